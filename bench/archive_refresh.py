@@ -28,6 +28,7 @@ from periplus.apps.simulate.histories import DAY, Histories, HistorySettings, ge
 from periplus.engine.frontier import SiteRecords
 from periplus.formats.metadata_archive import ArchiveEntry, read
 from periplus.model import (
+    BodyReading,
     ChangeLevel,
     Digests,
     Discovery,
@@ -40,15 +41,14 @@ from periplus.model import (
     Lastmod,
     Purpose,
     Queued,
-    Reading,
     Source,
     Url,
     UrlRecord,
 )
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.revisit.signals import ArchiveProof
-from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
 
@@ -160,7 +160,7 @@ class Watched:
             record = UrlRecord(
                 url, seen, fetched_at=BEGAN, status=200, lastmod=Lastmod(BEGAN - DAY, Granularity.SECOND)
             )
-            reading = Reading(Digests(0, 0, 0, 0))
+            reading = BodyReading(Digests(0, 0, 0, 0))
             self.state.records.put([self.revisits.visited(site, record, record, _fetched(url, BEGAN), reading, BEGAN)])
         self.sites.flush()
         self.waiting = deque[Queued]()
@@ -199,7 +199,7 @@ class Watched:
         self.revisits.granted(before, now, is_revisit=True)
         page = self._numbers[entry.url]
         level = ChangeLevel.MAJOR if page in stale else ChangeLevel.SAME
-        reading = Reading(Digests(0, 0, 0, 0), level=level)
+        reading = BodyReading(Digests(0, 0, 0, 0), level=level)
         site = self.sites.get(entry.site)
         after = replace(before, fetched_at=now)
         self.state.records.put([self.revisits.visited(site, before, after, _fetched(entry.url, now), reading, now)])

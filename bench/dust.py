@@ -34,7 +34,7 @@ from periplus.apps.lab import Answer, Request, World
 from periplus.apps.lab.randomness import at, key_of
 from periplus.apps.lab.spam_web import Dust, HostileWorld
 from periplus.apps.lab.spam_web.dust import HOSTS, page_of
-from periplus.model import FetchEnded, Judged, Refused, Url
+from periplus.model import FetchEnded, Refused, SubjectJudged, Url
 
 PEER = Path(__file__).parent / "crawl" / "peers" / "maybedont_crawl.py"
 LIMIT = 6000
@@ -160,8 +160,8 @@ def row(world: World, home: str, shown: Callable[[str], object], peer: str) -> s
     return " | ".join([*cells, "; ".join(rules)])
 
 
-def _verdicts(crawl: WorldCrawl) -> Iterator[Judged]:
-    return (each for each in crawl.events if isinstance(each, Judged))
+def _verdicts(crawl: WorldCrawl) -> Iterator[SubjectJudged]:
+    return (each for each in crawl.events if isinstance(each, SubjectJudged))
 
 
 # real sites

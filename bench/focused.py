@@ -40,7 +40,7 @@ from periplus.apps.simulate.web import web_from_edges
 from periplus.cli.simulate.ordering import picture as recall_plot
 from periplus.content import RawPage, read_page, read_pages
 from periplus.engine.stats import CrawlStats
-from periplus.model import Page, Site, Url
+from periplus.model import ParsedPage, Site, Url
 from periplus.parts.focus.classifier import Judge, Vector, train, vector_of
 from periplus.parts.focus.ordering import Focused
 from periplus.parts.focus.part import Focus
@@ -199,7 +199,7 @@ def manuals_web(folder: Path) -> tuple[TopicalWeb, list[Vector | None]]:
     return topical_web(web, documents, TOPICS, with_layers=True), [words.get(url) for url in urls]
 
 
-def reachable(folder: Path) -> Iterator[Page]:
+def reachable(folder: Path) -> Iterator[ParsedPage]:
     """The pages that links lead to from the home pages of the manuals, breadth first."""
     roots = {f"{name}.docs.test": folder / package / root for name, (package, root) in MANUALS.items()}
     seeds = [Url(f"http://{host}/index.html") for host in roots]

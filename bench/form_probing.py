@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from periplus.apps.lab.database import PAGE, Database
 from periplus.content import read_page
-from periplus.model import Page, Url
+from periplus.model import ParsedPage, Url
 from periplus.parts.forms.prober import ProbedPage, Prober
 
 _BASE: Final = "http://database.lab.test"
@@ -64,5 +64,5 @@ def probe(
     return Probed(len(records), pages + len(records), prober, tuple(curve))
 
 
-def _links(page: Page) -> tuple[tuple[Url, str], ...]:
+def _links(page: ParsedPage) -> tuple[tuple[Url, str], ...]:
     return tuple((link.url, link.anchor) for link in page.links)

@@ -36,14 +36,13 @@ from bench.crawl.web import HOME
 from bench.harness import Group, Target
 from bench.sitemaps import END, FREQUENCIES, HEAD
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.shards import ShardMaker
 from periplus.engine.fetch import WireSettings
 from periplus.engine.frontier import PolitenessSettings
 from periplus.model import Lane, Site, Url
 from periplus.parts.sitemaps.file import unpack_slice
-from periplus.parts.sitemaps.settings import SitemapSettings
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 QUICK, SMALL, LARGE = "127.0.1.209", "127.0.1.210", "127.0.1.211"
 FILES = {QUICK: 2, SMALL: 20, LARGE: 200}
@@ -63,8 +62,7 @@ def main() -> None:
     config = Config(
         politeness=PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=0.0, max_parallel=16),
         wire=WireSettings(allow_private=(f"{host}:{PORT}",)),
-        sitemaps=SitemapSettings(follow=True, submitted=(f"{root}sitemap.xml",)),
-    )
+    ).with_options({"sitemaps.follow": True, "sitemaps.submitted": [f"{root}sitemap.xml"]})
     shard = ShardMaker(config, folder, (root,))(0, 1)
     state = shard._engine._state  # a crawl ends when its pages end, and this when its files do
     while state.queues.length(Site(f"{host}:{PORT}"), Lane.FILES):

@@ -31,8 +31,8 @@ from periplus.collection.background import BackgroundJobs
 from periplus.collection.collection import planned
 from periplus.collection.shards import ShardMaker
 from periplus.engine.clock import SystemClock, Timescale
-from periplus.engine.shard import Status
-from periplus.engine.sharding import Crawl
+from periplus.engine.shard import ShardStatus
+from periplus.engine.sharding import ShardedCrawl
 from periplus.model import Clock, Discovery, Failed, Fetched, FetchOutcome, FetchTask, Located, Source
 
 SEEDS: Final = 20
@@ -137,14 +137,14 @@ def crawl(folder: Path, pages: int, sites: int) -> None:
     found = [Discovery(seed, Source.SEED, real) for seed in collection.seeds]
     clock = SystemClock()
     jobs = BackgroundJobs(collection, 0, clock.now())
-    for (status,) in Crawl(maker, 1, seeds=found, limit=pages).progress():
+    for (status,) in ShardedCrawl(maker, 1, seeds=found, limit=pages).progress():
         jobs.check(status.crawl.pages, clock.now(), status.cpu_seconds)
         _print(status, jobs)
     jobs.end(status.crawl.pages, clock.now(), is_interrupted=False)
     _print(status, jobs)
 
 
-def _print(status: Status, jobs: BackgroundJobs) -> None:
+def _print(status: ShardStatus, jobs: BackgroundJobs) -> None:
     line = {
         "pages": status.crawl.pages,
         "known": status.frontier.known,

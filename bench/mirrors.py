@@ -25,10 +25,10 @@ import duckdb
 from periplus.apps.lab import World
 from periplus.apps.lab.http import Request
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.lab.spam_web import AbsentPages, Cloakers, HostileWorld, Mirrors, ParkedDomains
+from periplus.apps.lab.spam_web import AbsentPages, Cloakers, HostileWorld, MirroringHosts, ParkedDomains
 from periplus.apps.lab.spam_web.judged_hosts import CLOAKED_SIZE, PARKED
 from periplus.apps.lab.spam_web.part import SmallSite
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
 from periplus.collection.opening import open_crawl, settle
@@ -40,7 +40,8 @@ from periplus.parts.absence.policy import ReadPage, SiteAbsence, learn_template,
 from periplus.parts.absence.settings import AbsenceSettings
 from periplus.parts.cloaking.policy import Copy, SiteProbes, Step, begin_comparison, copy_of, next_step
 from periplus.parts.cloaking.settings import CloakingSettings
-from periplus.parts.mirrors.policy import HostRule, LearntHosts, MirrorHosts
+from periplus.parts.mirrors.policy import HostRule, LearntHosts, MirrorHosts, decode_hosts
+from periplus.store import LearntFiles
 
 SUFFIXES = ("lab.test",)
 OPTIONS: dict[str, object] = {
@@ -50,10 +51,18 @@ OPTIONS: dict[str, object] = {
 Figures = dict[str, Any]
 
 
+def _judged(folder: Path, config: Config) -> LearntHosts:
+    """What a crawl follows after a judgement."""
+    found = CollectionSetup(folder, config, (), False)
+    judge(found, time.time())
+    files = LearntFiles(found.layout.learnt)
+    return decode_hosts(files.read("mirrors", files.newest()["mirrors"]) or b"")
+
+
 def mirrors() -> Figures:
     """Recall and precision over pairs of hosts; requests to mirrors before and after the judgement."""
-    world = HostileWorld(7, 2, pages=40, parts=(Mirrors, ParkedDomains))
-    hosts = (*Mirrors.hosts, *ParkedDomains.hosts)
+    world = HostileWorld(7, 2, pages=40, parts=(MirroringHosts, ParkedDomains))
+    hosts = (*MirroringHosts.hosts, *ParkedDomains.hosts)
     copies = {mirror.host for mirror in world.mirrors() if mirror.prefix == "/"}
     with TemporaryDirectory() as name, _lab(world, standing=True) as lab:
         folder = Path(name)
@@ -61,15 +70,15 @@ def mirrors() -> Figures:
         config = _crawl(folder, lab, seeds, {"crawl.limit": len(seeds) * 45})
         before = _requests(folder)
         began = time.perf_counter()
-        judged = judge(Collection(folder, config, (), False), time.time())
+        judged = _judged(folder, config)
         seconds = time.perf_counter() - began
         _crawl(folder, lab, seeds, {})
         after = _requests(folder) - before
-        final = judge(Collection(folder, config, (), False), time.time())
+        final = _judged(folder, config)
     true = {frozenset((mirror.host, mirror.original)) for mirror in world.mirrors()}
-    at_half, at_end = (_pairs(each.learnt.rules) for each in (judged, final))
-    known = {_host(rule.site) for rule in judged.learnt.rules if rule.root == "/"} & copies
-    parked = set(final.learnt.parked)
+    at_half, at_end = (_pairs(each.rules) for each in (judged, final))
+    known = {_host(rule.site) for rule in judged.rules if rule.root == "/"} & copies
+    parked = set(final.parked)
     return {
         "pairs": len(true),
         "recall after a third": _share(at_half & true, true),

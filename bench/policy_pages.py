@@ -31,7 +31,7 @@ from periplus.apps.simulate.workers import Progress
 from periplus.model import UsageError
 from periplus.policy.ordering import orderings
 from periplus.store.durable import write_file
-from periplus.view.figures import Curve, Figure, draw
+from periplus.view.figures import Figure, PlotCurve, draw
 
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 BESIDE = ("breadth_first", "random", "optimal")
@@ -50,7 +50,7 @@ class Measured(Struct, frozen=True):
     """Every ordering on one kind of web: rows by policy and budget (`None`: the mean of all), and curves by policy."""
 
     rows: dict[tuple[str, float | None], OrderingSummary]
-    curves: dict[str, Curve]
+    curves: dict[str, PlotCurve]
 
 
 class Findings(Struct, frozen=True):

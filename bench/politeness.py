@@ -26,13 +26,13 @@ from types import FrameType
 
 from periplus.apps.lab import Answer, Request, World, exclusion
 from periplus.apps.lab.log import RequestLog, Visit
-from periplus.apps.lab.server import Limits, RunningLab, Server, SteppedClock
+from periplus.apps.lab.server import ConnectionLimits, RunningLab, Server, SteppedClock
 from periplus.apps.lab.sites import Site
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
 from periplus.engine.fetch import opened_by
-from periplus.engine.sharding import Crawl
+from periplus.engine.sharding import ShardedCrawl
 
 from .politeness_rules import ROBOTS, ROBOTS_AGE, Judge, Terms
 
@@ -208,7 +208,7 @@ def _crawl(world: BusyWorld, terms: Terms, judge: Judge, folder: Path, asked: ar
     """Crawl every site of the world; its server's log is judged meanwhile. Returns the CPU seconds a request."""
     folder.mkdir()
     log = JudgedLog(judge, asked.log)
-    limits = Limits(most_connections=4 * MAX_SITES)
+    limits = ConnectionLimits(most_connections=4 * MAX_SITES)
     server = Server(world, SteppedClock(world.epoch), log, limits=limits, latency=world.latency)
     with RunningLab(server) as lab:
         options: dict[str, object] = {
@@ -231,7 +231,7 @@ def _crawl(world: BusyWorld, terms: Terms, judge: Judge, folder: Path, asked: ar
     return used / max(log.total, 1)
 
 
-def _run(crawl: Crawl, judge: Judge) -> float:
+def _run(crawl: ShardedCrawl, judge: Judge) -> float:
     """Crawl to the end or to Ctrl-C, with a line of progress every ten seconds; returns the CPU seconds of all."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:

@@ -25,7 +25,7 @@ from bench.watched_site import STATED_SITES, Stated, changing_site, stated_momen
 from periplus.apps.simulate.findings import mean_interval
 from periplus.apps.simulate.noisy_refresh import POLICIES, QUALITIES, NoisySettings, compare_noisy
 from periplus.engine.frontier import SiteRecords
-from periplus.model import ChangeLevel, Digests, Fetched, FetchTask, Lane, Purpose, Queued, Reading, Url, UrlRecord
+from periplus.model import BodyReading, ChangeLevel, Digests, Fetched, FetchTask, Lane, Purpose, Queued, Url, UrlRecord
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.estimation import SiteBeliefs, estimate_pages, parts
 from periplus.parts.revisit.evidence import PAGE
@@ -120,7 +120,7 @@ def _visit(revisits: Revisits, state: MemoryState, visits: int, now: float) -> f
         assert before is not None
         revisits.granted(before, now, is_revisit=True)
         level = ChangeLevel.MAJOR if random.random() < 1 / 3 else ChangeLevel.SAME
-        reading = Reading(Digests(made, 0, 0, 0), False, True, level)
+        reading = BodyReading(Digests(made, 0, 0, 0), False, True, level)
         task = FetchTask(entry.url, entry.site, Purpose.PAGE, Lane.REFRESH, math.inf)
         outcome = Fetched(task, 200, (), b"", now, 0.0)
         after = replace(before, fetched_at=now)

@@ -19,7 +19,7 @@ from periplus.apps.simulate.histories import Histories, HistorySettings, generat
 from periplus.apps.simulate.refresh import refresh_policies
 from periplus.apps.simulate.results import FreshnessRow, freshness_rows
 from periplus.apps.simulate.workers import Progress
-from periplus.view.figures import Curve, Figure
+from periplus.view.figures import Figure, PlotCurve
 
 BESIDE = ("uniform", "optimal", "learned", "oracle")
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
@@ -38,7 +38,7 @@ class Measured(Struct, frozen=True):
     """Every policy: rows by name and budget, and curves; and a row each with signals, and where changes are regular."""
 
     rows: dict[tuple[str, float], FreshnessRow]
-    curves: dict[str, Curve]
+    curves: dict[str, PlotCurve]
     told: dict[str, FreshnessRow]
     regular: dict[str, FreshnessRow]
 

@@ -29,9 +29,9 @@ from periplus.apps.simulate.web import site_name
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
-from periplus.engine.router import Placement, owner_of
-from periplus.engine.shard import MakeShard, Shard, ShardOutput, Status
-from periplus.engine.sharding import Crawl
+from periplus.engine.router import ShardPlacement, owner_of
+from periplus.engine.shard import MakeShard, Shard, ShardOutput, ShardStatus
+from periplus.engine.sharding import ShardedCrawl
 from periplus.engine.sharding.messages import StatusReport
 from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Batch, Discovery, Hints, Site, Source, Url
@@ -94,7 +94,7 @@ def _discovery_bytes() -> float:
     return (len(encode(tuple(discovery(n) for n in range(1000)))) - len(encode(()))) / 1000
 
 
-def _status(shard: int, done: int) -> Status:
+def _status(shard: int, done: int) -> ShardStatus:
     census = FrontierStats(
         1_234_567, 654_321, 20_000, 12, 19_000, 64, 900, done, Site("www.example.org"), 1.8e9, 25_000.0
     )
@@ -102,7 +102,7 @@ def _status(shard: int, done: int) -> Status:
     tally = CrawlStats(700_000, 560_000, 550_000, 4, 5, 60_000, 20_000, 17_000_000_000, reasons, {"robots": 40_000})
     tally.refused.update({"scope": 3_000_000, "extension": 40_000, "trap-calendar": 2000, "too-long": 9})
     tally.sources.update({"seed": 3, "link": 900_000, "sitemap": 500_000, "redirect": 20_000})
-    return Status(shard, census, tally, is_idle=False, is_quiet=False)
+    return ShardStatus(shard, census, tally, is_idle=False, is_quiet=False)
 
 
 class _Reports:
@@ -147,7 +147,7 @@ def _owners(sites: Sequence[Site], shards: int) -> None:
 
 
 def _known_site_seconds() -> float:
-    placement = Placement(1000)
+    placement = ShardPlacement(1000)
     urls = [discovery(number, number % 50).url for number in range(5000)]
     return best(lambda: [placement.owner(site_of(url)) for url in urls]) / len(urls)
 
@@ -230,7 +230,7 @@ def _checked(folder: Path, lab: RunningLab, seeds: list[str], shards: int) -> di
         "sitemaps.follow": False,
     }
     opened = open_crawl(Config().with_options(options), folder, seeds_from(seeds), shards)
-    crawl = Crawl(Watched(opened._make, folder), shards, seeds=opened._seeds)
+    crawl = ShardedCrawl(Watched(opened._make, folder), shards, seeds=opened._seeds)
     began_at = time.time()
     statuses = crawl.run()
     settle(folder)

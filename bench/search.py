@@ -29,7 +29,7 @@ from bench.harness import Group, Target
 from periplus.apps.search import PLAIN, TITLE_BOOST, Document, Index, Judged, Weights, evaluate
 from periplus.content import RawPage, read_pages
 from periplus.graph import pagerank
-from periplus.model import Page
+from periplus.model import ParsedPage
 
 HOME = Path(__file__).parent / ".peers"
 DOCS, PARSED = HOME / "docs", HOME / "search-pages.msgpack"
@@ -269,7 +269,7 @@ def _documents() -> list[Document]:
 
 
 def _read_documents() -> list[Document]:
-    texts: list[tuple[str, Page]] = []
+    texts: list[tuple[str, ParsedPage]] = []
     anchors: dict[str, Counter[str]] = defaultdict(Counter)
     edges: list[tuple[str, str]] = []
     number: dict[str, int] = {}

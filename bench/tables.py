@@ -20,7 +20,6 @@ from bench.harness import Group
 from bench.pages import sample_pages
 from periplus.content import read_page
 from periplus.model import (
-    Discovered,
     Discovery,
     Event,
     Fetched,
@@ -28,11 +27,12 @@ from periplus.model import (
     FetchTask,
     Hints,
     Lane,
-    Page,
     PageRead,
+    ParsedPage,
     Purpose,
     Source,
     Stored,
+    UrlDiscovered,
 )
 from periplus.store.tables import SCHEMAS, Tables
 from periplus.urls import site_of
@@ -123,20 +123,20 @@ def as_dicts(bodies: list[bytes], path: Path) -> float:
     return (spent + time.thread_time() - started) / len(bodies)
 
 
-def read(bodies: list[bytes]) -> Iterator[Page]:
+def read(bodies: list[bytes]) -> Iterator[ParsedPage]:
     """The pages, as the crawl has just read them. Neighbours are mostly of one manual: they lie on one site."""
     for place, body in enumerate(bodies):
         yield read_page(body, f"https://docs{place // PAGES_A_SITE}.example.org/manual/page{place}.html", "text/html")
 
 
-def events_of(page: Page) -> Iterator[Event]:
+def events_of(page: ParsedPage) -> Iterator[Event]:
     """What a crawl tells of a page."""
     task = FetchTask(page.url, site_of(page.url), Purpose.PAGE, Lane.DISCOVERY, NOW + 60, ip="192.0.2.1", depth=2)
     stored = Stored("periplus-00-20270115080000-00001.warc.gz", 123_456, 7_890, "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ")
     yield FetchEnded(Fetched(task, 200, HEADERS, b"", NOW, 0.125, "192.0.2.1"), NOW + 0.2, stored)
     yield PageRead(page, NOW)
     for link in page.links.to_others()[:NEW_A_PAGE]:
-        yield Discovered(Discovery(link.url, Source.LINK, NOW, 3, page.url, Hints(anchor=link.anchor)), True)
+        yield UrlDiscovered(Discovery(link.url, Source.LINK, NOW, 3, page.url, Hints(anchor=link.anchor)), True)
 
 
 def size_of(folder: Path) -> int:

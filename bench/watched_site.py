@@ -22,6 +22,7 @@ from periplus.apps.simulate.histories import DAY
 from periplus.engine.frontier import SiteRecords
 from periplus.engine.frontier.reports import after_visit
 from periplus.model import (
+    BodyReading,
     ChangeLevel,
     Digests,
     Fetched,
@@ -32,14 +33,13 @@ from periplus.model import (
     Lane,
     Purpose,
     Queued,
-    Reading,
     Source,
     Url,
     UrlRecord,
 )
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.revisits import Revisits
-from periplus.policy.settings import RefreshSettings
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
 
@@ -209,14 +209,14 @@ class WatchedSite:
             self._sites.changed(site)
         self._made += 1
 
-    def _answer(self, task: FetchTask, before: UrlRecord) -> tuple[FetchOutcome, Reading | None]:
+    def _answer(self, task: FetchTask, before: UrlRecord) -> tuple[FetchOutcome, BodyReading | None]:
         number, day = self._number[task.url], self._day()
         if day >= self._pages.gone[number]:
             return Fetched(task, 404, (), b"", self._now, 0.0), None
         version, level = self._version(number, day), None
         if before.digests is not None:
             level = ChangeLevel.SAME if before.digests.raw == version else ChangeLevel.MAJOR
-        return Fetched(task, 200, (), b"", self._now, 0.0), Reading(Digests(version, 0, 0, 0), False, True, level)
+        return Fetched(task, 200, (), b"", self._now, 0.0), BodyReading(Digests(version, 0, 0, 0), False, True, level)
 
     # the truth
 

@@ -24,7 +24,7 @@ from periplus.apps.lab import Request, World
 from periplus.apps.lab.http import write_head
 from periplus.apps.lab.server import open_loopback
 from periplus.engine.clock import SystemClock
-from periplus.engine.fetch import AddressGuard, CurlWire, Identity, Resolver, WireSettings, opened_by
+from periplus.engine.fetch import AddressGuard, CrawlerIdentity, CurlWire, Resolver, WireSettings, opened_by
 from periplus.model import Fetched, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 
@@ -82,7 +82,7 @@ def wire_loop(urls: list[str]) -> Callable[[int], None]:
     clock = SystemClock()
     wire = CurlWire(
         WireSettings(max_transfers=len(urls), max_idle_connections=len(urls)),
-        identity=Identity("me@example.org"),
+        identity=CrawlerIdentity("me@example.org"),
         clock=clock,
         resolver=Resolver(clock=clock),
         guard=AddressGuard(allow_private=opened_by([found for url in urls if (found := canonical(url))], {}, ())),

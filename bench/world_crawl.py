@@ -12,12 +12,12 @@ from functools import partial
 from periplus.apps.lab import Request, World
 from periplus.collection.config.settings import Config
 from periplus.engine.inputs import (
-    Answer,
     Answered,
     Discovered,
     Effect,
     Emit,
     Fetch,
+    FetchAnswer,
     Flushed,
     Granted,
     Learnt,
@@ -42,8 +42,9 @@ from periplus.model import (
 from periplus.parts.dust.given import GivenRules, RuleFile, write_rule_file
 from periplus.parts.dust.part import DustLearner
 from periplus.parts.dust.renames import Renames
-from periplus.parts.sitemaps.scheduler import SitemapScheduler
-from periplus.parts.sitemaps.settings import SitemapRules, SitemapSettings
+from periplus.parts.dust.settings import DustTables
+from periplus.parts.sitemaps.part import SitemapScheduler
+from periplus.parts.sitemaps.settings import SitemapCrawlSettings, SitemapRules
 from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
 from periplus.urls import canonical, site_of
@@ -87,7 +88,10 @@ class WorldCrawl:
 
         def make_guard(recall: Callable[[Site], SiteFilterState | None]) -> Guard:
             self._guard = standard_chain(
-                scope, config.filters, recall, learning=[partial(Renames, settings=config.dust, given=given)]
+                scope,
+                config.filters,
+                recall,
+                learning=[partial(Renames, settings=config.some(DustTables).dust, given=given)],
             )
             return self._guard
 
@@ -99,8 +103,10 @@ class WorldCrawl:
             make_guard=make_guard,
             screen=screening_chain(scope, config.filters),
             parts=[
-                lambda desk: [DustLearner(desk, config.dust, given or GivenRules())],
-                lambda desk: [SitemapScheduler(desk, SitemapRules(SitemapSettings(follow=config.sitemaps.follow)))],
+                lambda desk: [DustLearner(desk, config.some(DustTables).dust, given or GivenRules())],
+                lambda desk: [
+                    SitemapScheduler(desk, SitemapRules(SitemapCrawlSettings(follow=config.value("sitemaps.follow"))))
+                ],
             ],
             load_learnt=lambda _kind, _generation: None if learnt is None else write_rule_file(learnt),
         )
@@ -128,7 +134,7 @@ class WorldCrawl:
                     break
                 self.now = max(self.now + _DURATION, next_at)
                 continue
-            answers = tuple(Answer(self._fetch(task)) for task in tasks)
+            answers = tuple(FetchAnswer(self._fetch(task)) for task in tasks)
             self.now += _DURATION
             self._apply(self.machine.apply(Answered(answers, self.now)))
             rounds += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -65,6 +66,33 @@ def test_packages_name_what_they_have() -> None:
 def test_no_module_has_a_catch_all_name() -> None:
     """Modules and packages are nouns of the field: nothing is called utils or the like."""
     assert [named(path) for path in MODULES if {path.stem, path.parent.name} & CATCH_ALL_NAMES] == []
+
+
+def test_classes_that_other_rooms_use_have_names_of_their_own() -> None:
+    """A class that is used outside its room (its app, its part) is the only one of its name."""
+    defined = Counter(node.name for path in MODULES for node in nodes_of(path) if isinstance(node, ast.ClassDef))
+    repeated = {name for name, count in defined.items() if count > 1}
+    shared = {(named(path), name) for path in MODULES for name in _used_from_other_rooms(path)}
+    assert len(shared) > 1000
+    assert sorted((path, name) for path, name in shared if name in repeated) == []
+
+
+def _used_from_other_rooms(path: Path) -> Iterator[str]:
+    own = _room([*path.relative_to(SOURCE).parts[:-1]])
+    modules: set[str] = set()
+    imports = (node for node in nodes_of(path) if isinstance(node, ast.ImportFrom) and not node.level)
+    for each in imports:
+        package, *folders = str(each.module).split(".")
+        if package == "periplus" and _room(folders) != own:
+            yield from (alias.name for alias in each.names)
+            modules.update(alias.asname or alias.name for alias in each.names)
+    for node in nodes_of(path):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            yield node.attr
+
+
+def _room(folders: list[str]) -> list[str]:
+    return folders[: 2 if folders[:1] in (["apps"], ["parts"]) else 1]
 
 
 def test_rooms_that_decide_do_not_wait_or_open() -> None:

@@ -16,12 +16,12 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "periplus"
 NO_REQUESTS = ("apps/lab/", "apps/simulate/", "policy/", "model/", "insight/", "graph/", "apps/search/")
 """Packages that decide, measure and simulate: they have no wire. The lab serves, on loopback."""
 
-GUARDS = {"collection/config/settings.py:Config.address_guard"}
+GUARDS = {"engine/fetch/tables.py:RequestTables.guard"}
 """Where a guard is made: of settings, so that what they do not open is refused."""
 
 OPENING = {
     "collection/collection.py:planned": "seeds given as `typed`, or in a file that a person named",
-    "collection/topic_examples.py:_fetched": "a page given with --like, for that one request",
+    "parts/focus/reading.py:_fetched": "a page given with --like, for that one request",
 }
 """Where a URL opens its own site."""
 
@@ -73,8 +73,8 @@ WIRES = {
     "collection/shards.py:_wire",
     "collection/fresh_pages.py:FreshPages.__init__",
     "apps/publish/collections.py:range_requests",
-    "collection/topic_examples.py:_fetched",
-    "collection/parts.py:rendering_wire",
+    "parts/focus/reading.py:_fetched",
+    "parts/render/wire.py:rendering_wire",
     "apps/serve/receivers/intake.py:Intake.requests",
     "engine/fetch/single.py:SingleRequests._wire",
 }
@@ -193,8 +193,7 @@ def test_every_place_that_passes_on_other_seeds() -> None:
 
 def test_every_place_that_makes_a_collection() -> None:
     """A collection with other settings than those of `planned` and `existing` would not have been checked."""
-    made = {place for place in places("Collection") if not place.startswith("library/")}
-    assert made == COLLECTIONS
+    assert places("CollectionSetup") == COLLECTIONS
 
 
 def test_every_place_that_makes_a_seed() -> None:

@@ -22,7 +22,7 @@ from bench.speed.guard import LIMIT, lines
 from bench.speed.pairs import Comparison, compare
 from bench.speed.reference import CACHE, ROOT, Reference, full_hash, pin, pinned, tree_of
 from periplus.store.durable import write_file
-from periplus.view.figures import Curve, Figure, Mark, draw
+from periplus.view.figures import Figure, FigureMark, PlotCurve, draw
 
 HISTORY = ROOT / "bench" / "history.csv"
 PICTURE = ROOT / "docs" / "images" / "speed.svg"
@@ -62,12 +62,14 @@ def draw_history(history: Path, picture: Path) -> None:
         rows = list(csv.DictReader(file))
     numbers = [float(number) for number in range(1, len(rows) + 1)]
     costs = list(accumulate((float(row["ratio"]) for row in rows), mul))
-    marks = [Mark(f"{row['date']} {row['commit'][:8]}", x, y) for row, x, y in zip(rows, numbers, costs, strict=True)]
+    marks = [
+        FigureMark(f"{row['date']} {row['commit'][:8]}", x, y) for row, x, y in zip(rows, numbers, costs, strict=True)
+    ]
     plot = Figure(
         "CPU time of a page at each reference of make speed",
         "reference",
         "beside the first reference",
-        (Curve("CPU time of a page", numbers, costs, costs, costs),),
+        (PlotCurve("CPU time of a page", numbers, costs, costs, costs),),
         y_from_zero=True,
         y_as="share",
         marks=tuple(marks[-12:]),

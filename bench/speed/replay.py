@@ -33,7 +33,7 @@ from periplus.collection import shards
 from periplus.collection.collection import planned
 from periplus.collection.opening import seed_discovery, settle
 from periplus.content.scan import READER
-from periplus.engine.fetch import Identity
+from periplus.engine.fetch import CrawlerIdentity
 from periplus.engine.fetch.request import Requests
 from periplus.engine.sharding.messages import GRACE, STATUS_INTERVAL
 from periplus.model import Fetched, FetchOutcome, FetchTask, Located, Redirected
@@ -84,7 +84,7 @@ class ReplayWire:
         self._answers = answers.answers
         self.clock = clock
         self._waiting: deque[FetchTask] = deque()
-        self._requests = Requests(Identity(), "en")
+        self._requests = Requests(CrawlerIdentity(), "en")
         self.requests = 0
 
     @property

@@ -39,7 +39,7 @@ STAGES: Final = {
         "engine.machine:Machine._learn_from", "parts.absence.part:AbsenceJudge.read",
         "parts.cloaking.part:CloakingJudge.read", "parts.forms.part:Forms.passed_on", "parts.forms.part:Forms.lead",
     ),
-    "sitemaps": ("parts.sitemaps.scheduler:SitemapScheduler.step", "parts.sitemaps.scheduler:SitemapScheduler.arrived"),
+    "sitemaps": ("parts.sitemaps.part:SitemapScheduler.step", "parts.sitemaps.part:SitemapScheduler.arrived"),
     "log": ("engine.log:InputLog.append",),
     "WARC": ("store.warc.archive:Archive.write_all", "store.warc.archive:Archive.sync"),
     "tables": (

@@ -12,12 +12,12 @@ from periplus.cli.crawl.live import screen
 from periplus.cli.map import MapSummary, print_files, print_rows, print_summary
 from periplus.cli.survey.command import BadLine, DomainList
 from periplus.cli.survey.output import FILES, print_bad_lines
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
-from periplus.collection.facts.listed_urls import ALLOWED, Judging, MapFiles, Verdict
+from periplus.collection.facts.listed_urls import ALLOWED, FetchVerdict, Judging, MapFiles
 from periplus.collection.progress import Progress
 from periplus.engine.stats import CrawlStats
-from periplus.insight.listed import Listed
+from periplus.insight.listed import ListedUrl
 from periplus.model import RobotsFile, Site, Url
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.parts.sitemaps.trees import Origin, SitemapNode
@@ -39,8 +39,8 @@ def terminal(width: int = 100) -> Console:
     return Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
 
 
-def listed(path: str, *, files: int = 1, refused: str = "", priority: float | None = None) -> Listed:
-    return Listed(f"{HOME}{path}", f"{HOME}/s.xml", files, 1_714_953_600.0, "day", None, priority, refused)
+def listed(path: str, *, files: int = 1, refused: str = "", priority: float | None = None) -> ListedUrl:
+    return ListedUrl(f"{HOME}{path}", f"{HOME}/s.xml", files, 1_714_953_600.0, "day", None, priority, refused)
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_urls_stand_in_lines_with_the_numbers_of_their_files(state: MemoryState)
     console = terminal(140)
     rows = [
         (listed("/a", files=3, priority=0.5), ALLOWED),
-        (listed("/no"), Verdict("robots", "Disallow: /no")),
+        (listed("/no"), FetchVerdict("robots", "Disallow: /no")),
         (listed("/b\x07"), ALLOWED),
         (listed("/c"), ALLOWED),
     ]
@@ -125,13 +125,13 @@ def test_urls_stand_in_lines_with_the_numbers_of_their_files(state: MemoryState)
 
 def test_the_judges_are_those_of_a_crawl(state: MemoryState) -> None:
     """Files, filters, robots.txt; what is allowed is counted by host, and takes as long as its host wants."""
-    collection = Collection(Path("nowhere"), Config(), (Url(f"{HOME}/"),), is_new=True)
+    collection = CollectionSetup(Path("nowhere"), Config(), (Url(f"{HOME}/"),), is_new=True)
     judging = Judging(collection, {0: state})
     urls = [Url(f"{HOME}/a?utm_source=x"), Url("http://b.test/")]
     assert judging.names(f"{HOME}/s.xml", urls) == [(f"{HOME}/a", ""), ("http://b.test/", "sitemap-foreign-host")]
-    assert judging.judge(listed("/no/x")) == Verdict("robots", "Disallow: /no")
+    assert judging.judge(listed("/no/x")) == FetchVerdict("robots", "Disallow: /no")
     assert judging.judge(listed("/x.zip")).reason == "extension"
-    assert judging.judge(listed("/x", refused="not-a-url")) == Verdict("not-a-url")
+    assert judging.judge(listed("/x", refused="not-a-url")) == FetchVerdict("not-a-url")
     for number in range(10):
         assert judging.judge(listed(f"/{number}")) == ALLOWED
     pace = judging.pace()
@@ -141,9 +141,9 @@ def test_the_judges_are_those_of_a_crawl(state: MemoryState) -> None:
 
 def test_a_host_that_was_not_asked_is_told(state: MemoryState) -> None:
     """Its pages count as allowed, at our own pace: its rules are unknown."""
-    collection = Collection(Path("nowhere"), Config(), (Url(f"{HOME}/"),), is_new=True)
+    collection = CollectionSetup(Path("nowhere"), Config(), (Url(f"{HOME}/"),), is_new=True)
     judging = Judging(collection, {0: state})
-    elsewhere = Listed("http://www.a.test/", f"{HOME}/s.xml", 1, None, None, None, None, "")
+    elsewhere = ListedUrl("http://www.a.test/", f"{HOME}/s.xml", 1, None, None, None, None, "")
     assert judging.judge(elsewhere) == ALLOWED
     assert judging.unasked == {"www.a.test"}
     assert judging.pace().rest == Config().politeness.delay

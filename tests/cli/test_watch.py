@@ -14,7 +14,7 @@ from tests.each_case import each_case
 from periplus.cli.crawl.live import PLAIN_EVERY, screen
 from periplus.cli.watch import ProgressReporter, UpcomingVisit, WatchLine, line_of, plain_line, since, view_of
 from periplus.collection.progress import Meter, Progress
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Freshness, NextVisit, Url
 
@@ -120,8 +120,8 @@ def test_shards_are_one_collection() -> None:
     """Freshness is the mean over pages; who waits comes first, then who is due first, as many as one shard tells."""
     later = NextVisit(Url("http://b.test/"), NOW + 5, "worth")
     parts = [
-        Status(0, CENSUS, CrawlStats(), False, False, Freshness(100, 0.9, 0.88, 0.91, 10.0, 1.0, 5), VISITS),
-        Status(1, CENSUS, CrawlStats(), False, False, Freshness(300, 0.5, 0.3, 0.6, 30.0, 2.0, 0), (later,)),
+        ShardStatus(0, CENSUS, CrawlStats(), False, False, Freshness(100, 0.9, 0.88, 0.91, 10.0, 1.0, 5), VISITS),
+        ShardStatus(1, CENSUS, CrawlStats(), False, False, Freshness(300, 0.5, 0.3, 0.6, 30.0, 2.0, 0), (later,)),
     ]
     progress = Meter(NOW).read(parts, NOW)
     assert progress.freshness is not None
@@ -129,7 +129,7 @@ def test_shards_are_one_collection() -> None:
     assert 0.3 < progress.freshness.low < 0.5 < 0.65 < progress.freshness.high < 0.7
     assert progress.freshness.checked == 5
     assert [visit.url for visit in progress.next_visits] == ["http://a.test/w", "http://b.test/"]
-    none = Meter(NOW).read([Status(0, CENSUS, CrawlStats(), False, False)], NOW)
+    none = Meter(NOW).read([ShardStatus(0, CENSUS, CrawlStats(), False, False)], NOW)
     assert (none.freshness, none.next_visits) == (None, ())
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.each_case import each_case
 
 from periplus.cli.watch import for_this_run, visits_a_day
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.model import Url, UsageError
 
@@ -27,9 +27,9 @@ def test_what_is_not_a_budget_is_refused_with_the_way_to_write_it(text: str) -> 
     assert "10000/day" in refused.value.hint
 
 
-def collected(**settings: object) -> Collection:
+def collected(**settings: object) -> CollectionSetup:
     config = Config().with_options({name.replace("__", "."): value for name, value in settings.items()})
-    return Collection(Path("docs"), config, (Url("http://a.test/"),), is_new=False)
+    return CollectionSetup(Path("docs"), config, (Url("http://a.test/"),), is_new=False)
 
 
 def test_limits_of_a_crawl_do_not_end_a_watch() -> None:

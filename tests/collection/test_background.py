@@ -25,7 +25,7 @@ from periplus.collection.background import (
     JobProcess,
     JobSchedule,
 )
-from periplus.collection.collection import Collection, planned
+from periplus.collection.collection import CollectionSetup, planned
 from periplus.collection.jobs import run_jobs, scratch_of
 from periplus.collection.running import CrawlRun
 from periplus.engine.stats import CrawlStats
@@ -57,7 +57,7 @@ class Starts:
         self.processes[-1].wait()
 
 
-def collection(folder: Path, options: dict[str, object]) -> Collection:
+def collection(folder: Path, options: dict[str, object]) -> CollectionSetup:
     return planned(folder, typed=["http://a.test/"], options=options)
 
 

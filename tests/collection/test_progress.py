@@ -6,14 +6,15 @@ import pytest
 
 from periplus.cli.crawl.live import plain
 from periplus.collection.progress import WINDOW, Meter
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Site
 
 
-def status(pages: int, queued: int = 0, shard: int = 0, **census: object) -> Status:
+def status(pages: int, queued: int = 0, shard: int = 0, **census: object) -> ShardStatus:
     numbers = {"known": 10, "sites": 2, "ready": 0, "resting": 1, "visited": 0, "backing_off": 0, "done": pages}
-    return Status(shard, FrontierStats(**{**numbers, "queued": queued, **census}), CrawlStats(pages=pages), False, True)  # type: ignore[arg-type]
+    frontier = FrontierStats(**{**numbers, "queued": queued, **census})  # type: ignore[arg-type]
+    return ShardStatus(shard, frontier, CrawlStats(pages=pages), False, True)
 
 
 def test_shards_are_one() -> None:

@@ -13,7 +13,6 @@ from periplus.collection.rebuilding import AnswerTimes, MissingRows
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
-    Discovered,
     Discovery,
     Event,
     Fetched,
@@ -26,6 +25,7 @@ from periplus.model import (
     Source,
     Stored,
     Url,
+    UrlDiscovered,
 )
 from periplus.store.tables import SCHEMAS, Spooled, Tables
 from periplus.store.tables.reader import scan
@@ -47,7 +47,7 @@ def some_events(number: int) -> list[Event]:
     url = Url(f"http://a.test/{number}")
     entries = [SitemapEntry(Url(f"{url}/{entry}")) for entry in range(3)]
     return [
-        Discovered(Discovery(url, Source.LINK, AT + number), True),
+        UrlDiscovered(Discovery(url, Source.LINK, AT + number), True),
         FetchEnded(fetched(number), AT + number, stored(number)),
         ChangeSeen(url, AT + number, ChangeLevel.SAME),
         SitemapEntriesRead(url, AT + number, [*entries, entries[0]]),

@@ -22,7 +22,7 @@ from periplus.apps.cluster.actors import CoordinatorActor, Plan
 from periplus.apps.cluster.leases import claim
 from periplus.apps.cluster.links import Lease
 from periplus.engine.frontier import AddressClaims
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.messages import Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.stats import CrawlStats, FrontierStats
@@ -160,7 +160,7 @@ class PlayedShard:
         is_idle, is_quiet = is_satisfied or not self.queued, self.sent == self.acknowledged
         numbers = (dict(self.sent), dict(self.taken)) if is_idle and is_quiet else ({}, {})
         bid = Bid(at, WHOLE, self.visits_per_day, 1.0 + self.number, 1.0 + self.number, 100, 0)
-        status = Status(
+        status = ShardStatus(
             self.number,
             msgspec.structs.replace(FrontierStats(0, 0, 0, 0, 0, 0, 0, self.done), queued=self.queued),
             CrawlStats(),

@@ -1,4 +1,4 @@
-"""What every `SitemapStore` promises."""
+"""What every `SitemapRows` promises."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from periplus.model import InvariantError, Site, SitemapFileRow, SitemapStore
+from periplus.model import InvariantError, Site, SitemapFileRow, SitemapRows
 from periplus.store import DiskState, State
 
 A, B = Site("a.test"), Site("b.test")
 
 
 @pytest.fixture
-def forest(state: State) -> SitemapStore:
+def forest(state: State) -> SitemapRows:
     return state.forest
 
 
@@ -26,7 +26,7 @@ def keys(*rows: SitemapFileRow) -> list[str]:
     return [each.key for each in rows]
 
 
-def test_what_was_put_is_got(state: State, forest: SitemapStore) -> None:
+def test_what_was_put_is_got(state: State, forest: SitemapRows) -> None:
     """Aligned with what is asked for; what was not put is None; keys may be longer than those of any table."""
     one, long, empty = row("one"), row("x" * 5_000), row("empty", content=b"")
     forest.put([one, long, empty])
@@ -37,7 +37,7 @@ def test_what_was_put_is_got(state: State, forest: SitemapStore) -> None:
         state.commit()
 
 
-def test_what_is_put_again_replaces_what_was(forest: SitemapStore) -> None:
+def test_what_is_put_again_replaces_what_was(forest: SitemapRows) -> None:
     """Its row, its site and its time; also within a batch. It is one file."""
     key = "https://a.test/map.xml"
     forest.put([SitemapFileRow(key, A, 1.0, b"1"), SitemapFileRow(key, A, 2.0, b"2")])
@@ -47,7 +47,7 @@ def test_what_is_put_again_replaces_what_was(forest: SitemapStore) -> None:
     assert (list(forest.of_site(A)), list(forest.of_site(B)), list(forest)) == ([], [b"3"], [b"3"])
 
 
-def test_the_longest_due_comes_first(forest: SitemapStore) -> None:
+def test_the_longest_due_comes_first(forest: SitemapRows) -> None:
     """Of those due at the same time, who was put first; a negative time is a time."""
     rows = [row("d", 7.0), row("b", 5.0), row("c", 5.0), row("a", -1e9), row("e", 7.5)]
     forest.put(rows)
@@ -56,7 +56,7 @@ def test_the_longest_due_comes_first(forest: SitemapStore) -> None:
     assert (forest.due(-2e9, 99), forest.due(7.0, 0)) == ([], [])
 
 
-def test_who_is_due_stays_due_until_put_again(state: State, forest: SitemapStore) -> None:
+def test_who_is_due_stays_due_until_put_again(state: State, forest: SitemapRows) -> None:
     """Asking changes nothing, so that nothing is lost when a process dies between asking and fetching."""
     forest.put([row("a", 1.0), row("b", 2.0)])
     for _ in range(2):
@@ -68,7 +68,7 @@ def test_who_is_due_stays_due_until_put_again(state: State, forest: SitemapStore
     assert forest.due(9.0, 9) == keys(row("a"), row("b")), "b was put later"
 
 
-def test_what_is_never_due_is_kept_and_not_due(forest: SitemapStore) -> None:
+def test_what_is_never_due_is_kept_and_not_due(forest: SitemapRows) -> None:
     """A file that retired stays known; somebody may wake it."""
     forest.put([row("a", math.inf), row("b", 1.0)])
     assert (forest.due(math.inf, 9), forest.next_due()) == (keys(row("b")), 1.0)
@@ -78,14 +78,14 @@ def test_what_is_never_due_is_kept_and_not_due(forest: SitemapStore) -> None:
     assert forest.due(3.0, 9) == keys(row("a"))
 
 
-def test_a_time_that_is_not_a_number_is_refused(forest: SitemapStore) -> None:
+def test_a_time_that_is_not_a_number_is_refused(forest: SitemapRows) -> None:
     """And nothing of its batch is kept."""
     with pytest.raises(InvariantError):
         forest.put([row("a", 1.0), row("b", math.nan)])
     assert (len(forest), forest.next_due()) == (0, None)
 
 
-def test_files_are_found_by_site(forest: SitemapStore) -> None:
+def test_files_are_found_by_site(forest: SitemapRows) -> None:
     """Each once, and only those that lie there; also while they are put again."""
     forest.put([row(str(number), number) for number in range(600)] + [row("x", 0.0, B)])
     seen = []
@@ -98,7 +98,7 @@ def test_files_are_found_by_site(forest: SitemapStore) -> None:
     assert len(list(forest)) == len(forest) == 601
 
 
-def test_nothing_is_known_at_first(forest: SitemapStore) -> None:
+def test_nothing_is_known_at_first(forest: SitemapRows) -> None:
     """Nothing is found, and nothing fails."""
     assert (forest.get(["x"]), forest.due(9.0, 9), forest.next_due(), len(forest)) == ([None], [], None, 0)
     assert (list(forest), list(forest.of_site(A)), forest.memory("x")) == ([], [], b"")
@@ -108,7 +108,7 @@ def test_nothing_is_known_at_first(forest: SitemapStore) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 4_079, 4_080, 4_081, 600_020, 2_000_000])
-def test_what_a_file_said_is_remembered(state: State, forest: SitemapStore, size: int) -> None:
+def test_what_a_file_said_is_remembered(state: State, forest: SitemapRows, size: int) -> None:
     """Whatever its size; for each file its own, whether or not there is a row of it."""
     memory = bytes(number * 7 % 251 for number in range(251)) * (size // 251 + 1)
     forest.remember("one", memory[:size])
@@ -120,14 +120,14 @@ def test_what_a_file_said_is_remembered(state: State, forest: SitemapStore, size
     assert len(forest) == 0
 
 
-def test_what_a_file_said_is_replaced_and_forgotten(forest: SitemapStore) -> None:
+def test_what_a_file_said_is_replaced_and_forgotten(forest: SitemapRows) -> None:
     """A longer memory leaves nothing behind a shorter one."""
     for memory in (b"l" * 50_000, b"s" * 5_000, b"m" * 20_000, b"", b"t", b""):
         forest.remember("one", memory)
         assert forest.memory("one") == memory
 
 
-def test_many_times_over(forest: SitemapStore) -> None:
+def test_many_times_over(forest: SitemapRows) -> None:
     """Putting files again and again, each time due later, does not leave their old times behind."""
     for turn in range(40):
         forest.put([row(str(number), turn * 10.0 + number) for number in range(20)])

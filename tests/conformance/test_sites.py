@@ -11,9 +11,9 @@ from periplus.parts.revisit.gains import SiteGains
 from periplus.parts.revisit.signals import ArchiveProof, KindEvidence, SiteEvidence
 from periplus.parts.revisit.weights import Yield
 from periplus.parts.sitemaps.scores import Priorities
-from periplus.policy.balance import BalanceRecord, Sample
+from periplus.policy.balance import BalanceRecord, SourceSample
 from periplus.policy.filters import SiteFilterState
-from periplus.policy.filters.site_states import Parameter, Values, Window
+from periplus.policy.filters.site_states import ParameterCounts, Values, Window
 from periplus.store import SiteState, State
 
 VALUES = (
@@ -34,11 +34,13 @@ FULL = with_values(
         pages=4,
         downloaded=2**40,
         retired="no-address",
-        traps=SiteFilterState(7, 1, {2**64 - 1: Window(2**64 - 1, 64, 3)}, {5: Parameter(Values(), Window())}),
+        traps=SiteFilterState(7, 1, {2**64 - 1: Window(2**64 - 1, 64, 3)}, {5: ParameterCounts(Values(), Window())}),
         robots_at=Url("https://a.test:8443/elsewhere"),
         robots_redirects=1,
         robots_tries=2,
-        balance=BalanceRecord(100, 40, 1, 7, Sample(2, bytearray(b"\x01\x09"), [0, 77]), shared={5: None, 6: True}),
+        balance=BalanceRecord(
+            100, 40, 1, 7, SourceSample(2, bytearray(b"\x01\x09"), [0, 77]), shared={5: None, 6: True}
+        ),
         files=5,
         stuck=1,
         churn=ChurnRecord(9, 4, bytes(range(250)) * 16),

@@ -10,12 +10,12 @@ from tests.lab.churning import moved
 
 from periplus.apps.lab import World
 from periplus.content import Churn, RawPage, change_since, is_heading_same, read_pages, settled_level, version_of
-from periplus.model import ChangeLevel, Page
+from periplus.model import ChangeLevel, ParsedPage
 
 HOUR, DAY = 3_600.0, 86_400.0
 
 
-def visited(world: World, url: str, at: float) -> Page:
+def visited(world: World, url: str, at: float) -> ParsedPage:
     return read_pages([RawPage(moved(world.content(url, at)), url, "text/html; charset=utf-8", wants_blocks=True)])[0]
 
 

@@ -7,7 +7,7 @@ from tests.each_case import each_case
 
 from periplus.content import change_since, has_text_rule, likeness, read_page, resemblance, sketch_of, version_of
 from periplus.content.digests import marked_sketch, masked
-from periplus.model import ChangeLevel, Digests, Page
+from periplus.model import ChangeLevel, Digests, ParsedPage
 
 WORDS = " ".join(f"word{number}" for number in range(2000))
 
@@ -57,11 +57,11 @@ def level(old: str, new: str) -> ChangeLevel:
     return change_since(before.digests, version_of(before), after)
 
 
-def read(html: str) -> Page:
+def read(html: str) -> ParsedPage:
     return read_page(html.encode(), "http://h.example/", "text/html; charset=utf-8")
 
 
-def kept_by_first_rule(page: Page) -> tuple[Digests, bytes]:
+def kept_by_first_rule(page: ParsedPage) -> tuple[Digests, bytes]:
     """What the reader with the first text rule would have kept: another main text, and no number of the rule."""
     version = version_of(page)
     return replace(page.digests, main=1), version[:8] + bytes(reversed(version[9:]))

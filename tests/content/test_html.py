@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from periplus.content import RawPage, read_page, read_pages, read_texts
-from periplus.model import Directives, Field, Form, LinkKind, Page, Refresh, UsageError
+from periplus.model import Directives, Field, Form, LinkKind, ParsedPage, Refresh, UsageError
 
 URL = "http://www.example.com/dir/page.html"
 
 
-def page(html: str, **options: object) -> Page:
+def page(html: str, **options: object) -> ParsedPage:
     return read_page(html.encode(), URL, "text/html; charset=utf-8", **options)  # type: ignore[arg-type]
 
 
@@ -398,7 +398,7 @@ def test_headers_of_pages_read_together() -> None:
     "url", ["example.org", "", "/x", "//example.org/", "http://", "about:blank", "mailto:a@b.test"]
 )
 @pytest.mark.parametrize("read", [read_page, read_texts])
-def test_a_url_that_is_not_absolute(read: Callable[[bytes, str], Page], url: str) -> None:
+def test_a_url_that_is_not_absolute(read: Callable[[bytes, str], ParsedPage], url: str) -> None:
     """Links cannot be resolved against it: the caller is told so, with an error of ours."""
     with pytest.raises(UsageError, match="absolute"):
         read(b"<title>x</title><a href=/y>y</a>", url)

@@ -11,7 +11,7 @@ from periplus.content import read_page
 from periplus.content.forms import MAX_FIELDS, MAX_OPTIONS
 from periplus.content.html import MAX_BODY
 from periplus.content.scan.columns import MAX_ANCHOR, MAX_FORMS, MAX_LINKS, MAX_MEDIA, MAX_TEXT
-from periplus.model import Page
+from periplus.model import ParsedPage
 
 URL, CONTENT_TYPE = "http://hostile.example/", "text/html; charset=utf-8"
 ORDINARY = b"<p>Some text with <a href=/page>a link</a> in it, and <b>some more</b>.</p>\n" * 4_000
@@ -25,19 +25,19 @@ def ordinary_seconds() -> float:
     return min(timed(ORDINARY)[1] for _ in range(3))
 
 
-def timed(body: bytes) -> tuple[Page, float]:
+def timed(body: bytes) -> tuple[ParsedPage, float]:
     started = time.process_time()
     page = read_page(body, URL, CONTENT_TYPE)
     return page, time.process_time() - started
 
 
-def read(body: bytes) -> Page:
+def read(body: bytes) -> ParsedPage:
     page, seconds = timed(body)
     assert seconds < FACTOR * ordinary_seconds() * max(1.0, len(body) / len(ORDINARY))
     return page
 
 
-def reasons(page: Page) -> list[str]:
+def reasons(page: ParsedPage) -> list[str]:
     return [problem.reason for problem in page.problems]
 
 

@@ -69,7 +69,7 @@ def test_scrapy_feeds(corpus: Path) -> None:
     """A shop's RSS reads without a problem, and a shop's own XML is not a feed."""
     folder = corpus / "html_links" / "scrapy" / "feeds"
     shop = feed.read((folder / "feed-sample2.xml").read_bytes(), "http://www.example.com/feed")
-    assert (shop.kind, shop.problems) == (feed.Kind.RSS, ())
+    assert (shop.kind, shop.problems) == (feed.FeedKind.RSS, ())
     assert shop.items[0].url == "http://www.example.com/product.asp?P_ID=1602"
     assert shop.items[0].summary.startswith("Price shown per linear metre Minimum purchase 3 linear metres")
     other = feed.read((folder / "feed-sample1.xml").read_bytes())

@@ -9,7 +9,7 @@ import pytest
 from tests.reference import access_log_writing
 
 from periplus.formats import access_log
-from periplus.formats.access_log import Hit
+from periplus.formats.access_log import LoggedRequest
 
 pytestmark = pytest.mark.corpus
 
@@ -26,9 +26,9 @@ def test_every_line_is_read(corpus: Path, name: str) -> None:
     lines = gzip.decompress((corpus / "logs" / name).read_bytes()).splitlines(keepends=True)
     read = list(access_log.read(lines))
     assert len(read) == len(lines)
-    assert {value.at: value.reason for value in read if not isinstance(value, Hit)} == KNOWN_PROBLEMS[name]
+    assert {value.at: value.reason for value in read if not isinstance(value, LoggedRequest)} == KNOWN_PROBLEMS[name]
     for hit in read:
-        assert isinstance(hit, Hit)
+        assert isinstance(hit, LoggedRequest)
         assert hit.method in {"GET", "HEAD", "POST", "OPTIONS"}
         assert hit.protocol in {"HTTP/1.0", "HTTP/1.1"}
         assert 200 <= hit.status < 600
@@ -40,7 +40,7 @@ def test_writing_loses_nothing(corpus: Path, name: str) -> None:
     """A hit that was written and read again is the same hit."""
     lines = gzip.decompress((corpus / "logs" / name).read_bytes()).splitlines()
     for value in access_log.read(lines):
-        if isinstance(value, Hit):
+        if isinstance(value, LoggedRequest):
             assert access_log.read_line(access_log_writing.write(value).encode()) == value
 
 
@@ -48,7 +48,7 @@ def test_a_known_line(corpus: Path) -> None:
     """The first line of the first log, field by field."""
     lines = gzip.decompress((corpus / "logs" / "elastic_apache_logs.log.gz").read_bytes()).splitlines()
     hit = access_log.read_line(lines[0])
-    assert isinstance(hit, Hit)
+    assert isinstance(hit, LoggedRequest)
     assert (hit.ip, hit.at, hit.method, hit.status, hit.size) == ("83.149.9.216", 1431857103.0, "GET", 200, 203023)
     assert hit.path == "/presentations/logstash-monitorama-2013/images/kibana-search.png"
     assert hit.referrer == "http://semicomplete.com/presentations/logstash-monitorama-2013/"

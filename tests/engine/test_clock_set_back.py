@@ -16,9 +16,9 @@ from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import DAY, PageEvidence, unpack_page
 from periplus.parts.revisit.freshness import CLOCK_ERROR
 from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.sitemaps.store import clamped_to
 from periplus.parts.sitemaps.trees import Origin, SitemapNode
-from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
 
@@ -92,7 +92,7 @@ def test_a_queued_page_is_not_taken_for_one_visited_a_moment_ago() -> None:
     record = page("x", NOW + AHEAD, None, kept_at=NOW + AHEAD)
     revisits, state = watched(record)
     state.queues.push([Queued(record.url, site_of(record.url), Lane.REFRESH, 60)])
-    comparer = PageComparer(SiteRecords(state.sites), revisits=revisits, shortest=3600.0)
+    comparer = PageComparer(SiteRecords(state.sites), revisits=revisits)
     assert comparer._is_instant(record, NOW + AHEAD + 1)
     revisits.restart(NOW)
     assert not comparer._is_instant(of(state, record), NOW + AHEAD + 1)

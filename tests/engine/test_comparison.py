@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, likeness, read_from, read_pages, version_of
 from periplus.engine.comparison import PageComparer
+from periplus.engine.frontier import Revisiting
 from periplus.engine.frontier.site import SiteRecords
-from periplus.model import ChangeLevel, FirstSeen, Page, ReadFrom, Site, Source, Url, UrlRecord
+from periplus.model import ChangeLevel, FirstSeen, ParsedPage, ReadFrom, Site, Source, Url, UrlRecord
 from periplus.parts.revisit.evidence import SignalKind, unpack_page
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
@@ -30,11 +31,11 @@ def html(number: int, quote: int, edition: int = 0, title: str = "") -> bytes:
     return f"<title>{title}</title><article><p>{story}</p><div class=q>{saying}</div></article>".encode()
 
 
-def read(number: int, body: bytes, *, wants_blocks: bool = True) -> Page:
+def read(number: int, body: bytes, *, wants_blocks: bool = True) -> ParsedPage:
     return read_pages([RawPage(body, url(number), "text/html", wants_blocks=wants_blocks)])[0]
 
 
-def kept(page: Page, at: float) -> UrlRecord:
+def kept(page: ParsedPage, at: float) -> UrlRecord:
     seen = (FirstSeen(Source.SEED, 0.0),)
     return UrlRecord(
         page.url, seen, digests=page.digests, version=version_of(page), kept_at=at, blocks=page.blocks, visits=1
@@ -53,7 +54,7 @@ class Memory:
     def churn(self) -> ChurnRecord:
         return self.sites.get(SITE).churn
 
-    def level(self, old: Page, new: Page, apart: float = DAY) -> ChangeLevel | None:
+    def level(self, old: ParsedPage, new: ParsedPage, apart: float = DAY) -> ChangeLevel | None:
         return self.comparer.compare(kept(old, 1000.0), new, 1000.0 + apart).level
 
     def taught(self, pairs: int, apart: float = DAY) -> list[ChangeLevel | None]:
@@ -101,11 +102,15 @@ def test_two_visits_in_a_row_differ_in_noise_alone() -> None:
     assert Memory(ChurnSettings(sample=0)).level(*edited, apart=1.0) is ChangeLevel.MAJOR
 
 
+class _Often(Revisiting):
+    shortest = 5.0
+
+
 def test_a_scheduled_revisit_is_not_a_visit_in_a_row() -> None:
     """Where pages may be revisited after five seconds, what differs then is a change."""
     edited = read(9, html(9, 1)), read(9, html(9, 1, edition=1))
     sites = SiteRecords(MemoryState().sites)
-    often = PageComparer(sites, ChurnSettings(instant=60.0), shortest=5.0)
+    often = PageComparer(sites, ChurnSettings(instant=60.0), _Often())
     assert often.compare(kept(edited[0], 1000.0), edited[1], 1005.0).level is ChangeLevel.MAJOR
     assert often.compare(kept(edited[0], 1000.0), edited[1], 1001.0).level is ChangeLevel.RAW_ONLY
 

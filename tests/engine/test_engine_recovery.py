@@ -13,7 +13,6 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_shard
 from periplus.content import ChurnRecord
@@ -21,11 +20,12 @@ from periplus.engine.clock import SystemClock
 from periplus.engine.inputs import Answered, Input
 from periplus.engine.log import InputLog
 from periplus.engine.machine_settings import ShardMeta
-from periplus.engine.shard import Shard, Status
+from periplus.engine.shard import Shard, ShardStatus
 from periplus.model import Discovery, FetchOutcome, Lane, Purpose, Queued, Site, Source, Url
 from periplus.parts.revisit.gains import SiteGains, unpack_page_gains
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
@@ -55,7 +55,7 @@ class Collection:
         shard.discover([Discovery(seed, Source.SEED, SystemClock().now()) for seed in self.seeds])
         return shard
 
-    def crawl(self, pages: int) -> Status:
+    def crawl(self, pages: int) -> ShardStatus:
         """Crawl some pages; then the process is killed."""
         shard = self.seeded()
         run(shard, lambda: shard.status().crawl.pages >= pages)
@@ -63,7 +63,7 @@ class Collection:
         shard.close()
         return status
 
-    def recovered(self) -> Status:
+    def recovered(self) -> ShardStatus:
         """What the next process knows before it does anything."""
         shard = self.open()
         status = shard.status()

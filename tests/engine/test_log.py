@@ -15,9 +15,9 @@ from periplus.engine.inputs import (
     AddressesReviewed,
     Adopted,
     AdoptionEnded,
-    Answer,
     Answered,
     Discovered,
+    FetchAnswer,
     Flushed,
     Granted,
     Input,
@@ -102,7 +102,7 @@ OTHERS: tuple[Input, ...] = (
     AddressesReviewed(AT),
     Flushed(AT),
     Restarted(AT),
-    Adopted((Answer(Excluded(task(0), "robots")),), AT),
+    Adopted((FetchAnswer(Excluded(task(0), "robots")),), AT),
     AdoptionEnded(AT),
     Steered(("*/a*",), ("*/b*", "re:c"), (), AT),
     Learnt("reputation", 3, AT),
@@ -130,10 +130,10 @@ def logged(folder: Path, size: int = 10**9) -> tuple[InputLog, list[Input]]:
     archive = archive_in(folder, None, payloads, size)
     inputs: list[Input] = list(OTHERS)
     for number, outcome in enumerate(outcomes()):
-        answer = Answer(outcome)
+        answer = FetchAnswer(outcome)
         if isinstance(outcome, Fetched | NotModified | Redirected):
             stored, payload = archive.write(outcome, b"")
-            answer = Answer(outcome, stored, payload)
+            answer = FetchAnswer(outcome, stored, payload)
             if payload is not None:
                 payloads.add_new(payload)
         inputs.insert(2 * number, Answered((answer,), AT + number, archive.end))

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_machine
-from periplus.engine.inputs import Answer, Answered, Discovered, Emit, Fetch, Granted, Learnt
+from periplus.engine.inputs import Answered, Discovered, Emit, Fetch, FetchAnswer, Granted, Learnt
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings
 from periplus.engine.part import Part, TakeLearnt
@@ -24,8 +23,8 @@ from periplus.model import (
     FetchTask,
     Lane,
     Located,
-    Page,
     PageRead,
+    ParsedPage,
     Probe,
     Purpose,
     Source,
@@ -34,6 +33,7 @@ from periplus.model import (
 from periplus.policy.filters import Chain, Scope, ScopeSettings
 from periplus.policy.ordering import ordering
 from periplus.store import LearntFiles, MemoryState
+from periplus.store.layout import Layout
 
 SEED = Url("http://a.test/")
 HTML = b"<title>Home</title><p>Some words to read, and <a href=/next>a link</a>."
@@ -64,7 +64,7 @@ def run(machine: Machine, now: float, steps: int = 12) -> tuple[list[FetchTask],
         for effect in machine.apply(Granted(9, at)):
             if isinstance(effect, Fetch):
                 tasks.append(effect.task)
-                for other in machine.apply(Answered((Answer(answer(effect.task, at)),), at)):
+                for other in machine.apply(Answered((FetchAnswer(answer(effect.task, at)),), at)):
                     events += other.events if isinstance(other, Emit) else []
     return tasks, events
 
@@ -75,7 +75,7 @@ def test_a_probe_is_fetched_and_only_its_judge_sees_the_page(maker: ShardMaker) 
     machine.apply(Discovered((Discovery(SEED, Source.SEED, 10.0),), 10.0))
     run(machine, 10.0)
     pages = machine.stats.pages
-    seen: list[tuple[FetchOutcome, Page | None]] = []
+    seen: list[tuple[FetchOutcome, ParsedPage | None]] = []
     machine._probes["missing"] = lambda outcome, page, _now: seen.append((outcome, page))
     url = Url("http://a.test/no-such-page")
     machine.frontier.queue_probes([Probe(url, "missing"), Probe(SEED, "missing")], 50.0)

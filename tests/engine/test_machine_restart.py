@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.inputs import Discovered, Effect, Fetch, Granted, Learnt, Restarted
@@ -18,6 +17,7 @@ from periplus.model import Discovery, Site, Source, Url
 from periplus.parts.dust.given import GivenRule, RuleFile, write_rule_file
 from periplus.parts.spam.scores import written
 from periplus.store import LearntFiles, MemoryState, SiteState
+from periplus.store.layout import Layout
 
 SEEDS = ("http://a.test/", "http://b.test/")
 IP_DELAY = 2.0

@@ -12,10 +12,11 @@ from tests.reference.event_sink import MemoryEventSink
 from periplus.content import version_of
 from periplus.engine.comparison import PageComparer
 from periplus.engine.frontier import SiteRecords
-from periplus.engine.inputs import Answer
+from periplus.engine.inputs import FetchAnswer
 from periplus.engine.links import PageReader
 from periplus.engine.pipeline import Deduplicator, PagePipeline
 from periplus.model import (
+    BodyReading,
     ChangeLevel,
     ChangeSeen,
     Fetched,
@@ -26,11 +27,10 @@ from periplus.model import (
     Lane,
     Located,
     NotModified,
-    Page,
     PageRead,
+    ParsedPage,
     Placement,
     Purpose,
-    Reading,
     Redirected,
     Site,
     Source,
@@ -54,7 +54,7 @@ def text(seed: int, edits: int = 0) -> str:
     return " ".join(words)
 
 
-Outcome = tuple[FetchOutcome, Page | None]
+Outcome = tuple[FetchOutcome, ParsedPage | None]
 
 
 def fetched(url: str, said: str, *, head: str = "") -> Fetched:
@@ -109,7 +109,7 @@ def test_reading_of_a_page() -> None:
     page = outcome[1]
     assert page is not None
     placement = Placement(0, Url(ONE), 1, 1.0, False)
-    expected = Reading(page.digests, False, is_indexable=False, version=version_of(page), placement=placement)
+    expected = BodyReading(page.digests, False, is_indexable=False, version=version_of(page), placement=placement)
     assert deduplicator(MemoryState()).judge([outcome], 5.0) == [expected]
 
 
@@ -240,7 +240,7 @@ def test_one_by_one_teaches_as_all_at_once() -> None:
 class BrokenReader(PageReader):
     """A reader with a bug: it raises at one page."""
 
-    def read(self, answers: Sequence[Fetched]) -> list[Page]:
+    def read(self, answers: Sequence[Fetched]) -> list[ParsedPage]:
         if any(b"bug" in answer.body for answer in answers):
             raise RuntimeError("a bug")
         return super().read(answers)
@@ -261,7 +261,7 @@ def test_pipeline_reports_requests_pages_and_changes() -> None:
     known = task(TWO, is_known=True)
     located = Located(FetchTask(Url(ONE), Site("a.test"), Purpose.ROBOTS, Lane.DISCOVERY, 0.0), "192.0.2.1", 9.0)
     outcomes: list[FetchOutcome] = [fetched(ONE, text(1)), NotModified(known, (), 5.0, 0.5), gone(ONE, 500)[0], located]
-    processed = pages.process([Answer(outcome) for outcome in outcomes], 7.0)
+    processed = pages.process([FetchAnswer(outcome) for outcome in outcomes], 7.0)
     assert [event.outcome for event in events.events if isinstance(event, FetchEnded)] == outcomes[:3]
     assert [event.page.url for event in events.events if isinstance(event, PageRead)] == [ONE]
     changes = [(event.url, event.level) for event in events.events if isinstance(event, ChangeSeen)]
@@ -272,7 +272,7 @@ def test_pipeline_reports_requests_pages_and_changes() -> None:
 def test_answer_that_is_not_to_be_read_is_a_request_without_a_page() -> None:
     """Processes died of reading it."""
     pages, events = pipeline()
-    [processed] = pages.process([Answer(fetched(ONE, text(1)), is_read=False)], 7.0)
+    [processed] = pages.process([FetchAnswer(fetched(ONE, text(1)), is_read=False)], 7.0)
     assert (processed.page, processed.reading) == (None, None)
     assert [type(event) for event in events.events] == [FetchEnded]
     assert pages.links(processed, 7.0, lambda _links: 0.0) == []
@@ -281,6 +281,6 @@ def test_answer_that_is_not_to_be_read_is_a_request_without_a_page() -> None:
 def test_bug_at_one_page_spares_the_others(caplog: pytest.LogCaptureFixture) -> None:
     """Pages of one input are read together; when that raises, each is read by itself."""
     pages, _ = pipeline(BrokenReader())
-    processed = pages.process([Answer(fetched(url, said)) for url, said in ((ONE, text(1)), (TWO, "bug"))], 7.0)
+    processed = pages.process([FetchAnswer(fetched(url, said)) for url, said in ((ONE, text(1)), (TWO, "bug"))], 7.0)
     assert [each.page is not None for each in processed] == [True, False]
     assert f"{TWO} could not be read" in caplog.text

@@ -10,7 +10,7 @@ from tests.engine.frontier.opened_frontier import FrontierOptions, OpenedFrontie
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.collection.config.settings import Config
-from periplus.engine.router import FULL, WINDOW, Outbound, ShardRouter, owner_of
+from periplus.engine.router import FULL, WINDOW, OutgoingMessages, ShardRouter, owner_of
 from periplus.model import Batch, Discovery, FetchTask, Lane, Purpose, Redirected, Refused, Site, Source, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.store import DiskState
@@ -46,7 +46,7 @@ class Shard:
             events=self.events,
             moved=moved or (),
         )
-        self.outbound = Outbound(0, 2, self.state.exchange)
+        self.outbound = OutgoingMessages(0, 2, self.state.exchange)
 
     def commit(self) -> None:
         self.router.flush()

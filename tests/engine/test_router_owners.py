@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.engine.router import Placement, owner_of
+from periplus.engine.router import ShardPlacement, owner_of
 from periplus.model import Site
 
 SITES = [Site(f"host{number}.test") for number in range(4000)]
@@ -17,7 +17,7 @@ SITES = [Site(f"host{number}.test") for number in range(4000)]
 def test_every_site_has_one_owner(name: str, shards: int) -> None:
     """The same in every process and at every call."""
     owner = owner_of(Site(name), shards)
-    placement = Placement(shards)
+    placement = ShardPlacement(shards)
     assert 0 <= owner < shards
     assert placement.owner(Site(name)) == placement.owner(Site(name)) == owner
 
@@ -42,7 +42,7 @@ def test_only_the_sites_of_a_new_shard_move() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     """A crawl of a hundred million hosts has the memory of fifty thousand."""
-    placement = Placement(2)
+    placement = ShardPlacement(2)
     for number in range(60_000):
         placement.owner(Site(str(number)))
     assert len(placement._owners) <= 50_000

@@ -72,11 +72,22 @@ def test_a_crawl_that_no_restart_helps_ends_with_what_waits(tmp_path: Path, monk
     assert HOME not in web.asked
 
 
+def looks(still: Standstill, *times: float) -> list[bool]:
+    return [still.is_over_patience(at, is_still=True) for at in times]
+
+
 def test_patience_counts_from_the_last_movement() -> None:
     """Whatever happens in between starts it again, and a clock that is set back does not end it early."""
     still = Standstill(10.0)
-    assert [still.is_over_patience(at, is_still=True) for at in (0.0, 9.0, 10.0)] == [False, False, True]
+    assert looks(still, 0.0, 2.0, 4.0, 6.0, 8.0, 9.5, 10.0) == 6 * [False] + [True]
     still.moved([Emit([])])
-    assert [still.is_over_patience(at, is_still=True) for at in (11.0, 20.0)] == [False, False]
+    assert looks(still, 11.0, 13.0, 15.0, 17.0, 19.0, 20.5) == 6 * [False]
     assert not still.is_over_patience(21.5, is_still=False)
-    assert [still.is_over_patience(at, is_still=True) for at in (22.0, 5.0, 6.0, 16.5)] == [False, False, False, True]
+    assert looks(still, 22.0, 5.0, 7.0, 9.0, 11.0, 13.0, 14.5, 15.0) == 7 * [False] + [True]
+
+
+def test_a_machine_that_was_suspended_does_not_stand_still() -> None:
+    """What it slept through between two looks is no evidence: the shard did nothing because it could not."""
+    still = Standstill(10.0)
+    assert looks(still, 0.0, 400.0, 400.5, 401.0, 401.5) == 5 * [False]
+    assert looks(still, 403.5, 405.5, 407.5) == [False, False, True]

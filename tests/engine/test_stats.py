@@ -8,7 +8,6 @@ from periplus.engine.stats import CrawlStats
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
-    Discovered,
     Discovery,
     Event,
     Excluded,
@@ -25,6 +24,7 @@ from periplus.model import (
     Site,
     Source,
     Url,
+    UrlDiscovered,
 )
 
 URL = Url("https://a.test/")
@@ -82,7 +82,11 @@ def test_discoveries_are_counted_by_source_and_refusals_by_reason() -> None:
     """Whether the URL was new or not."""
     stats = CrawlStats()
     found = Discovery(URL, Source.SITEMAP, 0.0)
-    events: list[Event] = [Discovered(found, True), Discovered(found, False), Refused(found, "out-of-scope", "host")]
+    events: list[Event] = [
+        UrlDiscovered(found, True),
+        UrlDiscovered(found, False),
+        Refused(found, "out-of-scope", "host"),
+    ]
     for event in events:
         stats.count([event])
     assert (stats.sources, stats.refused) == ({"sitemap": 2}, {"out-of-scope": 1})

@@ -142,9 +142,9 @@ class LabDay(WatchSimulation):
         super().__init__(plan, folder)
         web = LabWeb(self.true)
         self.world, self.seeds = cast("ChangingWorld", web), tuple(web.urls)
-        rules = Rules(VISITS_A_DAY, config.refresh.shortest, config.politeness.lease)
+        rules = Rules(VISITS_A_DAY, config.value("refresh.shortest"), config.politeness.lease)
         self.servers = LabServers(web, config.politeness, rules)
-        self.web, self.longest, self.found, self.lives = web, config.refresh.longest, list[Hour](), 0
+        self.web, self.longest, self.found, self.lives = web, config.value("refresh.longest"), list[Hour](), 0
         self._hours, self._ends_at, self._next_at = hours, 0.0, 0.0
 
     def run(self) -> dict[Url, str]:

@@ -144,7 +144,7 @@ BUGS: Final = (
         ("tests/engine/test_machine_restart.py", "tests/properties/test_shards_exactly_once.py"),
     ),
     Bug(
-        "a checkpoint forgets what is read of sitemaps", "parts/sitemaps/scheduler.py",
+        "a checkpoint forgets what is read of sitemaps", "parts/sitemaps/part.py",
         "[file.unfinished() for file in self._reading.values()], list(self.discovery.postponed)", "", (REPLAY,),
     ),
     Bug(

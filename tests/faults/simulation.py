@@ -29,7 +29,6 @@ from tests.faults.web import Broken, Clock, FaultyWire, FaultyWorld, Key, Mishap
 from tests.properties.replayed_world import Collection, ObservedMachine
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.clock import RateLimiter, TokenBucket
 from periplus.engine.engine import Engine
@@ -37,11 +36,12 @@ from periplus.engine.frontier import AddressClaims
 from periplus.engine.inputs import Answered, Input
 from periplus.engine.log import InputLog
 from periplus.engine.machine_settings import ShardMeta
-from periplus.engine.router import Outbound
+from periplus.engine.router import OutgoingMessages
 from periplus.engine.sharding.crawl import PushedUrls
 from periplus.model import Discovery, FetchTask, InvariantError, PeriplusError, Source, Stored, Url, UrlRecord
 from periplus.parts.revisit.evidence import DAY
-from periplus.store import Archive, DiskState, Inbox, Replica
+from periplus.store import Archive, DiskState, MessageInbox, Replica
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.reader import read_spooled
 from periplus.store.warc import read_record
@@ -156,7 +156,7 @@ class Process(Collection):
             log=log,
             clock=self.process_clock,
             limiter=TokenBucket(rate, now) if is_watch else RateLimiter(0.0, now),
-            outbound=Outbound(number, count, state.exchange),
+            outbound=OutgoingMessages(number, count, state.exchange),
             claims=AddressClaims(count) if count > 1 else None,
         )
 
@@ -316,7 +316,7 @@ class Simulation:
         engine = process.engine
         engine.recover()
         self.check_recovered(process)
-        inbox = Inbox(Layout(folder).inbox)
+        inbox = MessageInbox(Layout(folder).inbox)
         pushed = PushedUrls(inbox, lambda found: _done(lambda: engine.discover(found)))
         try:
             engine.discover([Discovery(seed, Source.SEED, clock.now()) for seed in self.seeds])
@@ -328,7 +328,7 @@ class Simulation:
             if self.disk.image is None:
                 engine.close()
 
-    def _steps(self, process: Process, inbox: Inbox, pushed: PushedUrls, steps: int | None) -> None:
+    def _steps(self, process: Process, inbox: MessageInbox, pushed: PushedUrls, steps: int | None) -> None:
         engine, taken = process.engine, 0
         while not (engine.is_idle and pushed.is_empty):
             taken += 1
@@ -346,7 +346,7 @@ class Simulation:
             if taken % 16 == 0:
                 process.machine.check_invariants()
 
-    def _push(self, inbox: Inbox) -> None:
+    def _push(self, inbox: MessageInbox) -> None:
         """A site pushes a URL, which then is durable."""
         url = self.chance.choice(self.world.urls)
         inbox.append([Discovery(url, Source.PING, self.true.at, score=1.0)])

@@ -16,17 +16,17 @@ from tests.faults.web import Clock, Key
 
 from periplus.apps.audit.comparison import load_last, save_last
 from periplus.apps.audit.results import Audit, Cost, Dates
-from periplus.apps.changes.refreshing import RefreshPlan, Selection, _write, unfinished
+from periplus.apps.changes.refreshing import RefreshPlan, RefreshSelection, _write, unfinished
 from periplus.collection.collection import existing, planned
-from periplus.collection.layout import Layout
 from periplus.engine.inputs import AddressesReviewed
 from periplus.engine.sharding.messages import ShardFailure
 from periplus.engine.sharding.worker import no_wake, run_shard
 from periplus.engine.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionError, Discovery, Source, Url
-from periplus.store import DiskState, Inbox, LearntFiles
+from periplus.store import DiskState, LearntFiles, MessageInbox
 from periplus.store.durable import write_file
 from periplus.store.folders import sync_folder
+from periplus.store.layout import Layout
 from periplus.store.ranks import KnownRanks
 from periplus.store.state.files import note_begun
 from periplus.store.tables.manifest import TableFile, read_manifest, write_manifest
@@ -73,7 +73,7 @@ def has_settings(folder: Path) -> bool:
 
 def save_plan(folder: Path) -> None:
     (folder / "state").mkdir()
-    _write(Layout(folder), RefreshPlan(Selection(), 1.0, 2, False, CrawlStats()))
+    _write(Layout(folder), RefreshPlan(RefreshSelection(), 1.0, 2, False, CrawlStats()))
 
 
 def has_plan(folder: Path) -> bool:
@@ -259,9 +259,9 @@ def test_a_full_map_is_said_and_costs_nothing(tmp_path: Path) -> None:
 
 def test_urls_in_the_inbox_survive_the_process(tmp_path: Path) -> None:
     """They are on the disk when `append` returns, and go when the crawl has them."""
-    inbox = Inbox(tmp_path / "inbox")
+    inbox = MessageInbox(tmp_path / "inbox")
     assert inbox.append([Discovery(Url("https://a.test/"), Source.PING, 1.0)])
-    again = Inbox(tmp_path / "inbox")
+    again = MessageInbox(tmp_path / "inbox")
     pushed = again.peek(5)
     assert pushed is not None
     assert [each.url for each in pushed.discoveries] == ["https://a.test/"]

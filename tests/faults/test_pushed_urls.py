@@ -9,12 +9,12 @@ from tests.faults.simulation import read_now
 
 from periplus.engine.sharding.crawl import PushedUrls
 from periplus.model import Discovery, Source, Url
-from periplus.store import Inbox
+from periplus.store import MessageInbox
 
 
 def test_urls_stay_until_they_are_committed(tmp_path: Path) -> None:
     """A crawl that is killed before finds them again."""
-    inbox = Inbox(tmp_path / "inbox")
+    inbox = MessageInbox(tmp_path / "inbox")
     inbox.append([Discovery(Url("https://a.test/"), Source.PING, 1.0)])
     committed: Future[None] = Future()
     pushed = PushedUrls(inbox, lambda _found: committed)

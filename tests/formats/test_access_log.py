@@ -8,12 +8,12 @@ from tests.formats.linear_time import assert_linear
 from tests.reference import access_log_writing
 
 from periplus.formats import access_log
-from periplus.formats.access_log import Hit
+from periplus.formats.access_log import LoggedRequest
 from periplus.model import Problem
 
 AT = 971211336.0  # 10/Oct/2000:13:55:36 -0700, the example in Apache's manual
 WHEN = "[10/Oct/2000:13:55:36 -0700]"
-HIT = Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x")
+HIT = LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x")
 
 
 @each_case(
@@ -21,109 +21,109 @@ HIT = Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x")
     [
         (
             f'127.0.0.1 - frank {WHEN} "GET /apache_pb.gif HTTP/1.0" 200 2326',
-            Hit("127.0.0.1", AT, "GET", "/apache_pb.gif", "HTTP/1.0", 200, 2326, user="frank"),
+            LoggedRequest("127.0.0.1", AT, "GET", "/apache_pb.gif", "HTTP/1.0", 200, 2326, user="frank"),
         ),
         (
             f'127.0.0.1 - - {WHEN} "GET /a HTTP/1.0" 304 - "http://e.com/s" "Mozilla/4.08 [en] (Win98; I ;Nav)"\n',
-            Hit(
+            LoggedRequest(
                 "127.0.0.1", AT, "GET", "/a", "HTTP/1.0", 304, 0, "http://e.com/s", "Mozilla/4.08 [en] (Win98; I ;Nav)"
             ),
         ),
         (
             f'www.e.com:443 2001:db8::1 - - {WHEN} "HEAD / HTTP/2.0" 200 5 "-" "-"\r\n',
-            Hit("2001:db8::1", AT, "HEAD", "/", "HTTP/2.0", 200, 5, host="www.e.com:443"),
+            LoggedRequest("2001:db8::1", AT, "HEAD", "/", "HTTP/2.0", 200, 5, host="www.e.com:443"),
         ),
         (
             f'www.e.com 192.0.2.7 - ann {WHEN} "GET / HTTP/1.1" 200 5',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, user="ann", host="www.e.com"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, user="ann", host="www.e.com"),
         ),
         (
             f'www.e.com:80 client.example - - {WHEN} "GET / HTTP/1.1" 200 5 "-" "x"',
-            Hit("client.example", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", host="www.e.com:80"),
+            LoggedRequest("client.example", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", host="www.e.com:80"),
         ),
         (
             f'::1 - Jo Ann Doe {WHEN} "GET / HTTP/1.1" 200 5 "-" "x"',
-            Hit("::1", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", user="Jo Ann Doe"),
+            LoggedRequest("::1", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", user="Jo Ann Doe"),
         ),
         (
             f'192.0.2.7 - Jo Doe {WHEN} "GET / HTTP/1.1" 200 5 "-" "x"',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", user="Jo Doe"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", user="Jo Doe"),
         ),
         (
             f'192.0.2.7 - "" {WHEN} "GET / HTTP/1.1" 401 5 "-" "x"',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 401, 5, agent="x"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 401, 5, agent="x"),
         ),
         (
             rf'192.0.2.7 - - {WHEN} "GET /\"q\"?\xc3\xa9\x22 HTTP/1.1" 200 5 "http://\xd0\xb6/" "a \"b\" \\ c\x41\t"',
-            Hit("192.0.2.7", AT, "GET", '/"q"?%C3%A9"', "HTTP/1.1", 200, 5, "http://ж/", 'a "b" \\ cA\t'),
+            LoggedRequest("192.0.2.7", AT, "GET", '/"q"?%C3%A9"', "HTTP/1.1", 200, 5, "http://ж/", 'a "b" \\ cA\t'),
         ),
         (
             f'192.0.2.7 - - {WHEN} "GET /a b HTTP/1.1" 200 5 "-" "x"',
-            Hit("192.0.2.7", AT, "GET", "/a b", "HTTP/1.1", 200, 5, agent="x"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/a b", "HTTP/1.1", 200, 5, agent="x"),
         ),
         (
             f'192.0.2.7 - - {WHEN} "GET /" 200 5 "-" "x"',
-            Hit("192.0.2.7", AT, "GET", "/", "", 200, 5, agent="x"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "", 200, 5, agent="x"),
         ),
         (
             f'192.0.2.7 - - {WHEN} "-" 408 - "-" "-"',
-            Hit("192.0.2.7", AT, "", "", "", 408, 0),
+            LoggedRequest("192.0.2.7", AT, "", "", "", 408, 0),
         ),
         (
             rf'192.0.2.7 - - {WHEN} "\x16\x03\x01" 400 226 "-" "-"',
-            Hit("192.0.2.7", AT, "", "\x16\x03\x01", "", 400, 226),
+            LoggedRequest("192.0.2.7", AT, "", "\x16\x03\x01", "", 400, 226),
         ),
         (
             f'192.0.2.7 - - {WHEN} "" 400 0 "-" "-"',
-            Hit("192.0.2.7", AT, "", "", "", 400, 0),
+            LoggedRequest("192.0.2.7", AT, "", "", "", 400, 0),
         ),
         (
             f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" 200 5 "-" "x" "203.0.113.9" 0.003',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x"),
         ),
         (
             f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" 200 5 "-" "the "best" agent"',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent='the "best" agent'),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent='the "best" agent'),
         ),
         (
             f'192.0.2.7 - - {WHEN} "GET /"x" HTTP/1.1" 200 5 "-" "x"',
-            Hit("192.0.2.7", AT, "GET", '/"x"', "HTTP/1.1", 200, 5, agent="x"),
+            LoggedRequest("192.0.2.7", AT, "GET", '/"x"', "HTTP/1.1", 200, 5, agent="x"),
         ),
         (
             f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" - - "-" "x"',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 0, 0, agent="x"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 0, 0, agent="x"),
         ),
         (
             f'192.0.2.7, 203.0.113.9 - - {WHEN} "GET / HTTP/1.1" 200 5 "-" "x"',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x"),
         ),
         (
             f'192.0.2.7, 203.0.113.9, ::1 - ann {WHEN} "GET / HTTP/1.1" 200 5 "-" "x"',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", user="ann"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", user="ann"),
         ),
         (
             f'192.0.2.7 - - {WHEN}  "GET / HTTP/1.1"  200  5  "http://e.com/"  "x"',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, "http://e.com/", "x"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, "http://e.com/", "x"),
         ),
         (
             f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" 200 {"9" * 30} "-" "x"',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 10**18 - 1, agent="x"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 10**18 - 1, agent="x"),
         ),
         (
             f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" 200 5 0.003 - "http://e.com/" "x" "y"',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, "http://e.com/", "x"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, "http://e.com/", "x"),
         ),
         (
             f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" 200',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 0),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 0),
         ),
         (
             f'192.0.2.7\t-\t-\t{WHEN}\t"GET / HTTP/1.1"\t200\t5',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5),
         ),
         (
             f'Oct 10 13:55:36 front nginx: 192.0.2.7 - ann {WHEN} "GET / HTTP/1.1" 200 5 "-" "x"',
-            Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", user="ann"),
+            LoggedRequest("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x", user="ann"),
         ),
         *(
             (f'192.0.2.7 - - {when} "GET / HTTP/1.1" 200 5 "-" "x"', HIT)
@@ -138,11 +138,11 @@ HIT = Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x")
         ),
         (
             '192.0.2.7 - - [1/Oct/2000:20:55:36 +0000] "GET / HTTP/1.1" 200 5 "-" "x"',
-            Hit("192.0.2.7", AT - 9 * 86_400, "GET", "/", "HTTP/1.1", 200, 5, agent="x"),
+            LoggedRequest("192.0.2.7", AT - 9 * 86_400, "GET", "/", "HTTP/1.1", 200, 5, agent="x"),
         ),
     ],
 )
-def test_lines(line: str, hit: Hit) -> None:
+def test_lines(line: str, hit: LoggedRequest) -> None:
     """Every format of the two servers, with or without escapes, gives the same fields."""
     assert access_log.read_line(line.encode()) == hit
 
@@ -151,7 +151,7 @@ def test_bytes_of_no_charset_survive() -> None:
     """A raw byte in a path is percent-encoded, as a client should have done; elsewhere it is replaced."""
     line = b'192.0.2.7 - - [10/Oct/2000:13:55:36 -0700] "GET /\xe9 HTTP/1.1" 200 5 "-" "caf\xe9 \xc3\xa9"'
     hit = access_log.read_line(line)
-    assert isinstance(hit, Hit)
+    assert isinstance(hit, LoggedRequest)
     assert (hit.path, hit.agent) == ("/%E9", "caf\ufffd é")
 
 
@@ -184,7 +184,7 @@ def test_a_log_is_read_line_by_line() -> None:
     """Blank lines are nothing, garbage is reported where it begins, and reading goes on after it."""
     line = f'192.0.2.7 - - {WHEN} "GET / HTTP/1.1" 200 5\n'.encode()
     read = list(access_log.read([line, b"\n", b"junk\n", line]))
-    assert [type(value) for value in read] == [Hit, Problem, Hit]
+    assert [type(value) for value in read] == [LoggedRequest, Problem, LoggedRequest]
     assert read[1] == Problem("not-a-log-line", "junk", len(line) + 1)
 
 
@@ -210,14 +210,14 @@ CLOUD = (
 def test_a_log_may_say_what_its_fields_are() -> None:
     """The W3C's extended format: of IIS, of CloudFront, with a date above the lines, and with fields that change."""
     found = list(access_log.read(IIS.encode().splitlines(keepends=True)))
-    assert found[0] == Hit(
+    assert found[0] == LoggedRequest(
         "192.0.2.7", AT, "GET", "/a.aspx?q=1&r=2", "", 200, 0, "http://e.com/", "Mozilla/5.0 (X; Y)", "DOM\\ann"
     )
-    assert found[1] == Hit("192.0.2.7", AT, "GET", "/", "", 404, 0)
+    assert found[1] == LoggedRequest("192.0.2.7", AT, "GET", "/", "", 404, 0)
     assert [value.reason for value in found[2:4] if isinstance(value, Problem)] == ["not-a-log-line", "impossible-time"]
-    assert found[4:] == [Hit("192.0.2.7", AT, "HEAD", "/b", "HTTP/1.1", 304, 12, agent='an "agent" + x')]
+    assert found[4:] == [LoggedRequest("192.0.2.7", AT, "HEAD", "/b", "HTTP/1.1", 304, 12, agent='an "agent" + x')]
     assert list(access_log.read(CLOUD.encode().splitlines(keepends=True))) == [
-        Hit("2001:db8::1", AT, "GET", "/x?a=b", "HTTP/2.0", 200, 335, agent="Bot 1.0 (+y)", host="e.com")
+        LoggedRequest("2001:db8::1", AT, "GET", "/x?a=b", "HTTP/2.0", 200, 335, agent="Bot 1.0 (+y)", host="e.com")
     ]
 
 
@@ -228,7 +228,7 @@ def test_a_comment_is_not_a_directive() -> None:
 
 def test_a_written_line_cannot_be_forged() -> None:
     """No field can end its own quotes, its line, or open the time."""
-    hit = Hit(
+    hit = LoggedRequest(
         "1.2.3.4", AT, "GET", '/" 200 1\n', "HTTP/1.1", 200, 5, 'a"b', "c\\", "x [10/Oct/2000:13:55:36 +0000]", "h:1"
     )
     line = access_log_writing.write(hit)

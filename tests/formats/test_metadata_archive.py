@@ -37,7 +37,7 @@ def site(pages: int, mimes: tuple[str, ...] = MIMES, seed: int = 1) -> list[Arch
     return entries
 
 
-def read_back(written: list[archives.Archive]) -> list[ArchiveEntry | Problem]:
+def read_back(written: list[archives.MetadataArchive]) -> list[ArchiveEntry | Problem]:
     return [entry for archive in written for entry in archives.read(archive.name, archive.body)]
 
 

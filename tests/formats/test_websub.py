@@ -10,7 +10,7 @@ from tests.each_case import each_case
 from tests.reference.websub_messages import read_request, sign, write_intent
 
 from periplus.formats import websub
-from periplus.formats.websub import Intent, Request
+from periplus.formats.websub import Intent, SubscriberRequest
 from periplus.model import Problem
 
 TOPIC, CALLBACK = "https://example.org/feed?a=b&c=d", "https://us.example/websub/x"
@@ -68,10 +68,10 @@ def test_forged_signatures(header: str | None, expected: str) -> None:
 
 def test_request_round_trip() -> None:
     """A hub reads what a subscriber writes."""
-    request = Request("subscribe", TOPIC, CALLBACK, b"\x00\xff secret", 864_000)
+    request = SubscriberRequest("subscribe", TOPIC, CALLBACK, b"\x00\xff secret", 864_000)
     assert read_request(websub.write_request(request)) == request
     with pytest.raises(ValueError, match="199"):
-        websub.write_request(Request("subscribe", TOPIC, CALLBACK, b"x" * 200))
+        websub.write_request(SubscriberRequest("subscribe", TOPIC, CALLBACK, b"x" * 200))
 
 
 @each_case(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.hypothesis_depth import examples
 
-from periplus.insight.listed import Listed, listed_urls
+from periplus.insight.listed import ListedUrl, listed_urls
 from periplus.model import Url
 from periplus.store.tables import SCHEMAS
 
@@ -49,7 +49,7 @@ def judge(sitemap: str, urls: Sequence[Url]) -> list[tuple[Url, str]]:
     return [(Url(url.partition("?sid")[0]), "" if url.split("/")[2] == host else "foreign") for url in urls]
 
 
-def read(folder: Path) -> list[Listed]:
+def read(folder: Path) -> list[ListedUrl]:
     with TemporaryDirectory() as scratch:
         return list(listed_urls(folder / "tables", Path(scratch), judge))
 
@@ -106,7 +106,7 @@ def test_they_come_in_the_order_of_the_lists_with_what_is_said_of_them(tmp_path:
         *(f"http://a.test/{number}" for number in range(200, 0, -1)),
         "http://a.test/relative/page",
     ]
-    assert found[0] == Listed("http://a.test/z", FILES[0], 2, 1_700_000_000.0, "day", None, 0.5, "")
+    assert found[0] == ListedUrl("http://a.test/z", FILES[0], 2, 1_700_000_000.0, "day", None, 0.5, "")
 
 
 def test_a_reading_that_was_broken_off_lists_nothing(tmp_path: Path) -> None:

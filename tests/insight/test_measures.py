@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.insight.asked_collection import NOW, Made
 
-from periplus.insight.measures import CLASSES, Part, measures, measures_by, measures_sql
+from periplus.insight.measures import CLASSES, UrlSelection, measures, measures_by, measures_sql
 from periplus.insight.views import MEASURES
 
 A = "http://a.test"
@@ -143,14 +143,14 @@ def test_parts_of_a_collection(tmp_path: Path) -> None:
         made.told(f"http://{name}", "link", number)
         made.got(f"http://{name}", number)
     with made.views() as views:
-        assert measures(views, Part(domain="a.test")).seen == 3
-        assert measures(views, Part(site="a.test")).seen == 2
-        assert measures(views, Part(prefix="http://a.test/docs/")).unique == 2
-        assert measures(views, Part(prefix="http://b.test/it's")).seen == 1
-        assert measures(views, Part(site="b.test", since=NOW.timestamp() + 5)).seen == 1
-        nothing = measures(views, Part(site="nowhere.test"))
+        assert measures(views, UrlSelection(domain="a.test")).seen == 3
+        assert measures(views, UrlSelection(site="a.test")).seen == 2
+        assert measures(views, UrlSelection(prefix="http://a.test/docs/")).unique == 2
+        assert measures(views, UrlSelection(prefix="http://b.test/it's")).seen == 1
+        assert measures(views, UrlSelection(site="b.test", since=NOW.timestamp() + 5)).seen == 1
+        nothing = measures(views, UrlSelection(site="nowhere.test"))
         by_domain = measures_by(views, "domain")
-        by_prefix = measures_by(views, "prefix", Part(domain="b.test"))
+        by_prefix = measures_by(views, "prefix", UrlSelection(domain="b.test"))
     assert (nothing.seen, nothing.unique, nothing.coverage, nothing.seen_delta) == (0, 0, None, None)
     assert {domain: each.seen for domain, each in by_domain.items()} == {"a.test": 3, "b.test": 2}
     assert {prefix: each.seen for prefix, each in by_prefix.items()} == {"http://b.test/docs/": 1, "http://b.test/": 1}
@@ -167,8 +167,8 @@ def test_a_span_takes_things_as_they_were_known_at_its_end(tmp_path: Path) -> No
     made.told(f"{A}/3", "link", 70)
     start = NOW.timestamp()
     with made.views() as views:
-        then = measures(views, Part(since=start, until=start + 60))
-        later = measures(views, Part(since=start + 60))
+        then = measures(views, UrlSelection(since=start, until=start + 60))
+        later = measures(views, UrlSelection(since=start + 60))
     assert (then.seen, then.seen_sitemaps, then.seen_both, then.crawled, then.unique) == (2, 1, 0, 1, 1)
     assert (then.coverage, then.seen_delta) == (0.0, None)
     assert (later.seen, later.crawled) == (1, 0)
@@ -243,7 +243,7 @@ def test_query_returns_the_measures(tmp_path: Path) -> None:
     """The SQL of a part, run as a query of its own."""
     made = Made(tmp_path)
     archive(made, 5, 3, 2)
-    part = Part(site="a.test", prefix=f"{A}/", since=NOW.timestamp() - 1, until=NOW.timestamp() + 1e6)
+    part = UrlSelection(site="a.test", prefix=f"{A}/", since=NOW.timestamp() - 1, until=NOW.timestamp() + 1e6)
     with made.views() as views:
         wanted = measures(views, part)
         answer = views.select(measures_sql(part))

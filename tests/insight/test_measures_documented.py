@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from tests.each_case import each_case
 
-from periplus.insight.measures import CLASSES, Measures
+from periplus.insight.measures import CLASSES, UrlMeasures
 from periplus.insight.views import MEASURES, QUESTIONS, VIEWS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "measures.md").read_text()
@@ -44,4 +44,4 @@ def test_views_and_questions_are_told_as_in_the_code() -> None:
 
 def test_the_values_have_all_measures() -> None:
     """Functions give what the views have, in the same order."""
-    assert [field.name for field in msgspec.structs.fields(Measures)] == [measure.name for measure in MEASURES]
+    assert [field.name for field in msgspec.structs.fields(UrlMeasures)] == [measure.name for measure in MEASURES]

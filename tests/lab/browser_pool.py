@@ -14,7 +14,7 @@ from periplus.apps.lab.server import RunningLab
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import Resolver, ResolverSettings, WireSettings
 from periplus.model import Url
-from periplus.parts.render.interception import Document
+from periplus.parts.render.interception import FetchedDocument
 from periplus.parts.render.pool import BrowserPool, Job, Rendered
 from periplus.parts.render.settings import RenderSettings
 
@@ -68,7 +68,7 @@ class OpenedPool:
     def begin(self, url: str, body: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
         """Open a page."""
         self._ready.clear()
-        self.pool.submit(Job(1, Document(Url(url), 200, headers, body)))
+        self.pool.submit(Job(1, FetchedDocument(Url(url), 200, headers, body)))
 
     def wait(self) -> Rendered:
         """What came of the page."""

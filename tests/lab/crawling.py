@@ -23,14 +23,14 @@ from periplus.apps.lab.http import Request
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.apps.lab.sites import DOMAIN
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
 from periplus.engine.machine_settings import ShardMeta
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.model import Lane, Queued, Url
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 _WAY = re.compile(rb'<(?:a href|link rel="canonical" href)="([^"]*)"')
@@ -64,7 +64,7 @@ def as_domains(lab: RunningLab) -> dict[str, object]:
     return by_proxy(lab) | {"scope.kind": "any", "scope.suffixes": (DOMAIN,)}
 
 
-def crawl(folder: Path, seeds: Iterable[str], options: dict[str, object], workers: int = 1) -> list[Status]:
+def crawl(folder: Path, seeds: Iterable[str], options: dict[str, object], workers: int = 1) -> list[ShardStatus]:
     """Crawl to the end, or continue to the end: how every shard was doing then.
 
     Sitemaps are read, and rules for duplicate URLs learnt, only if asked for: what is fetched is then exactly known.

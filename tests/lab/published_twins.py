@@ -27,7 +27,6 @@ from periplus.apps.publish.inventory.application import Wsgi
 from periplus.apps.publish.settings import RobotsSettings, SiteSettings
 from periplus.apps.publish.trial_server import folder_app, trial_server
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
 from periplus.formats.dates import write_w3c
@@ -35,6 +34,7 @@ from periplus.model import Granularity, Lastmod, Site
 from periplus.parts.revisit.evidence import SignalKind
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 HONEST, TWIN = "honest.test", "twin.test"
 TWIN_BASE = f"http://{TWIN}/"

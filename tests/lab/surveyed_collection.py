@@ -16,7 +16,6 @@ from tests.lab.surveyed_domains import SurveyedDomains
 from periplus.formats.robots import looks_like_html, parse
 from periplus.formats.sitemap import Child, Entry, read
 from periplus.model import (
-    Discovered,
     Discovery,
     Event,
     Failed,
@@ -32,6 +31,7 @@ from periplus.model import (
     SitemapRead,
     Source,
     Url,
+    UrlDiscovered,
 )
 from periplus.parts.sitemaps.trees import twin_key
 from periplus.store import Archive, MemoryPayloads, Tables, WarcSettings
@@ -62,7 +62,7 @@ class PlayedSurvey:
         """Survey every domain, and put the collection to rest."""
         waiting: deque[Url] = deque()
         for domain in self._plan.domains:
-            self._tables.record([Discovered(Discovery(_url(f"http://{domain}/"), Source.SEED, self._at), True)])
+            self._tables.record([UrlDiscovered(Discovery(_url(f"http://{domain}/"), Source.SEED, self._at), True)])
             waiting.extend(self._survey(domain))
         known: set[str] = set()
         while waiting:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from tests.lab.surveyed_domains import PlannedRobots, SurveyedDomains
 from tests.lab.surveyed_files import PlannedFile
 
-from periplus.apps.survey import Survey, Table, tables_of
+from periplus.apps.survey import Survey, SurveyTable, tables_of
 
 Rows = list[tuple[Any, ...]]
 
@@ -52,7 +52,7 @@ def _as_rows(pair: tuple[Any, Any]) -> tuple[Rows, Rows]:
     return [pair[0]], [pair[1]]
 
 
-def found_rows(table: Table) -> Rows:
+def found_rows(table: SurveyTable) -> Rows:
     """The rows without what the paper says."""
     kept = [place for place, column in enumerate(table.columns) if not column.name.startswith("paper")]
     return [tuple(row[place] for place in kept) for row in table.rows]

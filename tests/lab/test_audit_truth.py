@@ -15,10 +15,10 @@ from periplus.apps.audit import Area, Audit, AuditSettings, SiteFinding, audit
 from periplus.apps.lab import World, sitemaps
 from periplus.apps.lab.http import Request
 from periplus.apps.lab.sites import Profile, Site
-from periplus.collection.layout import Layout
 from periplus.insight.views import Views
 from periplus.model import Site as Host
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 from periplus.urls import canonical
 from periplus.view.findings import Severity
 

@@ -13,9 +13,9 @@ from typing import ClassVar
 import pytest
 from tests.lab.crawling import crawl
 
-from periplus.collection.layout import Layout
 from periplus.model import Url
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 HURRY: dict[str, object] = {
     "politeness.delay": 0.0,

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from tests.lab.crawling import crawl, rows
 from tests.lab.scripted_web import ScriptedWeb, page
 
-from periplus.collection.layout import Layout
 from periplus.formats import metadata_archive
 from periplus.formats.metadata_archive import ArchiveEntry
 from periplus.model import Site
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 HOME = "http://a.test/"
 DAY = 86400.0

@@ -15,10 +15,10 @@ from tests.lab.crawling import rows
 
 from periplus.apps.lab.sites import Profile
 from periplus.collection.facts.sources import BalanceFacts, SourceFacts, balance_of, sources_of
-from periplus.collection.layout import Layout
 from periplus.model import Site
 from periplus.policy.settings import BalanceSettings
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 BUDGET = 360
 OTHERS = ("links alone", "sitemaps alone", "half and half")

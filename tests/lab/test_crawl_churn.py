@@ -11,7 +11,6 @@ from tests.lab.crawling import by_proxy, make_due, rows, standing
 from periplus.apps.lab.server import SteppedClock
 from periplus.apps.lab.sites import Validation
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_shard
 from periplus.content import Churn
@@ -19,6 +18,7 @@ from periplus.content.churn import MAX_BLOCKS
 from periplus.engine.clock import SystemClock
 from periplus.model import ChangeLevel, Discovery, Site, Source
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 DAY = 86_400.0
 DAYS = 5

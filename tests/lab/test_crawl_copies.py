@@ -13,10 +13,10 @@ from tests.lab.crawling import by_proxy, crawl, rows, standing
 
 from periplus.apps.lab import World
 from periplus.apps.lab.sites import Profile
-from periplus.collection.layout import Layout
 from periplus.insight.clusters import clusters_of
 from periplus.model import Placement, Url
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 from periplus.urls import fingerprint
 
 HURRIED: dict[str, object] = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02}

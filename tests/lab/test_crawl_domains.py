@@ -8,7 +8,7 @@ import pytest
 from tests.lab.crawling import as_domains, crawl, rows, standing
 
 from periplus.apps.lab import Answer, Request
-from periplus.apps.lab.spam_web import HostileWorld, Part
+from periplus.apps.lab.spam_web import HostileWorld, Nuisance
 from periplus.policy.domain_budgets import pass_of
 
 TRAP, GOOD = "trap.lab.test", "island.lab.test"
@@ -16,7 +16,7 @@ PAGES = 150
 _HTML = (("Content-Type", "text/html; charset=utf-8"),)
 
 
-class Subdomains(Part):
+class Subdomains(Nuisance):
     """Every page of a domain links to hosts that were never named; beside it a good site, linked once."""
 
     hosts = (TRAP, GOOD)

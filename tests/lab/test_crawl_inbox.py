@@ -11,11 +11,11 @@ from tests.lab.crawling import rows
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
 from periplus.model import Discovery, Purpose, Source, Url
-from periplus.store import Inbox
+from periplus.store import MessageInbox
+from periplus.store.layout import Layout
 
 SEEDS = ["http://a.test/", "http://b.test/"]
 
@@ -31,13 +31,13 @@ def web() -> dict[str, str | bytes]:
 
 
 def push(folder: Path, *urls: str, purpose: Purpose = Purpose.PAGE) -> None:
-    inbox = Inbox(Layout(folder).inbox)
+    inbox = MessageInbox(Layout(folder).inbox)
     assert inbox.append([Discovery(Url(url), Source.PING, time.time(), purpose=purpose) for url in urls])
     inbox.close()
 
 
 def left(folder: Path) -> int:
-    inbox = Inbox(Layout(folder).inbox)
+    inbox = MessageInbox(Layout(folder).inbox)
     try:
         return len(inbox)
     finally:

@@ -10,7 +10,7 @@ import pytest
 from tests.lab.crawling import by_address, crawl, standing
 
 from periplus.apps.lab.spam_web import AbsentPages, Cloakers, HostileWorld, ParkedDomains
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
 from periplus.insight.views import Views
@@ -86,8 +86,8 @@ def test_the_cloaker_is_judged_and_the_innocent_is_not(judged: Judged) -> None:
 
 def test_parked_domains_are_found_in_the_tables(judged: Judged) -> None:
     config = Config().with_options({"scope.suffixes": ["lab.test"]})
-    found = judge(Collection(judged.folder, config, (), False), 0.0)
-    assert {each.subject for each in found.parked} == {host for host in ParkedDomains.hosts if "for-sale" in host}
+    found = judge(CollectionSetup(judged.folder, config, (), False), 0.0)
+    assert {each.subject for each in found["parked"]} == {host for host in ParkedDomains.hosts if "for-sale" in host}
     with Views(judged.folder) as views:
         assert len(views.rows("select subject from verdicts where judge = 'parked'")) == 8
-    assert found.mirrors == ()
+    assert not found["mirrors"]

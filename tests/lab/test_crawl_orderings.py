@@ -19,10 +19,10 @@ from tests.lab.crawling import by_proxy, crawl, rows, standing
 
 from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningLab
-from periplus.collection.layout import Layout
 from periplus.model import Url
 from periplus.policy.ordering import orderings
 from periplus.store import DiskState, known_ranks
+from periplus.store.layout import Layout
 
 HURRIED: dict[str, object] = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02}
 SETTINGS: dict[str, dict[str, object]] = {

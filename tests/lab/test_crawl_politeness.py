@@ -20,7 +20,7 @@ from tests.lab.crawling import by_address, crawl, place, rows, standing
 from periplus.apps.lab import World
 from periplus.apps.lab.log import Visit
 from periplus.apps.lab.server import RunningLab
-from periplus.engine.fetch import Identity
+from periplus.engine.fetch import CrawlerIdentity
 from periplus.engine.router import owner_of
 from periplus.model import Url
 from periplus.urls import site_of
@@ -110,7 +110,7 @@ def test_nothing_forbidden_is_asked_for(crawled: Crawled, world: World) -> None:
 def test_everybody_is_told_who_we_are(crawled: Crawled) -> None:
     """The same honest name on every request, with where to complain."""
     agents = {visit.agent for visits in crawled.by_host.values() for visit in visits}
-    assert agents == {Identity(contact=CONTACT).agent}
+    assert agents == {CrawlerIdentity(contact=CONTACT).agent}
     assert CONTACT in agents.pop()
 
 

@@ -21,8 +21,8 @@ from tests.lab.crawling import crawl, rows
 from periplus.cli.crawl.running import run
 from periplus.cli.crawl.summary import print_end
 from periplus.collection.collection import held, planned
-from periplus.collection.layout import Layout
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 from periplus.urls import canonical, site_of
 
 HOSTILE, INSIDE = "127.0.0.2", "127.0.0.3"

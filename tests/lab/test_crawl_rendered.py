@@ -16,17 +16,17 @@ import periplus.parts.render.pool as pools
 from periplus.apps.lab.applications import APPLICATION, ApplicationPage, ApplicationWorld
 from periplus.collection.collection import existing
 from periplus.collection.config.settings import Config
+from periplus.collection.crawl_parts import check_parts
 from periplus.collection.facts.lines import collection_lines
 from periplus.collection.facts.lookup import collection_facts
-from periplus.collection.layout import Layout
-from periplus.collection.parts import check_rendering
-from periplus.engine.inputs import Answer, Answered
+from periplus.engine.inputs import Answered, FetchAnswer
 from periplus.engine.log import InputLog
+from periplus.engine.part import Setup
 from periplus.insight.views import QUESTIONS, Views
 from periplus.model import ConfigError, Fetched
 from periplus.parts.render.browser import kill, processes_of
-from periplus.parts.render.settings import RenderSettings
 from periplus.store.export.documents import last_document
+from periplus.store.layout import Layout
 from periplus.store.warc import archived_answers
 from periplus.store.warc.reading import WarcRecord, read_records
 
@@ -137,7 +137,7 @@ def test_a_crash_loses_no_document(crawled: Crawled, tmp_path: Path) -> None:
     answers = [each for each in archived_answers(folder / "warc", 0) if getattr(each.outcome, "is_rendered", False)]
     log = InputLog(tmp_path / "log", folder / "warc")
     log.begin(1)
-    log.append([Answered(tuple(Answer(each.outcome, each.stored) for each in answers), 1.0)])
+    log.append([Answered(tuple(FetchAnswer(each.outcome, each.stored) for each in answers), 1.0)])
     log.close()
     (again,) = InputLog(tmp_path / "log", folder / "warc").read(1)
     assert isinstance(again, Answered)
@@ -167,12 +167,9 @@ def test_templates_that_need_scripts_are_counted_without_a_browser(tmp_path: Pat
 def test_without_a_browser_the_error_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Before anything is written: what is missing, and what to do about it."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    for wrong in (
-        RenderSettings(mode="always", sandbox=False),
-        RenderSettings(mode="always", browser="no-such-browser"),
-    ):
-        config = Config(render=wrong)
+    for wrong in ({"render.sandbox": False}, {"render.browser": "no-such-browser"}):
+        config = Config().with_options({"render.mode": "always", **wrong})
         with pytest.raises(ConfigError, match=r"needs a browser|is not a program|playwright") as found:
-            check_rendering(config)
+            check_parts(Setup(config, Layout(tmp_path)))
         assert found.value.hint
-    check_rendering(Config())
+    check_parts(Setup(Config(), Layout(tmp_path)))

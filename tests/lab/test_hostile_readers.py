@@ -11,7 +11,7 @@ from periplus.apps.lab import Answer, Request
 from periplus.apps.lab.hostile import DOMAIN, Script, perform
 from periplus.content import decode_body, read_page
 from periplus.formats import robots, sitemap
-from periplus.model import Page, Problem, Url
+from periplus.model import ParsedPage, Problem, Url
 
 ENOUGH = 60_000
 
@@ -35,7 +35,7 @@ def urls(items: list[object]) -> list[str]:
     return [item.url for item in items if isinstance(item, sitemap.Entry)]
 
 
-def page_of(name: str, target: str = "/") -> Page:
+def page_of(name: str, target: str = "/") -> ParsedPage:
     """A page as a crawler reads it, with the type that the server claims."""
     reply = perform(Request("GET", f"{name}.{DOMAIN}", target, (), 0.0))
     assert isinstance(reply, Answer)

@@ -14,7 +14,7 @@ from tests.lab.measured_truth import Truth
 
 from periplus.apps.lab import World, sitemaps
 from periplus.apps.lab.sites import Profile
-from periplus.insight.measures import Measures, Part, measures, measures_by, urls_of
+from periplus.insight.measures import UrlMeasures, UrlSelection, measures, measures_by, urls_of
 from periplus.insight.views import Views
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.STALE, Profile.DIRTY, Profile.NONE)
@@ -42,8 +42,8 @@ class Crawled(NamedTuple):
         """The site that says this of itself."""
         return next(site.host for site in self.world.sites() if site.profile is profile)
 
-    def part(self, where: Profile | str) -> Part:
-        return Part(site=self.host(where)) if isinstance(where, Profile) else Part()
+    def part(self, where: Profile | str) -> UrlSelection:
+        return UrlSelection(site=self.host(where)) if isinstance(where, Profile) else UrlSelection()
 
     def inside(self, where: Profile | str) -> Callable[[str], bool]:
         host = self.host(where) if isinstance(where, Profile) else ""
@@ -127,7 +127,7 @@ def expected(crawled: Crawled, where: Profile | str) -> dict[str, float | None]:
     return {**counts, **shares}
 
 
-def found(measured: Measures, names: dict[str, float | None]) -> dict[str, float | None]:
+def found(measured: UrlMeasures, names: dict[str, float | None]) -> dict[str, float | None]:
     return {name: getattr(measured, name) for name in names}
 
 
@@ -153,8 +153,8 @@ def test_measures_by_site_are_those_of_each_site(crawled: Crawled) -> None:
     by_site = measures_by(crawled.views, "site")
     for profile in PROFILES:
         host = crawled.host(profile)
-        alone = measures(crawled.views, Part(prefix=f"http://{host}/"))
-        assert by_site[host] == measures(crawled.views, Part(site=host)) == alone
+        alone = measures(crawled.views, UrlSelection(prefix=f"http://{host}/"))
+        assert by_site[host] == measures(crawled.views, UrlSelection(site=host)) == alone
     assert sum(each.seen for each in by_site.values()) == measures(crawled.views).seen
 
 
@@ -177,7 +177,7 @@ def test_seen_delta_is_the_sum_over_what_both_saw(crawled: Crawled, where: Profi
     apart = [delta for delta in deltas if delta]
     part = crawled.part(where)
     end = None if until is None else until / 1e6
-    measured = measures(crawled.views, Part(site=part.site, until=end))
+    measured = measures(crawled.views, UrlSelection(site=part.site, until=end))
     assert measured.seen == sum(1 for times in seen.values() if until is None or min(times.values()) < until)
     assert measured.seen_delta == (pytest.approx(sum(deltas)) if deltas else None)
     assert measured.seen_delta_mean == (pytest.approx(sum(deltas) / len(deltas)) if deltas else None)

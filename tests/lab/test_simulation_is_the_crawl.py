@@ -49,6 +49,7 @@ from periplus.collection.config.settings import Config
 from periplus.collection.seeds import seeds_from
 from periplus.model import Event, FetchEnded, Url
 from periplus.parts.dust.renames import Renames
+from periplus.parts.dust.settings import DustTables
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import RandomOrder
 
@@ -133,7 +134,7 @@ def simulate(lab: Lab, known: WorldWeb, options: Options) -> list[Step]:
         limit=config.crawl.limit or None,
         politeness=config.politeness,
         retries=config.retries,
-        guard=standard_chain(scope, config.filters, learning=[partial(Renames, settings=config.dust)]),
+        guard=standard_chain(scope, config.filters, learning=[partial(Renames, settings=config.some(DustTables).dust)]),
         events=diary,
         is_prepared=False,
         robots=known.robots,

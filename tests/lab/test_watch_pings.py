@@ -11,11 +11,11 @@ from tests.lab.watching import Watched, watched
 from periplus.apps.lab import World
 from periplus.apps.lab.server import SteppedClock
 from periplus.apps.lab.sites import Profile
-from periplus.collection.layout import Layout
 from periplus.model import ChangeLevel, Discovery, Source, Url
 from periplus.parts.revisit.evidence import SignalKind
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
-from periplus.store import DiskState, Inbox
+from periplus.store import DiskState, MessageInbox
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 EVERY = 3600.0
@@ -27,7 +27,7 @@ class PingingSites:
 
     def __init__(self, lab: Watched, honest: str, loud: str) -> None:
         self._world = lab.world
-        self._inbox = Inbox(Layout(lab.folder).inbox)
+        self._inbox = MessageInbox(Layout(lab.folder).inbox)
         urls = [record.url for record in lab.records()]
         self._honest = [url for url in urls if site_of(url) == honest]
         self._loud = [url for url in urls if site_of(url) == loud]

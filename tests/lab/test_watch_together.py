@@ -12,12 +12,12 @@ from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningClock, RunningLab, Server, SteppedClock
 from periplus.apps.lab.sites import Profile
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
 from periplus.engine.clock import Timescale
 from periplus.parts.revisit.records import RevisitState
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 SPEED = 20_000.0
 BUDGET = 200

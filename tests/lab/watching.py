@@ -16,12 +16,12 @@ from unittest.mock import patch
 from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
 from periplus.engine.fetch import CurlWire
 from periplus.model import ChangeLevel, FetchOutcome, Freshness, UrlRecord
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 DAY = 86_400.0
 _LEAP = 500.0

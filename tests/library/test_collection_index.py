@@ -23,7 +23,7 @@ from periplus.apps.search.indexing import current_generation, follow_index, open
 from periplus.cli.index import FOLLOW_EVERY
 from periplus.collection.collection import existing
 from periplus.model import CollectionDamaged, CollectionInUse
-from periplus.store.export.documents import Document, last_document
+from periplus.store.export.documents import DecodedCapture, last_document
 
 LOCK = "indexer.lock"
 
@@ -179,7 +179,7 @@ def test_a_copy_is_shown_unless_the_page_forbids_it(collection: periplus.Collect
     collection.index()
     layout = existing(collection.folder).layout
 
-    def copy_of(url: str) -> Document | None:
+    def copy_of(url: str) -> DecodedCapture | None:
         return last_document(layout.tables, layout.spooled, layout.warc, url)
 
     copy = copy_of(f"{SEED}about")

@@ -9,14 +9,14 @@ from tests.lab.scripted_web import MovedTo
 from tests.library.small_web import SEED, quick, shop
 
 import periplus
-from periplus.policy.found import Found
+from periplus.policy.found import FoundUrl
 
 
-def is_product(url: str, found: Found) -> bool:
+def is_product(url: str, found: FoundUrl) -> bool:
     return "/product/" in url
 
 
-def by_number(url: str, found: Found) -> float:
+def by_number(url: str, found: FoundUrl) -> float:
     """Products with large numbers first."""
     return int(url.rsplit("/", 1)[1]) / 100 if "/product/" in url else 0.0
 
@@ -35,9 +35,9 @@ def test_filter_decides_which_urls_are_fetched(tmp_path: Path) -> None:
 
 def test_filter_is_told_how_a_url_was_found(tmp_path: Path) -> None:
     """Source, depth, referrer and the text of the link."""
-    seen: dict[str, Found] = {}
+    seen: dict[str, FoundUrl] = {}
 
-    def note(url: str, found: Found) -> bool:
+    def note(url: str, found: FoundUrl) -> bool:
         seen[url] = found
         return True
 
@@ -68,7 +68,7 @@ def test_ordering_decides_what_is_fetched_first(tmp_path: Path) -> None:
 def test_function_that_fails_ends_the_crawl_and_the_next_continues(tmp_path: Path) -> None:
     """The error names the function and the URL; with the function fixed nothing is fetched twice."""
 
-    def broken(url: str, found: Found) -> bool:
+    def broken(url: str, found: FoundUrl) -> bool:
         return url.endswith("3") and 1 / 0 > 1
 
     with shop(6) as web:

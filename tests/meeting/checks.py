@@ -10,12 +10,12 @@ from tests.faults.web import Broken, Key, key_of
 from tests.meeting.world import MeetingWorld
 
 from periplus.collection.collection import states
-from periplus.collection.layout import Layout
 from periplus.engine.frontier.politeness import is_tried_again, reason_of
-from periplus.engine.inputs import Answer
+from periplus.engine.inputs import FetchAnswer
 from periplus.model import Fetched, NotModified, Purpose, Redirected, Url, UrlRecord
 from periplus.policy.filters.patterns import compiled
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 from periplus.store.tables import read
 from periplus.urls import site_of
 
@@ -39,7 +39,7 @@ class Evidence:
         self.excluded: set[str] = set()
         self.learnt_kinds: set[str] = set()
 
-    def applied(self, answer: Answer, world: MeetingWorld) -> None:
+    def applied(self, answer: FetchAnswer, world: MeetingWorld) -> None:
         """A machine has applied an answer."""
         outcome = answer.outcome
         task = outcome.task
@@ -82,12 +82,12 @@ def check_end(run: Meeting) -> None:
             _check_empty(number, state)
             _check_forms(run, state)
             for site in state.sites:
-                retired[site.site] = site.retired
+                retired[site.site] = site.retired or retired.get(site.site, "")  # another shard asks for its robots.txt
                 for record in state.records.of_site(site.site):
                     records[record.url] = record
                     _check_record(run, record, site.retired)
     _check_rows(run, layout)
-    if run.config.sitemaps.only or run.config.media.types or not run.config.reading.follow_links:
+    if run.config.value("sitemaps.only") or run.config.media.types or not run.config.reading.follow_links:
         return
     _check_accounts(run, layout, records, retired)
 
@@ -113,7 +113,7 @@ def _check_empty(number: int, state: DiskState) -> None:
 
 def _check_forms(run: Meeting, state: DiskState) -> None:
     """No form is left whose next query was due."""
-    if run.config.forms.enabled != "submit" or len(run.plan.jumps) > 1:
+    if run.config.value("forms.enabled") != "submit" or len(run.plan.jumps) > 1:
         return
     for row in state.forms:
         if row.status in ("found", "checking", "open") and row.due_at <= run.true.at:
@@ -179,6 +179,7 @@ def _allowed(run: Meeting, url: Url, retired: dict[str, str]) -> dict[str, bool]
         "parked": "mirrors" in learnt,
         "http-500": has_one_try and world.pages[url].kind == "once-500",
         "robots": is_robots_broken,
+        "timeout": retired.get(site) == "timeout" and world.asked[world.slow_file(site), False] > 0,
         "robots-unreachable": is_robots_broken or run.traffic.sleeps > 0,
         "dns-not-found": has_one_try and world.names[site] == "once",
     }

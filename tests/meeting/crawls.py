@@ -1,9 +1,9 @@
 """A crawl of a generated web with generated settings, in virtual time, from its first seed to its last commit.
 
-What runs is what ships: `Crawl`, the coordinator and its workers, engine, machine, log, LMDB, WARC and tables, resize
-and refresh. In place of the network, the browser, the clock and the processes there are stand-ins: `wires`, `Clock`,
-and workers that take turns in this process. A process dies between the log and the effects of an input; the next one
-opens what is left, with a clock of its own.
+What runs is what ships: `ShardedCrawl`, the coordinator and its workers, engine, machine, log, LMDB, WARC and tables,
+resize and refresh. In place of the network, the browser, the clock and the processes there are stand-ins: `wires`,
+`Clock`, and workers that take turns in this process. A process dies between the log and the effects of an input; the
+next one opens what is left, with a clock of its own.
 
 While it runs: every invariant after every input; every request as servers see it (`traffic`); the crawl neither stands
 still nor goes on forever; a process that died is replayed to the state that it had. At the end: `checks`.
@@ -35,23 +35,23 @@ from tests.meeting.wires import Network, VirtualBrowser, VirtualWire
 from tests.meeting.world import MeetingWorld
 from tests.properties.replayed_world import ObservedMachine
 
-from periplus.apps.changes.refreshing import Selection, begin_refresh, end_refresh, for_new_pages, for_revisits
-from periplus.collection.collection import Collection, existing
+from periplus.apps.changes.refreshing import RefreshSelection, begin_refresh, end_refresh, for_new_pages, for_revisits
+from periplus.collection.collection import CollectionSetup, existing
 from periplus.collection.config.settings import Config
 from periplus.collection.jobs import run_jobs
 from periplus.collection.judging import judge
-from periplus.collection.layout import Layout
 from periplus.collection.opening import seed_discovery
 from periplus.collection.resizing import resize
 from periplus.collection.shards import ShardMaker, _assemble, _state, open_shard
 from periplus.engine.inputs import Answered, Input, Learnt
 from periplus.engine.shard import Controls, Shard
-from periplus.engine.sharding.crawl import Crawl
+from periplus.engine.sharding.crawl import ShardedCrawl
 from periplus.engine.wire import Wire
 from periplus.model import Discovery, FetchTask, Purpose, Source
 from periplus.parts.render.wire import RenderingWire
 from periplus.policy.filters.patterns import compiled
-from periplus.store import Inbox
+from periplus.store import MessageInbox
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 MAX_INPUTS: Final = 30_000
@@ -98,12 +98,12 @@ class Meeting:
             is_sharded=any(stage.shards > 1 for stage in self.plan.stages),
         )
         if len(self.plan.jumps) == 1:
-            self.traffic.max_absent = self.config.absence.max_probes
+            self.traffic.max_absent = self.config.value("absence.max_probes")
         self.network = Network(self.world, self.traffic, self.chance)
         self.evidence = Evidence(self.plan.seeds)
         self.story: list[str] = []
         self.inputs = self.inputs_of_life = self._waits = 0
-        self.crawl: Crawl | None = None
+        self.crawl: ShardedCrawl | None = None
         self.controls = Controls()
         self._pausing: Future[None] | None = None
         self._excluding: dict[str, Future[None]] = {}
@@ -114,7 +114,7 @@ class Meeting:
         self._stop_at = 0
         self.workers: dict[int, InnerWorker] = {}
         self._open: dict[int, OpenedShard] = {}
-        self._inbox: Inbox | None = None
+        self._inbox: MessageInbox | None = None
         self.complaints = Complaints()
 
     @property
@@ -130,7 +130,7 @@ class Meeting:
     def run(self) -> None:
         """Live through every stage."""
         with self._virtual():
-            Collection(self.folder, self._with_workers(self.plan.stages[0].shards), self.plan.seeds, True).save()
+            CollectionSetup(self.folder, self._with_workers(self.plan.stages[0].shards), self.plan.seeds, True).save()
             for place, stage in enumerate(self.plan.stages):
                 self._stage = stage
                 is_followed = any(each.kind == "crawl" for each in self.plan.stages[place + 1 :])
@@ -185,13 +185,13 @@ class Meeting:
         collection = existing(self.folder)
         if failed := run_jobs(collection):
             raise Broken(f"{failed} jobs failed")
-        if self.config.mirrors.enabled:
+        if self.config.value("mirrors.enabled"):
             judge(collection, self._clock.now())
         self.evidence.learnt_kinds |= {"spam", "mirrors"}
         self.story.append(f"jobs have run, at {self.hours:.2f} h")
 
     def _refresh(self, layout: Layout) -> None:
-        plan = begin_refresh(self.config, layout, self.plan.seeds, Selection())
+        plan = begin_refresh(self.config, layout, self.plan.seeds, RefreshSelection())
         self.traffic.disconnected()
         self._until_done(for_revisits(self.config), revisits_only=True)
         after = for_new_pages(self.config, layout, plan)
@@ -245,8 +245,8 @@ class Meeting:
         self._asked = ShardMaker(config, self.folder, self.plan.seeds, visits_a_day, revisits_only=revisits_only)
         now = self._clock.now()
         shards, self.workers, self._open = self._stage.shards, {}, {}
-        self._inbox = Inbox(Layout(self.folder).inbox)
-        crawl = self.crawl = Crawl(
+        self._inbox = MessageInbox(Layout(self.folder).inbox)
+        crawl = self.crawl = ShardedCrawl(
             self.make,
             shards,
             seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in self.plan.seeds],
@@ -288,7 +288,7 @@ class Meeting:
     def _wire(self, clock: Any, number: int) -> Wire:
         wire = VirtualWire(self.network, clock, self.plan.slots, number)
         self._waiting_on(wire)
-        if not self.config.render.is_on:
+        if self.config.value("render.mode") == "never":
             return wire
         browser: Any = VirtualBrowser(self.network, clock)
         return RenderingWire(cast("Any", wire), browser, max_decoded=self.config.reading.max_decoded_bytes)

@@ -236,7 +236,7 @@ def _stages(chance: Random, config: Config) -> tuple[Stage, ...]:
         shards = chance.choice((1, 2, 3))
         stages.append(Stage("crawl", _deaths(chance), shards))
     extra = chance.random()
-    if config.media.types or config.sitemaps.only:
+    if config.media.types or config.value("sitemaps.only"):
         return tuple(stages)
     if extra < 0.2:
         stages.append(Stage("refresh", _deaths(chance), shards))

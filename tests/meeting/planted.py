@@ -43,15 +43,15 @@ BUGS: Final = (
     ),
     Bug(
         "schedule: a site that leaves its address does not free it", "engine/frontier/schedule.py",
-        "            address.ready -= before is Stage.READY\n            self.addresses.file(address)\n",
-        "            address.ready -= before is Stage.READY\n", (),
+        "            address.ready -= before is SiteStage.READY\n            self.addresses.file(address)\n",
+        "            address.ready -= before is SiteStage.READY\n", (),
     ),
     Bug(
         "addresses: the pause of an address is ignored", "engine/frontier/addresses.py",
         "self._due.put(address, max(at, address.next_at), address.key)", "self._due.put(address, at, address.key)", (),
     ),
     Bug(
-        "sitemaps: listed pages wait when their queue runs empty", "parts/sitemaps/scheduler.py",
+        "sitemaps: listed pages wait when their queue runs empty", "parts/sitemaps/part.py",
         "        self._hungry.update(site for site in sites if site in self._listed)\n", "", (),
     ),
     Bug(
@@ -132,7 +132,7 @@ MISSED: Final = (
     ),
     Bug(
         "sitemaps: only the first file of a site is read in a step, and the others dropped",
-        "parts/sitemaps/scheduler.py",
+        "parts/sitemaps/part.py",
         "            if room <= 0 or file.task.site in served:\n                continue\n",
         "            if room <= 0 or file.task.site in served:\n                del self._reading[url]\n"
         "                continue\n", (),

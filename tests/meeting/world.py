@@ -446,7 +446,7 @@ class MeetingWorld(World):
         if url.endswith("/feed.xml") and listed:
             items = "".join(f"<item><link>{each}</link></item>" for each in listed[:2])
             return self._fetched(task, now, 200, f"<rss><channel>{items}</channel></rss>".encode())
-        if url.endswith("/slow.xml"):
+        if url == self.slow_file(site):
             return Failed(task, "timeout", now, 30.0, ip=task.ip)
         return self._fetched(task, now, 404, b"")
 
@@ -455,6 +455,10 @@ class MeetingWorld(World):
     def file_of(self, site: Site) -> Url:
         """A file that a site might list pages in."""
         return _url(site, self.chance.choice(("/index.xml", "/sitemap.xml", "/slow.xml", "/feed.xml")))
+
+    def slow_file(self, site: Site) -> Url:
+        """A file of a site that never arrives, for which the site may be given up."""
+        return _url(site, "/slow.xml")
 
     def listed_in(self, url: Url) -> list[Url]:
         """The pages that a file lists, if it is one whose whole contents can be read."""

@@ -11,7 +11,7 @@ import pytest
 from tests.each_case import each_case
 
 from periplus.model import CollectionDamaged, ConfigError, Lane
-from periplus.policy.balance import HISTORY, BalanceRecord, Move, Sample, SiteBalance
+from periplus.policy.balance import HISTORY, BalanceMove, BalanceRecord, SiteBalance, SourceSample
 from periplus.policy.settings import BalanceSettings
 
 S, D = Lane.SITEMAPS, Lane.DISCOVERY
@@ -56,7 +56,7 @@ def test_neither_source_is_given_up() -> None:
     for _ in range(8):
         crawl_epoch(balance, {S: True, D: False})
     assert balance.quotas == (90, 10)
-    assert balance.history[-1].move is Move.AT_BOUND
+    assert balance.history[-1].move is BalanceMove.AT_BOUND
 
 
 def test_tie_moves_nothing_unless_strict() -> None:
@@ -65,8 +65,8 @@ def test_tie_moves_nothing_unless_strict() -> None:
     assert strict.quotas == (60, 40)
     for each in (balance, strict):
         crawl_epoch(each, {S: True, D: True})
-    assert (balance.quotas, balance.history[0].move) == ((50, 50), Move.TIE)
-    assert (strict.quotas, strict.history[0].move) == ((70, 30), Move.TIE_TO_SITEMAPS)
+    assert (balance.quotas, balance.history[0].move) == ((50, 50), BalanceMove.TIE)
+    assert (strict.quotas, strict.history[0].move) == ((70, 30), BalanceMove.TIE_TO_SITEMAPS)
 
 
 def test_short_queue_spills_and_gets_no_more() -> None:
@@ -74,9 +74,9 @@ def test_short_queue_spills_and_gets_no_more() -> None:
     than it could use."""
     balance = SiteBalance(FULL)
     assert crawl_epoch(balance, {S: True, D: False}, sitemaps=20) == {S: 20, D: 80}
-    assert (balance.quotas, balance.history[0].move) == ((50, 50), Move.UNUSED)
+    assert (balance.quotas, balance.history[0].move) == ((50, 50), BalanceMove.UNUSED)
     assert crawl_epoch(balance, {S: True, D: True}, sitemaps=0) == {S: 0, D: 100}
-    assert balance.history[1].move is Move.ONE_SOURCE
+    assert balance.history[1].move is BalanceMove.ONE_SOURCE
 
 
 def test_spilled_pages_are_in_no_sample() -> None:
@@ -267,8 +267,8 @@ def test_other_settings_keep_the_proportion() -> None:
     "record",
     [
         BalanceRecord(100, 50, pages=-1),
-        BalanceRecord(100, 50, sitemaps=Sample(1, bytearray(b"\x01"), [])),
-        BalanceRecord(100, 50, sitemaps=Sample(2, bytearray(b"\x02\x01"), [0, 0])),
+        BalanceRecord(100, 50, sitemaps=SourceSample(1, bytearray(b"\x01"), [])),
+        BalanceRecord(100, 50, sitemaps=SourceSample(2, bytearray(b"\x02\x01"), [0, 0])),
     ],
 )
 def test_damaged_record_is_refused(record: BalanceRecord) -> None:

@@ -15,7 +15,7 @@ from periplus.policy.duplicates import (
     Belief,
     Hint,
     HintKind,
-    Target,
+    HintTarget,
     are_thin,
     band_keys,
     believe,
@@ -119,21 +119,21 @@ NAMED, GOOD, NOW = HintKind.CANONICAL, HintKind.MOVED_FOR_GOOD, HintKind.MOVED_F
 @each_case(
     ("hint", "target", "belief"),
     [
-        (Hint(PAGE, PAGE, NAMED), Target(), Belief(True, "names-itself")),
-        (Hint(PAGE, OTHER, NAMED), Target(is_asked=True, is_like=True), Belief(True, "same-text")),
-        (Hint(PAGE, AWAY, NAMED), Target(is_asked=True, is_like=True), Belief(True, "same-text")),
-        (Hint(PAGE, OTHER, NAMED), Target(is_asked=True, is_like=False), Belief(False, "other-text")),
-        (Hint(PAGE, OTHER, NAMED), Target(is_asked=True, is_gone=True), Belief(False, "target-is-gone")),
-        (Hint(PAGE, OTHER, NAMED), Target(is_asked=True, names=AWAY), Belief(False, "target-points-on")),
-        (Hint(PAGE, OTHER, NAMED), Target(is_asked=True, is_like=True, names=OTHER), Belief(True, "same-text")),
-        (Hint(PAGE, OTHER, NAMED), Target(), Belief(True, "not-read-yet")),
-        (Hint(PAGE, HOME, NAMED), Target(), Belief(False, "names-home-page")),
-        (Hint(PAGE, AWAY, NAMED), Target(), Belief(False, "elsewhere")),
-        (Hint(PAGE, AWAY, GOOD), Target(), Belief(True, "moved-for-good")),
-        (Hint(PAGE, AWAY, GOOD), Target(is_asked=True, is_gone=True), Belief(False, "target-is-gone")),
-        (Hint(PAGE, AWAY, NOW), Target(is_asked=True, is_like=True), Belief(False, "moved-for-now")),
+        (Hint(PAGE, PAGE, NAMED), HintTarget(), Belief(True, "names-itself")),
+        (Hint(PAGE, OTHER, NAMED), HintTarget(is_asked=True, is_like=True), Belief(True, "same-text")),
+        (Hint(PAGE, AWAY, NAMED), HintTarget(is_asked=True, is_like=True), Belief(True, "same-text")),
+        (Hint(PAGE, OTHER, NAMED), HintTarget(is_asked=True, is_like=False), Belief(False, "other-text")),
+        (Hint(PAGE, OTHER, NAMED), HintTarget(is_asked=True, is_gone=True), Belief(False, "target-is-gone")),
+        (Hint(PAGE, OTHER, NAMED), HintTarget(is_asked=True, names=AWAY), Belief(False, "target-points-on")),
+        (Hint(PAGE, OTHER, NAMED), HintTarget(is_asked=True, is_like=True, names=OTHER), Belief(True, "same-text")),
+        (Hint(PAGE, OTHER, NAMED), HintTarget(), Belief(True, "not-read-yet")),
+        (Hint(PAGE, HOME, NAMED), HintTarget(), Belief(False, "names-home-page")),
+        (Hint(PAGE, AWAY, NAMED), HintTarget(), Belief(False, "elsewhere")),
+        (Hint(PAGE, AWAY, GOOD), HintTarget(), Belief(True, "moved-for-good")),
+        (Hint(PAGE, AWAY, GOOD), HintTarget(is_asked=True, is_gone=True), Belief(False, "target-is-gone")),
+        (Hint(PAGE, AWAY, NOW), HintTarget(is_asked=True, is_like=True), Belief(False, "moved-for-now")),
     ],
 )
-def test_hints_can_be_wrong(hint: Hint, target: Target, belief: Belief) -> None:
+def test_hints_can_be_wrong(hint: Hint, target: HintTarget, belief: Belief) -> None:
     """Each row of the table in the module."""
     assert believe(hint, target) == belief

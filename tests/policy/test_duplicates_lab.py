@@ -9,13 +9,13 @@ import pytest
 
 from periplus.apps.lab import World
 from periplus.content import RawPage, read_pages
-from periplus.model import Page, Sketched, Url
+from periplus.model import ParsedPage, Sketched, Url
 from periplus.store import MemoryState
 
 DAY = 86_400.0
 
 
-def read(world: World, urls: list[str], at: float) -> Iterator[Page]:
+def read(world: World, urls: list[str], at: float) -> Iterator[ParsedPage]:
     for start in range(0, len(urls), 256):
         portion = urls[start : start + 256]
         yield from read_pages(RawPage(world.content(url, at), url, "text/html") for url in portion)

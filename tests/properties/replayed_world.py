@@ -20,7 +20,6 @@ from xxhash import xxh3_64_hexdigest
 from zstandard import ZstdDecompressor
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.clock import RateLimiter, TokenBucket
 from periplus.engine.engine import Engine
@@ -30,13 +29,14 @@ from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.pipeline import PagePipeline
-from periplus.engine.router import Outbound
+from periplus.engine.router import OutgoingMessages
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Lane, NotModified, Purpose, Source, Url
 from periplus.parts.forms.part import Forms
 from periplus.parts.revisit.evidence import DAY
 from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.sitemaps.scheduler import SitemapScheduler
+from periplus.parts.sitemaps.part import SitemapScheduler
 from periplus.store import Archive, DiskState
+from periplus.store.layout import Layout
 from periplus.store.tables import SCHEMAS, Tables, read
 from periplus.urls import site_of
 
@@ -241,7 +241,7 @@ class Collection:
             log=log,
             clock=self.clock,
             limiter=limiter,
-            outbound=Outbound(0, 1, state.exchange),
+            outbound=OutgoingMessages(0, 1, state.exchange),
             claims=None,
         )
 

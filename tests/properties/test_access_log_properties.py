@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.reference import access_log_writing
 
 from periplus.formats import access_log
-from periplus.formats.access_log import Hit
+from periplus.formats.access_log import LoggedRequest
 from periplus.model import Problem
 
 PIECES = st.lists(
@@ -25,13 +25,13 @@ WORDS = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=12)
 @given(st.binary() | PIECES)
 def test_no_bytes_make_a_reader_raise(line: bytes) -> None:
     """A log holds what strangers sent: every line is a hit or a problem."""
-    assert isinstance(access_log.read_line(line), Hit | Problem)
+    assert isinstance(access_log.read_line(line), LoggedRequest | Problem)
     assert len(list(access_log.read([line, line]))) in (0, 2)
 
 
 @given(
     st.builds(
-        Hit,
+        LoggedRequest,
         ip=st.sampled_from(["192.0.2.7", "2001:db8::1", "::1"]),
         at=st.integers(-(10**9), 10**11).map(float),
         method=st.sampled_from(["GET", "POST", "VERSION-CONTROL"]),
@@ -45,6 +45,6 @@ def test_no_bytes_make_a_reader_raise(line: bytes) -> None:
         host=st.sampled_from(["", "example.com", "example.com:8080"]),
     )
 )
-def test_round_trip(hit: Hit) -> None:
+def test_round_trip(hit: LoggedRequest) -> None:
     """Every field survives escaping."""
     assert access_log.read_line(access_log_writing.write(hit).encode()) == hit

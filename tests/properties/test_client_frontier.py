@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from periplus.engine.client_frontier import MAX_GRANTED, ClientFrontier, Found
+from periplus.engine.client_frontier import MAX_GRANTED, ClientFrontier, SentUrl
 from periplus.store.state.client_queues import ClientQueues
 
 
@@ -66,11 +66,11 @@ def test_the_frontier_answers_as_the_model(tmp_path: Path, seed: int) -> None:
         key, url = f"queue {random.randrange(4)}", f"https://x.example/{random.randrange(30)}"
         match random.randrange(12):
             case 0 | 1 | 2:
-                frontier.discover([Found(key, url, url)], now)
+                frontier.discover([SentUrl(key, url, url)], now)
                 model.discover(key, url, now)
             case 3 | 4:
                 date = random.choice([0.0, now - 1, now + 5])
-                frontier.report(Found(key, url, url), date, now)
+                frontier.report(SentUrl(key, url, url), date, now)
                 model.report(key, url, date)
             case 5 | 6 | 7 | 8:
                 limit, lease = random.randrange(1, 4), random.choice([1.0, 10.0])
@@ -109,7 +109,7 @@ def test_the_frontier_answers_as_the_model(tmp_path: Path, seed: int) -> None:
 def test_every_queue_is_granted_from_before_any_twice(tmp_path: Path) -> None:
     with ClientQueues(tmp_path) as queues:
         frontier = ClientFrontier(queues)
-        frontier.discover([Found(f"q{n % 7}", f"u{n}", f"u{n}") for n in range(70)], 1.0)
+        frontier.discover([SentUrl(f"q{n % 7}", f"u{n}", f"u{n}") for n in range(70)], 1.0)
         for turn in range(10):
             keys = [each.key for _ in range(7) for each in frontier.take(1, 1, "", 30.0, 2.0 + turn, 100)]
             assert sorted(keys) == [f"q{n}" for n in range(7)]
@@ -118,16 +118,16 @@ def test_every_queue_is_granted_from_before_any_twice(tmp_path: Path) -> None:
 def test_one_call_grants_no_more_than_its_bound(tmp_path: Path) -> None:
     with ClientQueues(tmp_path) as queues:
         frontier = ClientFrontier(queues)
-        frontier.discover([Found("q", f"u{n}", f"u{n}") for n in range(MAX_GRANTED + 1)], 1.0)
+        frontier.discover([SentUrl("q", f"u{n}", f"u{n}") for n in range(MAX_GRANTED + 1)], 1.0)
         assert len(frontier.take(0, 0, "", 30.0, 2.0, MAX_GRANTED + 1)) == MAX_GRANTED
         assert [each.url for each in frontier.take(0, 0, "", 30.0, 2.0, 100)] == [f"u{MAX_GRANTED}"]
 
 
 def test_changes_without_a_commit_are_lost_whole(tmp_path: Path) -> None:
     with ClientQueues(tmp_path) as queues:
-        ClientFrontier(queues).discover([Found("q", "a", "a")], 1.0)
+        ClientFrontier(queues).discover([SentUrl("q", "a", "a")], 1.0)
         queues.commit()
-        ClientFrontier(queues).discover([Found("q", "b", "b")], 2.0)
+        ClientFrontier(queues).discover([SentUrl("q", "b", "b")], 2.0)
     with ClientQueues(tmp_path) as queues:
         frontier = ClientFrontier(queues)
         assert [each.row.url for each in frontier.page("", b"", 10)] == ["a"]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from periplus.formats import feed
-from periplus.formats.feed import Feed, Item, Kind
+from periplus.formats.feed import FeedDocument, FeedKind, Item
 from periplus.model import Granularity, Lastmod
 
 PIECES = st.lists(
@@ -38,25 +38,25 @@ def test_no_bytes_make_the_reader_raise(body: bytes, url: str) -> None:
 
 @given(
     st.builds(
-        Feed,
-        kind=st.just(Kind.RSS), version=st.just("2.0"), url=URLS, link=URLS, title=WORDS, updated=st.none() | SECONDS,
-        ttl=st.none() | st.integers(0, 10**5).map(lambda minutes: minutes * 60.0),
+        FeedDocument,
+        kind=st.just(FeedKind.RSS), version=st.just("2.0"), url=URLS, link=URLS, title=WORDS,
+        updated=st.none() | SECONDS, ttl=st.none() | st.integers(0, 10**5).map(lambda minutes: minutes * 60.0),
         hubs=st.lists(URLS, unique=True).map(tuple), items=st.lists(ITEMS, max_size=3).map(tuple),
     )
 )  # fmt: skip
-def test_rss_round_trip(written: Feed) -> None:
+def test_rss_round_trip(written: FeedDocument) -> None:
     """Every field survives RSS."""
     assert feed.read(feed.write(written)) == written
 
 
 @given(
     st.builds(
-        Feed,
-        kind=st.just(Kind.ATOM), version=st.just("1.0"), url=URLS, link=URLS, title=WORDS, updated=SECONDS,
+        FeedDocument,
+        kind=st.just(FeedKind.ATOM), version=st.just("1.0"), url=URLS, link=URLS, title=WORDS, updated=SECONDS,
         hubs=st.lists(URLS, unique=True).map(tuple),
         items=st.lists(ITEMS.filter(lambda item: item.id != "" and item.updated is not None), max_size=3).map(tuple),
     )
 )  # fmt: skip
-def test_atom_round_trip(written: Feed) -> None:
+def test_atom_round_trip(written: FeedDocument) -> None:
     """Every field survives Atom, where those that Atom demands are there."""
     assert feed.read(feed.write(written)) == written

@@ -18,7 +18,7 @@ from tests.properties.replayed_world import IDENTIFIERS, TABLES, Collection, Pho
 from periplus.collection.config.settings import Config
 from periplus.engine.inputs import Granted, Input, Steered
 from periplus.model import FetchTask, Lane, Url
-from periplus.parts.sitemaps.scheduler import SitemapScheduler
+from periplus.parts.sitemaps.part import SitemapScheduler
 from periplus.store.state import moving
 
 BASE: dict[str, object] = {

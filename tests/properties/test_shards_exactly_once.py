@@ -32,13 +32,14 @@ from periplus.engine.frontier import AddressClaims, PolitenessSettings
 from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
-from periplus.engine.router import Outbound
+from periplus.engine.router import OutgoingMessages
 from periplus.engine.settings import EngineSettings
 from periplus.engine.shard import Shard
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.sharding.worker import ShardWorker
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
 from periplus.parts.dust.renames import Renames
+from periplus.parts.dust.settings import DustTables
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ordering
 from periplus.store import Archive, DiskState
@@ -219,7 +220,7 @@ class Shards(RuleBasedStateMachine):
             ordering=ordering("breadth_first"),
             scope=scope,
             make_guard=lambda recall: standard_chain(
-                scope, config.filters, recall, learning=[partial(Renames, settings=config.dust)]
+                scope, config.filters, recall, learning=[partial(Renames, settings=config.some(DustTables).dust)]
             ),
             screen=screening_chain(scope, config.filters),
         )
@@ -241,7 +242,7 @@ class Shards(RuleBasedStateMachine):
             log=log,
             clock=self.clock,
             limiter=RateLimiter(0.0, 0.0),
-            outbound=Outbound(number, self.workers, state.exchange),
+            outbound=OutgoingMessages(number, self.workers, state.exchange),
             claims=AddressClaims(self.workers),
         )
         engine.recover()

@@ -33,7 +33,7 @@ from periplus.model import (
 )
 from periplus.parts.sitemaps.scores import Priorities
 from periplus.store import DiskState, SiteState
-from periplus.store.state.moving import TABLES, CopiedLinks, Move, Moved, park_sites
+from periplus.store.state.moving import TABLES, CopiedLinks, Moved, SiteMove, park_sites
 from periplus.urls import site_of
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))]
@@ -168,10 +168,10 @@ def check_places(state: DiskState) -> None:
 def move(source: DiskState, target: DiskState, owner: Callable[[Site], int], *, twice: bool = False) -> Moved:
     """From the state that `owner` calls 0 to the one that it calls 1."""
     for _ in range(1 + twice):
-        moving = Move(source, 0, {1: target}, owner, TOKEN)
+        moving = SiteMove(source, 0, {1: target}, owner, TOKEN)
         moving.copy()
     for _ in range(1 + twice):
-        Move(source, 0, {}, owner, TOKEN).clear()
+        SiteMove(source, 0, {}, owner, TOKEN).clear()
     source.check_invariants()
     target.check_invariants()
     return moving.moved
@@ -271,7 +271,7 @@ def test_what_a_state_knows_of_other_shards_sites_replaces_nothing(states: tuple
     one.sites.put([SiteState(mine, pages=3), with_values(SiteState(theirs), Priorities({50: 1}))])
     one.robots.put(RobotsFile(theirs, "all", b"", 1.0, 2.0))
     other.sites.put([SiteState(theirs, pages=7, ready_at=5.0)])
-    Move(one, 0, {1: other}, lambda _site: 1, TOKEN, had=lambda site: site == mine).copy()
+    SiteMove(one, 0, {1: other}, lambda _site: 1, TOKEN, had=lambda site: site == mine).copy()
     assert other.sites.get([mine, theirs]) == [SiteState(mine, pages=3), SiteState(theirs, pages=7, ready_at=5.0)]
     assert other.robots.get(theirs) is None
 
@@ -283,7 +283,7 @@ def test_links_are_copied_once(states: tuple[DiskState, DiskState]) -> None:
     one.standings.put([(url, UrlScore(1.0, Stage.DONE)) for url in urls])
     one.standings.link([(urls[0], urls[1])])
     for token in (b"first", b"first", b"second"):
-        Move(one, 0, {1: other}, lambda _site: 1, token).copy()
+        SiteMove(one, 0, {1: other}, lambda _site: 1, token).copy()
         copied = other.meta(CopiedLinks)
         assert copied == CopiedLinks(token, {0: 1})
     assert len(other.standings.known().sources) == 2

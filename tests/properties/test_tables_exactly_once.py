@@ -23,18 +23,18 @@ from periplus.model import (
     ChangeSeen,
     Digests,
     Directives,
-    Discovered,
     Discovery,
     Event,
     Link,
     Links,
-    Page,
     PageRead,
+    ParsedPage,
     Relations,
     SitemapEntriesRead,
     SitemapEntry,
     Source,
     Url,
+    UrlDiscovered,
 )
 from periplus.store.tables import SCHEMAS, Spooled, Tables, TableSettings, count_rows, read
 from periplus.store.tables.manifest import read_manifest
@@ -77,8 +77,8 @@ def url(number: int) -> Url:
     return Url(f"http://site{number % 3}.example/{number}")
 
 
-def page(number: int, links: int) -> Page:
-    return Page(
+def page(number: int, links: int) -> ParsedPage:
+    return ParsedPage(
         url(number), url(number), "UTF-8", "text/html", "", "", "", "", "",
         Links.of(Link(url(other), f"{number} to {other}") for other in range(links)),
         (), Relations(), Directives(), None, None, (), b"", Digests(1, 2, 3, 2**64 - 1),
@@ -116,7 +116,7 @@ class CrashingTables(RuleBasedStateMachine):
             name = url(self.number)
             read_page = page(self.number, links)
             found = Discovery(name, Source.LINK, at)
-            events: list[Event] = [Discovered(found, True), PageRead(read_page, at)]
+            events: list[Event] = [UrlDiscovered(found, True), PageRead(read_page, at)]
             self.note("discoveries", name)
             self.note("pages", name)
             self.note("links", *read_page.links.anchors)

@@ -25,6 +25,7 @@ from periplus.engine.frontier import Frontier, PolitenessSettings, RetrySettings
 from periplus.engine.stats import frontier_stats
 from periplus.formats.robots import parse
 from periplus.model import (
+    BodyReading,
     Digests,
     Discovery,
     Excluded,
@@ -34,7 +35,6 @@ from periplus.model import (
     FetchOutcome,
     FetchTask,
     Purpose,
-    Reading,
     Redirected,
     Site,
     Source,
@@ -443,5 +443,5 @@ class Crawl:
         assert all(count <= most + cancelled[url] for url, count in self._attempts.items())
 
 
-def _reading(outcome: FetchOutcome) -> Reading | None:
-    return Reading(Digests(1, 1, 1, 1)) if isinstance(outcome, Fetched) else None
+def _reading(outcome: FetchOutcome) -> BodyReading | None:
+    return BodyReading(Digests(1, 1, 1, 1)) if isinstance(outcome, Fetched) else None

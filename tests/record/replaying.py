@@ -35,10 +35,10 @@ from tests.properties.replayed_world import IDENTIFIERS, OF_PARTS, START, TABLES
 from tests.properties.simulated_web import World
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.engine.inputs import Input
 from periplus.engine.log import InputLog
 from periplus.model import FetchTask, Url
+from periplus.store.layout import Layout
 from periplus.store.tables import SCHEMAS, read
 
 INPUTS: Final = Path(__file__).resolve().parent / "inputs"

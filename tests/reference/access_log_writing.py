@@ -6,14 +6,14 @@ import re
 from datetime import UTC, datetime, timedelta
 from math import floor
 
-from periplus.formats.access_log import Hit
+from periplus.formats.access_log import LoggedRequest
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _UNSAFE = re.compile(rb'[\x00-\x1f\x7f-\xff"\\]')
 _UNSAFE_IN_WORD = re.compile(rb'[\x00-\x20\x7f-\xff"\\\[]')
 
 
-def write(hit: Hit) -> str:
+def write(hit: LoggedRequest) -> str:
     """A line in `combined`, or `vhost_combined` where the host is known, in UTC, without its end."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=floor(hit.at))
     when = f"{moment.day:02}/{_MONTHS[moment.month - 1]}/{moment.year:04}:{moment:%H:%M:%S} +0000"

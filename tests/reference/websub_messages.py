@@ -5,11 +5,11 @@ from __future__ import annotations
 import hmac
 from urllib.parse import urlencode
 
-from periplus.formats.websub import _MAX_DETAIL, _MODES, MAX_SECRET, Intent, Request, _form, _is_web, _lease
+from periplus.formats.websub import _MAX_DETAIL, _MODES, MAX_SECRET, Intent, SubscriberRequest, _form, _is_web, _lease
 from periplus.model import Problem
 
 
-def read_request(body: bytes) -> Request | Problem:
+def read_request(body: bytes) -> SubscriberRequest | Problem:
     """Read a request to a hub.
 
     Reasons: `too-large`, `bad-form`, `bad-mode`, `bad-topic`, `bad-callback`, `bad-secret`.
@@ -27,7 +27,7 @@ def read_request(body: bytes) -> Request | Problem:
     secret = fields.get("hub.secret", "").encode("utf-8", "surrogateescape")
     if len(secret) > MAX_SECRET:
         return Problem("bad-secret", f"{len(secret)} bytes")
-    return Request(mode, topic, callback, secret, _lease(fields.get("hub.lease_seconds", "")))
+    return SubscriberRequest(mode, topic, callback, secret, _lease(fields.get("hub.lease_seconds", "")))
 
 
 def write_intent(intent: Intent) -> str:

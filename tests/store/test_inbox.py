@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from periplus.model import CollectionDamaged, Discovery, Granularity, Hints, Lastmod, Purpose, Source, Url
-from periplus.store import Claim, Inbox
+from periplus.store import KeyClaim, MessageInbox
 
-CLAIM = Claim("a.test", "abcdefgh", "http://a.test/abcdefgh.txt")
+CLAIM = KeyClaim("a.test", "abcdefgh", "http://a.test/abcdefgh.txt")
 
 
 def pings(*numbers: int) -> list[Discovery]:
     return [Discovery(Url(f"http://a.test/{number}"), Source.PING, 1000.0 + number) for number in numbers]
 
 
-def waiting(inbox: Inbox) -> list[str]:
+def waiting(inbox: MessageInbox) -> list[str]:
     pushed = inbox.peek(1000)
     return [] if pushed is None else [each.url.rpartition("/")[2] for each in pushed.discoveries]
 
@@ -30,10 +30,10 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
     """Every field of a discovery survives, and reading removes nothing."""
     sitemap = Discovery(Url("http://a.test/s.xml"), Source.PING, 1.5, purpose=Purpose.SITEMAP)
     dated = Discovery(Url("http://a.test/"), Source.PING, 2.0, hints=Hints(lastmod=Lastmod(5.0, Granularity.DAY)))
-    inbox = Inbox(tmp_path / "deep" / "inbox.sqlite")
+    inbox = MessageInbox(tmp_path / "deep" / "inbox.sqlite")
     assert inbox.append([sitemap, dated])
     inbox.close()
-    for again in (Inbox(tmp_path / "deep" / "inbox.sqlite"), inbox):
+    for again in (MessageInbox(tmp_path / "deep" / "inbox.sqlite"), inbox):
         pushed = again.peek(10)
         assert pushed is not None
         assert pushed.discoveries == (sitemap, dated)
@@ -43,7 +43,7 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
 
 def test_reading_creates_no_file(tmp_path: Path) -> None:
     """A crawl of a collection without messages leaves its folder alone."""
-    inbox = Inbox(tmp_path / "inbox.sqlite")
+    inbox = MessageInbox(tmp_path / "inbox.sqlite")
     assert inbox.peek(10) is None
     assert (len(inbox), inbox.claims()) == (0, [])
     assert list(tmp_path.iterdir()) == []
@@ -51,7 +51,7 @@ def test_reading_creates_no_file(tmp_path: Path) -> None:
 
 def test_removal_leaves_what_came_later(tmp_path: Path) -> None:
     """URLs that arrive between reading and removing stay."""
-    reader, writer = Inbox(tmp_path / "inbox.sqlite"), Inbox(tmp_path / "inbox.sqlite")
+    reader, writer = MessageInbox(tmp_path / "inbox.sqlite"), MessageInbox(tmp_path / "inbox.sqlite")
     writer.append(pings(1, 2, 3))
     pushed = reader.peek(2)
     assert pushed is not None
@@ -68,7 +68,7 @@ def test_removal_leaves_what_came_later(tmp_path: Path) -> None:
 
 def test_no_room(tmp_path: Path) -> None:
     """A message that does not fit is refused as a whole; held messages count."""
-    inbox = Inbox(tmp_path / "inbox.sqlite", max_waiting=5)
+    inbox = MessageInbox(tmp_path / "inbox.sqlite", max_waiting=5)
     assert inbox.append(pings(1, 2))
     assert inbox.hold(CLAIM, pings(3, 4))
     assert not inbox.append(pings(5, 6))
@@ -82,8 +82,8 @@ def test_no_room(tmp_path: Path) -> None:
 
 def test_held_messages(tmp_path: Path) -> None:
     """They wait for their claim: released to the crawl, or dropped; other claims are not touched."""
-    inbox = Inbox(tmp_path / "inbox.sqlite")
-    other = Claim("b.test", "abcdefgh", "http://b.test/abcdefgh.txt")
+    inbox = MessageInbox(tmp_path / "inbox.sqlite")
+    other = KeyClaim("b.test", "abcdefgh", "http://b.test/abcdefgh.txt")
     for claim, numbers in ((CLAIM, (1, 2)), (other, (3,)), (CLAIM, (4,))):
         inbox.hold(claim, pings(*numbers))
     assert inbox.claims() == [CLAIM, other]
@@ -97,7 +97,7 @@ def test_held_messages(tmp_path: Path) -> None:
 
 def appending(path: Path, connection: Connection) -> None:
     """Append without end, and report each number only after its message is kept."""
-    inbox = Inbox(path)
+    inbox = MessageInbox(path)
     for number in range(1_000_000):
         inbox.append(pings(number))
         connection.send(number)
@@ -117,7 +117,7 @@ def test_killed_writer_loses_nothing_that_it_confirmed(tmp_path: Path) -> None:
         os.kill(writer.pid, signal.SIGKILL)
         writer.join()
         here.close()
-        inbox = Inbox(path)
+        inbox = MessageInbox(path)
         pushed = inbox.peek(100_000)
         assert pushed is not None
         assert {f"http://a.test/{number}" for number in confirmed} <= {each.url for each in pushed.discoveries}
@@ -130,5 +130,5 @@ def test_damage_is_an_error_with_a_hint(tmp_path: Path) -> None:
     path = tmp_path / "inbox.sqlite"
     path.write_bytes(b"nonsense" * 1000)
     with pytest.raises(CollectionDamaged, match=r"inbox\.sqlite") as raised:
-        Inbox(path).peek(1)
+        MessageInbox(path).peek(1)
     assert "move it away" in raised.value.hint

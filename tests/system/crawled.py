@@ -33,13 +33,13 @@ from periplus.apps.lab.log import RequestLog, Visit
 from periplus.apps.lab.server import RunningLab
 from periplus.apps.lab.sites import Profile
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.stats import CrawlStats
 from periplus.model import Site
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 from periplus.urls import domain_of
 
 DISK = frozenset(

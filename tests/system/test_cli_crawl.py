@@ -16,8 +16,8 @@ from tests.system.typed import Program, Run, Said
 
 from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.collection.layout import Layout
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 

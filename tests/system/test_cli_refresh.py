@@ -14,10 +14,10 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Run, Said, running, wait_until
 
-from periplus.apps.changes.refreshing import Selection, refresh
+from periplus.apps.changes.refreshing import RefreshSelection, refresh
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.model import Url
+from periplus.store.layout import Layout
 
 HOME, OTHER = "http://site.test", "http://docs.other.test"
 PAGES = 6
@@ -173,7 +173,7 @@ def test_a_program_refreshes_without_the_command_line(run: Run, web: ScriptedWeb
     seen: list[int] = []
     seeds = [Url(f"{HOME}/"), Url(f"{OTHER}/")]
     found = refresh(
-        config, folder, seeds, 1, Selection(("site.test",)), fetches_new=False,
+        config, folder, seeds, 1, RefreshSelection(("site.test",)), fetches_new=False,
         on_progress=lambda plan, _crawl, statuses: seen.append(plan.pages + len(statuses)),
     )  # fmt: skip
     assert (found.asked, found.new, found.gone) == (PAGES + 1, 0, 1)

@@ -15,11 +15,11 @@ from tests.system.typed import Run, running, wait_until
 
 from periplus.collection.collection import tally_of
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.resizing import request
 from periplus.engine.router import owner_of
 from periplus.model import Site
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 HOSTS = [f"http://site{number}.test" for number in range(4)]
 PAGES = 5

@@ -146,7 +146,7 @@ def test_the_usual_places_and_only_a_sample_of_each_index_if_asked(run: Run, tmp
         said = run(*typed_for(served, tmp_path), "--well-known", "--sample-least", "1", "--json")
     assert said.returncode == 0
     assert any(url.endswith("/sitemap.xml") for url in served.requests)
-    assert Config.load(tmp_path / "out" / "periplus.toml").sitemaps.well_known
+    assert Config.load(tmp_path / "out" / "periplus.toml").value("sitemaps.well_known")
     indexes = [file for file in served.plan.files if file.kind == "index" and file.url in served.requests]
     assert max(file.children for file in indexes) > 1
     for index in indexes:

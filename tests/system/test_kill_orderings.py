@@ -9,8 +9,8 @@ import pytest
 from tests.system.crawled import Asked, asked, crawled, killed_and_whole, lost, small_world
 
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.collection.layout import Layout
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 

@@ -29,8 +29,8 @@ from tests.system.crawled import (
 )
 
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.collection.layout import Layout
 from periplus.store import is_begun
+from periplus.store.layout import Layout
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 

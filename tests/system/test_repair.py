@@ -39,11 +39,11 @@ from tests.system.typed import running, wait_until
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
 from periplus.collection.inspecting import INDEXES, inspect
-from periplus.collection.layout import Layout
 from periplus.collection.repairing import Repaired, repair
 from periplus.collection.seeds import seeds_from
 from periplus.engine.machine_settings import ShardMeta
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 from periplus.store.tables import SCHEMAS
 from periplus.store.warc import archived_answers
 

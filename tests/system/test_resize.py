@@ -40,7 +40,6 @@ from tests.system.crawled import (
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.collection import tally_of
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl
 from periplus.collection.resizing import Resized, plan_of, resize
 from periplus.collection.resting import bring_to_rest
@@ -49,6 +48,7 @@ from periplus.collection.shards import ShardMaker
 from periplus.engine.router import owner_of
 from periplus.model import CollectionError, ConfigError, FirstSeen, Lane, Site, Source, Url, UrlRecord
 from periplus.store import DiskState, Replica, SiteState
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]

@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.resizing import resize
 from periplus.engine.frontier import FrontierState, ScoreState
 from periplus.engine.frontier.steering import SteeringState
@@ -39,6 +38,7 @@ from periplus.parts.sitemaps.file import unpack_slice
 from periplus.parts.sitemaps.store import SitemapState, SitemapStore, UnfinishedFile
 from periplus.parts.sitemaps.trees import Origin, SitemapNode, TreeSpending
 from periplus.store import DiskState, SiteState
+from periplus.store.layout import Layout
 
 SITES = [Site(f"site{number}.test") for number in range(60)]
 NOW = 1_800_000_000.0

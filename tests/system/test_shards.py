@@ -18,15 +18,15 @@ from tests.system.typed import Program
 
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
-from periplus.engine.shard import MakeShard, Shard, ShardOutput, Status
-from periplus.engine.sharding import Crawl, PageBudget
+from periplus.engine.shard import MakeShard, Shard, ShardOutput, ShardStatus
+from periplus.engine.sharding import PageBudget, ShardedCrawl
 from periplus.engine.sharding.processes import WorkerProcess
 from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Batch, CollectionDamaged, CollectionError, ConfigError, Discovery, Source, Url
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
@@ -37,7 +37,7 @@ def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 
-def crawl_of(folder: Path, what: Asked) -> Crawl:
+def crawl_of(folder: Path, what: Asked) -> ShardedCrawl:
     return open_crawl(Config().with_options(what.options), folder, seeds_from(what.seeds), what.workers)
 
 
@@ -93,14 +93,14 @@ def test_a_shard_that_dies_again_and_again_is_given_up(monkeypatch: pytest.Monke
     """After some tries, with an error; no process is left behind."""
     monkeypatch.setattr("periplus.engine.sharding.coordinator.MAX_STARTS", 2)
     with pytest.raises(CollectionError, match="died 2 times in a row"):
-        Crawl(deadly, 2).run()
+        ShardedCrawl(deadly, 2).run()
     assert multiprocessing.active_children() == []
 
 
 def test_what_a_shard_says_is_wrong_is_what_the_crawl_says() -> None:
     """Message, hint and exit code come through."""
     with pytest.raises(CollectionError, match="it is broken") as caught:
-        Crawl(broken, 2).run()
+        ShardedCrawl(broken, 2).run()
     assert (caught.value.hint, caught.value.exit_code) == ("fix it", 3)
 
 
@@ -277,12 +277,12 @@ class Talker:
         self._told = self._taken
         return ShardOutput(leaving, receipts)
 
-    def status(self) -> Status:
+    def status(self) -> ShardStatus:
         is_quiet = self._unacknowledged == 0 and self._taken == self._told
         is_idle, other = self._taken == self.BATCHES, 1 - self.number
         census = FrontierStats(0, 0, 0, 0, 0, 0, 0, self._taken)
         numbers = {other: self.BATCHES} if is_idle and is_quiet else {}
-        return Status(self.number, census, CrawlStats(), is_idle, is_quiet, sent=numbers, taken=numbers)
+        return ShardStatus(self.number, census, CrawlStats(), is_idle, is_quiet, sent=numbers, taken=numbers)
 
     def step(self, timeout: float) -> None:
         time.sleep(0.001)
@@ -302,5 +302,5 @@ class Talker:
 
 def test_two_who_say_very_much_at_once_do_not_wait_for_each_other() -> None:
     """Ten megabytes each way, far more than a pipe holds: everything arrives, in order."""
-    last = Crawl(cast("MakeShard", Talker), 2).run()
+    last = ShardedCrawl(cast("MakeShard", Talker), 2).run()
     assert [status.frontier.done for status in last] == [Talker.BATCHES] * 2

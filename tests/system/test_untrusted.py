@@ -25,12 +25,12 @@ from periplus.bridges.agents.verbs import AgentVerbs
 from periplus.collection.collection import existing
 from periplus.collection.config.settings import Config
 from periplus.collection.fresh_pages import FreshPages, NotFetched
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import LoggedSettings, ShardMaker, opened_engine
 from periplus.engine.inputs import Tick
 from periplus.engine.log import InputLog
 from periplus.model import Url
+from periplus.store.layout import Layout
 
 HURRY = "[politeness]\ndelay = 0.0\nslow_factor = 0.0\nip_delay = 0.0\n[retries]\nmax_attempts = 1\nbackoff = 0.02\n"
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.markup import elements
 
-from periplus.view.charts import LETTER, TITLE, Scale, Trace, line_plot, linear, logarithmic
+from periplus.view.charts import LETTER, TITLE, ChartLine, Scale, line_plot, linear, logarithmic
 
 
 @given(st.lists(st.floats(0, 1e12), max_size=20))
@@ -35,7 +35,7 @@ def test_axes_may_begin_anywhere(low: float, span: float) -> None:
 def test_the_name_of_a_curve_lies_on_no_other_words(points: list[tuple[float, float]], length: int) -> None:
     """Wherever its highest point is: not on the title of the axis, nor on another name."""
     whole = Scale(0.0, 1.0, str)
-    drawn = (Trace("Sitemaps", "sitemaps", tuple(points)), Trace("links", "links", tuple(points)))
+    drawn = (ChartLine("Sitemaps", "sitemaps", tuple(points)), ChartLine("links", "links", tuple(points)))
     parts = elements(line_plot(drawn, whole, whole, ("x", "y" * length), "label"), "//text")
     names = [(float(each.get("x", 0)), float(each.get("y", 0)), each.text_content()) for each in parts]
     boxes = [(x - LETTER * len(word) / 2, x + LETTER * len(word) / 2, y) for x, y, word in names if len(word) > 4]

@@ -19,23 +19,23 @@ from tests.each_case import each_case
 from tests.hypothesis_depth import examples
 
 from periplus.model import UsageError
-from periplus.view.figures import COLOURS, DASHES, GROUND, Curve, Figure, Mark, draw, sparkline
+from periplus.view.figures import COLOURS, DASHES, GROUND, Figure, FigureMark, PlotCurve, draw, sparkline
 
 SVG = "{http://www.w3.org/2000/svg}"
 MOST_BYTES = 60_000
 
 
-def curve(name: str, x: object, y: object, width: float = 0.0) -> Curve:
+def curve(name: str, x: object, y: object, width: float = 0.0) -> PlotCurve:
     across, up = np.asarray(x, float), np.asarray(y, float)
-    return Curve(name, across.tolist(), up.tolist(), (up - width).tolist(), (up + width).tolist())
+    return PlotCurve(name, across.tolist(), up.tolist(), (up - width).tolist(), (up + width).tolist())
 
 
-def shares(names: list[str], points: int = 500) -> tuple[Curve, ...]:
+def shares(names: list[str], points: int = 500) -> tuple[PlotCurve, ...]:
     x = np.linspace(0, 1, points)
     return tuple(curve(name, x, x ** (0.4 + 0.05 * number)) for number, name in enumerate(names))
 
 
-def plot(curves: tuple[Curve, ...], **fields: object) -> Figure:
+def plot(curves: tuple[PlotCurve, ...], **fields: object) -> Figure:
     return Figure("A title", "pages", "PageRank", curves, **fields)  # type: ignore[arg-type]
 
 
@@ -51,9 +51,9 @@ def coordinates(svg: str) -> list[float]:
 def test_the_same_figure_gives_the_same_bytes_wherever_it_is_drawn() -> None:
     """A picture in a repository changes only when its data does: no date, no chance, no other process' hash seed."""
     code = (
-        "from periplus.view.figures import Curve, Figure, draw\n"
+        "from periplus.view.figures import PlotCurve, Figure, draw\n"
         "y = [0.0, 2.0, 1.0]\n"
-        "print(draw(Figure('t', 'x', 'y', (Curve('a', [1.0, 2.0, 3.0], y, y, y),))), end='')\n"
+        "print(draw(Figure('t', 'x', 'y', (PlotCurve('a', [1.0, 2.0, 3.0], y, y, y),))), end='')\n"
     )
     env = {**os.environ, "PYTHONWARNINGS": "error", "PYTHONHASHSEED": "7"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env)
@@ -164,7 +164,13 @@ def test_few_measurements_get_their_own_ticks() -> None:
 
 def test_marks_name_points_and_lines() -> None:
     """A mark says its text once, inside the picture, whatever it marks; one that marks nothing says nothing."""
-    marks = (Mark("here", 0.5, 0.7), Mark("half", x=0.5), Mark("goal", y=0.8), Mark("nowhere"), Mark("lost", nan, 1.0))
+    marks = (
+        FigureMark("here", 0.5, 0.7),
+        FigureMark("half", x=0.5),
+        FigureMark("goal", y=0.8),
+        FigureMark("nowhere"),
+        FigureMark("lost", nan, 1.0),
+    )
     for kind in ("line", "steps", "bars"):
         svg = draw(plot(shares(["a", "b"], 20), marks=marks, kind=kind))
         found = {
@@ -206,7 +212,7 @@ NO_VALUES: list[list[float]] = [[], [nan, nan, nan], [-1.0, 0.0, -3.0]]
 def test_any_numbers_make_a_picture(kind: str, log: bool, y: list[float]) -> None:
     """Experiments end in zeros, gaps and infinities too: still a picture, with numbers only in its paths."""
     curves = (curve("a", range(len(y)), y, 0.1), curve("b", y, range(len(y))))
-    svg = draw(plot(curves, kind=kind, log_x=log, log_y=log, values_at=1.0, marks=(Mark("m", 1.0, 1.0),)))
+    svg = draw(plot(curves, kind=kind, log_x=log, log_y=log, values_at=1.0, marks=(FigureMark("m", 1.0, 1.0),)))
     assert "A title" in texts(svg)
     assert np.isfinite(coordinates(svg)).all()
     assert not re.search(r"\b(nan|inf)\b", svg)
@@ -221,7 +227,7 @@ def test_nothing_to_draw_is_an_empty_picture() -> None:
 @given(st.text(max_size=80), st.text(max_size=40))
 def test_any_names_make_wellformed_xml(title: str, name: str) -> None:
     """Names come from the web: markup, formulas, control characters and every script are text like any other."""
-    one = Figure(title, name, title, (curve(name, [0, 1], [0, 1]),), caption=title, marks=(Mark(name, 0.5, 0.5),))
+    one = Figure(title, name, title, (curve(name, [0, 1], [0, 1]),), caption=title, marks=(FigureMark(name, 0.5, 0.5),))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ElementTree.fromstring(draw(one))
@@ -244,8 +250,8 @@ def test_long_words_stay_on_the_page() -> None:
     "wrong",
     [
         plot(tuple(curve(str(n), [0], [0]) for n in range(29))),
-        plot((), marks=tuple(Mark("m", 0, 0) for _ in range(25))),
-        plot((Curve("a", [1.0, 2.0], [1.0], [1.0], [1.0]),)),
+        plot((), marks=tuple(FigureMark("m", 0, 0) for _ in range(25))),
+        plot((PlotCurve("a", [1.0, 2.0], [1.0], [1.0], [1.0]),)),
     ],
 )
 def test_what_cannot_be_read_is_refused(wrong: Figure) -> None:

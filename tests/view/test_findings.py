@@ -8,7 +8,7 @@ import msgspec
 from rich.console import Console
 from tests.markup import elements
 
-from periplus.view.findings import Example, Finding, FindingKind, Severity, failing, in_order
+from periplus.view.findings import FaultyUrl, Finding, FindingKind, Severity, failing, in_order
 from periplus.view.html import html_finding
 from periplus.view.terminal import print_finding
 
@@ -16,7 +16,7 @@ DEAD = FindingKind("dead", Severity.ERROR, "Dead: {count} of {of}", "{who} get a
 SLOW = FindingKind("slow", Severity.NOTICE, "Slow: {count}", "They wait.", "Cache them.")
 
 
-def found(kind: FindingKind, *examples: Example | str) -> Finding:
+def found(kind: FindingKind, *examples: FaultyUrl | str) -> Finding:
     return Finding(**kind.filled(1200, 5000, who="Visitors"), examples=examples)
 
 
@@ -41,7 +41,7 @@ def test_the_most_severe_are_first_and_can_fail() -> None:
 
 def test_findings_are_shown_with_their_evidence() -> None:
     """URLs with notes and where they were found, or other evidence; on a terminal no more than is asked for."""
-    one = found(DEAD, Example("http://a.test/\x1b", "404", "http://a.test/from"), "Googlebot: 1.2.3.4", "not shown")
+    one = found(DEAD, FaultyUrl("http://a.test/\x1b", "404", "http://a.test/from"), "Googlebot: 1.2.3.4", "not shown")
     out = io.StringIO()
     print_finding(Console(file=out, width=80), one, 2)
     lines = [line.strip() for line in out.getvalue().splitlines() if line.strip()]
@@ -52,7 +52,7 @@ def test_findings_are_shown_with_their_evidence() -> None:
         "http://a.test/\ufffd  404  (on http://a.test/from)",
         "Googlebot: 1.2.3.4",
     ]
-    card = html_finding(found(DEAD, Example("http://a.test/", "<b>", "javascript:x"), "<i>"))
+    card = html_finding(found(DEAD, FaultyUrl("http://a.test/", "<b>", "javascript:x"), "<i>"))
     assert [each.get("href") for each in elements(card, "//a")] == ["http://a.test/"]
     assert elements(card, "//b | //i") == []
     assert elements(card, "//span[@class='do']")[0].text_content() == "Restore them."

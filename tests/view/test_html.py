@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.markup import elements
 
 from periplus.view.html import html_table
-from periplus.view.values import Column, Table, counts
+from periplus.view.values import Column, Sheet, counts
 
 EVIL = "<script>alert(1)</script>"
-TABLE = Table(
+TABLE = Sheet(
     name="t",
     title=EVIL,
     columns=(Column("site", EVIL), Column("url", "URL", "url"), counts("pages"), Column("severity", "", "severity")),

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from periplus.view.terminal import print_facts, print_table
-from periplus.view.values import Column, Facts, Sheet, counts, sheet_of
+from periplus.view.values import Column, FactSheet, Sheet, counts, sheet_of
 
 
 def printed(table: Sheet, *, is_terminal: bool = False, has_head: bool = True) -> list[str]:
@@ -38,5 +38,5 @@ def test_a_table_on_a_terminal_stands_below_its_title() -> None:
 def test_facts_without_a_text_are_left_out() -> None:
     """A label alone says nothing."""
     out = io.StringIO()
-    print_facts(Console(file=out, width=60), Facts("a.test", [("pages", "12"), ("errors", "")]))
+    print_facts(Console(file=out, width=60), FactSheet("a.test", [("pages", "12"), ("errors", "")]))
     assert [line.rstrip() for line in out.getvalue().splitlines()] == ["a.test", "  pages  12"]

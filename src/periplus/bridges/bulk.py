@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import msgspec
 from msgspec import Struct
 
-from periplus.apps.publish.push.sender import Reply, ask
+from periplus.apps.publish.push.sender import PushReply, ask
 from periplus.model import PeriplusError, UsageError
 
 BATCH_BYTES: Final = 10 << 20
@@ -116,7 +116,7 @@ class BulkTarget:
             raise BulkFailed(f"{self._url} refuses documents: {_words(reply)}")
         self._count(reply.body)
 
-    def _ask(self, method: str, url: str, body: bytes, content_type: str) -> Reply:
+    def _ask(self, method: str, url: str, body: bytes, content_type: str) -> PushReply:
         packed, pause = gzip.compress(body, 3), FIRST_PAUSE
         headers = {**self._headers, "Content-Encoding": "gzip"}
         for attempt in range(1, ATTEMPTS + 1):
@@ -157,5 +157,5 @@ def _authorization(user: str | None, password: str | None) -> dict[str, str]:
     return {"Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
 
 
-def _words(reply: Reply) -> str:
+def _words(reply: PushReply) -> str:
     return reply.error or f"status {reply.status} {reply.body[:200].decode('utf-8', 'replace')}"

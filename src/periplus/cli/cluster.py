@@ -16,8 +16,8 @@ import typer
 from msgspec import Struct
 from rich.console import Console
 
-from periplus.collection.collection import Collection, existing, held
-from periplus.collection.resizing import MAX_SHARDS, Resized, Step, plan_of, request
+from periplus.collection.collection import CollectionSetup, existing, held
+from periplus.collection.resizing import MAX_SHARDS, Resized, ResizingStep, plan_of, request
 from periplus.collection.typed_values import duration
 from periplus.model import CollectionInUse, UsageError
 
@@ -90,7 +90,7 @@ def resize(
         say(stdout_console(), line_of(done, seconds))
 
 
-def _resize(asked: Collection, shards: int, patience: float, console: Console) -> tuple[Resized, str]:
+def _resize(asked: CollectionSetup, shards: int, patience: float, console: Console) -> tuple[Resized, str]:
     """Resize here if no crawl is running, else let the running crawl do it; return the result and which did it."""
     reporter, until = ProgressReporter(console), time.monotonic() + patience
     found = _here(asked, shards, reporter)
@@ -116,7 +116,7 @@ def _resize(asked: Collection, shards: int, patience: float, console: Console) -
     return Resized(shards, shards), "crawl"
 
 
-def _here(asked: Collection, shards: int, tell: Callable[[Step], None]) -> Resized | None:
+def _here(asked: CollectionSetup, shards: int, tell: Callable[[ResizingStep], None]) -> Resized | None:
     """What was done; `None`: the collection is not free."""
     with ExitStack() as holding:
         try:
@@ -126,12 +126,12 @@ def _here(asked: Collection, shards: int, tell: Callable[[Step], None]) -> Resiz
         return resize_patiently(existing(asked.folder), shards, tell)
 
 
-def _is_refused(asked: Collection, shards: int) -> bool:
+def _is_refused(asked: CollectionSetup, shards: int) -> bool:
     """Whether the request is gone without a result."""
     layout = asked.layout
     return not layout.resize_request.exists() and plan_of(layout) is None and layout.shards != shards
 
 
-def _is_done(asked: Collection, shards: int) -> bool:
+def _is_done(asked: CollectionSetup, shards: int) -> bool:
     layout = asked.layout
     return not layout.resize_request.exists() and plan_of(layout) is None and layout.shards == shards

@@ -21,7 +21,7 @@ from periplus.apps.lab.hostile import REGISTRY
 from periplus.apps.lab.log import RequestLog
 from periplus.apps.lab.server import RunningClock, RunningLab, Server
 from periplus.apps.lab.sites import DOMAIN
-from periplus.collection.collection import Collection, held, planned
+from periplus.collection.collection import CollectionSetup, held, planned
 from periplus.collection.facts.lookup import collection_facts
 from periplus.collection.options import with_fixed
 from periplus.collection.summary import Summary
@@ -102,7 +102,7 @@ def demo(
     raise typer.Exit(exit_code(summary))
 
 
-def _print_found(console: Console, collection: Collection, summary: Summary, log: RequestLog) -> None:
+def _print_found(console: Console, collection: CollectionSetup, summary: Summary, log: RequestLog) -> None:
     print_collection(console, collection_facts(collection), is_whole=True)
     done = summary.this_run
     print_line(console, "politeness", "bold")

@@ -15,7 +15,7 @@ import typer
 
 from periplus.apps.search.retrieval import DEFAULT_INDEX, check_index_name, export_bulk, export_chunks
 from periplus.bridges.bulk import BulkTarget
-from periplus.collection.collection import Collection, existing
+from periplus.collection.collection import CollectionSetup, existing
 from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file, write_urls
 from periplus.collection.typed_values import moment_of
 from periplus.model import PeriplusError, UsageError
@@ -39,7 +39,7 @@ _UNITS = {
 }
 
 
-class Form(StrEnum):
+class ExportForm(StrEnum):
     """What a collection can be exported as."""
 
     JSONL = "jsonl"
@@ -55,7 +55,7 @@ class Form(StrEnum):
     BULK = "bulk"
 
 
-class Purpose(StrEnum):
+class ExportPurpose(StrEnum):
     """What an export is for."""
 
     TRAINING = "training"
@@ -65,7 +65,7 @@ class Purpose(StrEnum):
 def export(
     collection: options.Collected,
     form: Annotated[
-        Form,
+        ExportForm,
         typer.Option(
             "--format",
             "-f",
@@ -102,7 +102,7 @@ def export(
         bool, typer.Option("--all", help="For wacz: list captures of pages that say noarchive, too.")
     ] = False,
     for_: Annotated[
-        Purpose | None,
+        ExportPurpose | None,
         typer.Option("--for", help="Leave out pages whose sites refuse it: training of models, retrieval for them."),
     ] = None,
     index: Annotated[
@@ -127,7 +127,7 @@ def export(
     _check_bulk(form, index, since, to)
     found = existing(collection)
     if form.value in ARCHIVE_FORMATS:
-        if form is Form.URLS and (out is None or str(out) == "-"):
+        if form is ExportForm.URLS and (out is None or str(out) == "-"):
             _print(form, write_urls(found, sys.stdout.buffer, where), "stdout")
             return
         exported, place = export_archive_format(found, form.value, out, title=title, where=where, wants_all=wants_all)
@@ -142,9 +142,9 @@ def export(
         _print(form, exported, str(folder))
         return
     write: Callable[[BinaryIO], Exported]
-    if form is Form.CHUNKS:
+    if form is ExportForm.CHUNKS:
         write = partial(export_chunks, found, committed, selection)
-    elif form is Form.BULK:
+    elif form is ExportForm.BULK:
         write = partial(export_bulk, found, committed, selection, index=index, since=moment_of(since, time.time()))
     else:
         write = partial(
@@ -153,7 +153,7 @@ def export(
     if to is not None:
         _send(write, to, index)
         return
-    if form is Form.BULK and out is not None and str(out) != "-":
+    if form is ExportForm.BULK and out is not None and str(out) != "-":
         out.with_name(out.name + MAPPING).write_bytes(mapping())
     if out is None or str(out) == "-":
         _print(form, _to_stdout(found, form, write), "stdout")
@@ -161,14 +161,14 @@ def export(
         _print(form, export_file(out, write), str(out))
 
 
-def _check(form: Form, selection: Selection, *, is_markdown: bool) -> None:
+def _check(form: ExportForm, selection: Selection, *, is_markdown: bool) -> None:
     """Refuse options that the format does not have, before a file is begun."""
-    if is_markdown and form not in (Form.JSONL, Form.CSV, Form.PARQUET):
+    if is_markdown and form not in (ExportForm.JSONL, ExportForm.CSV, ExportForm.PARQUET):
         raise UsageError(
             f"--markdown adds a column to jsonl, csv and parquet, not to {form.value}",
             hint="use --format markdown for files",
         )
-    if selection and (form is Form.WARC or form.value in ARCHIVE_FORMATS):
+    if selection and (form is ExportForm.WARC or form.value in ARCHIVE_FORMATS):
         raise UsageError(
             f"--site, --include, --lang, --dedupe and --for select pages, and {form.value} is the whole archive",
             hint="use --format jsonl, csv, parquet, markdown or text",
@@ -176,15 +176,15 @@ def _check(form: Form, selection: Selection, *, is_markdown: bool) -> None:
     PageFilter(selection)
 
 
-def _check_archive_options(form: Form, *, where: str, title: str, wants_all: bool) -> None:
-    if where and form is not Form.URLS:
+def _check_archive_options(form: ExportForm, *, where: str, title: str, wants_all: bool) -> None:
+    if where and form is not ExportForm.URLS:
         raise UsageError(f"--where selects URLs for urls, not for {form.value}", hint="use --site or --include")
-    if (title or wants_all) and form is not Form.WACZ:
+    if (title or wants_all) and form is not ExportForm.WACZ:
         raise UsageError(f"--title and --all are for wacz, not for {form.value}", hint="leave them out")
 
 
-def _check_bulk(form: Form, index: str, since: str | None, to: str | None) -> None:
-    if form is not Form.BULK and (since is not None or to is not None or index != DEFAULT_INDEX):
+def _check_bulk(form: ExportForm, index: str, since: str | None, to: str | None) -> None:
+    if form is not ExportForm.BULK and (since is not None or to is not None or index != DEFAULT_INDEX):
         raise UsageError(
             f"--index, --since and --to are of bulk, not of {form.value}", hint="use --format bulk, or leave them out"
         )
@@ -196,14 +196,14 @@ def _send(write: Callable[[BinaryIO], Exported], to: str, index: str) -> None:
     target.make_index(mapping())
     exported = write(cast("BinaryIO", target))
     sent = target.finish()
-    _print(Form.BULK, exported, urlsplit(to).hostname or to)
+    _print(ExportForm.BULK, exported, urlsplit(to).hostname or to)
     if sent.refused:
         raise PeriplusError(f"{count(sent.refused)} documents were refused", hint="\n".join(sent.errors))
 
 
-def _to_stdout(collection: Collection, form: Form, write: Callable[[BinaryIO], Exported]) -> Exported:
+def _to_stdout(collection: CollectionSetup, form: ExportForm, write: Callable[[BinaryIO], Exported]) -> Exported:
     out = sys.stdout.buffer
-    if form is Form.WARC and out.isatty():
+    if form is ExportForm.WARC and out.isatty():
         raise UsageError(
             "a WARC file is binary data, and standard output is a terminal",
             hint=f"write it to a file: -o {collection.folder.name}.warc.gz",
@@ -213,7 +213,7 @@ def _to_stdout(collection: Collection, form: Form, write: Callable[[BinaryIO], E
     return exported
 
 
-def _print(form: Form, exported: Exported, where: str) -> None:
+def _print(form: ExportForm, exported: Exported, where: str) -> None:
     left = exported.left_out
     aside = f"; left out {count(sum(left.values()))} ({top(left)})" if left else ""
     deleted = f" and {count(exported.deleted)} deletions" if exported.deleted else ""

@@ -13,7 +13,7 @@ from periplus.collection.collection import existing
 from periplus.collection.facts.forms import FormFacts, form_facts, form_lines
 from periplus.model import UsageError
 from periplus.view.terminal import print_facts, print_line
-from periplus.view.values import Facts
+from periplus.view.values import FactSheet
 from periplus.view.wording import counted
 
 from . import options
@@ -42,7 +42,7 @@ def forms(
     console = stdout_console()
     print_line(console, _summary(found), "bold")
     for each in found[: None if site else _SHOWN]:
-        print_facts(console, Facts(f"\n{each.site}", form_lines(each)))
+        print_facts(console, FactSheet(f"\n{each.site}", form_lines(each)))
     folder = shlex.quote(str(collection))
     if not site and len(found) > _SHOWN:
         print_line(console, f"\nperiplus forms {folder} SITE shows the others", "dim")

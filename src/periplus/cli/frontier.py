@@ -38,7 +38,7 @@ def frontier(
     _check_installed()
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # read when grpc is imported; errors are reported by the command
     from periplus.apps.serve.served import Tokens, read_tokens
-    from periplus.bridges.frontier.server import FrontierSettings, parsed_address, serve
+    from periplus.bridges.frontier.server import FrontierServerSettings, parsed_address, serve
 
     host, port = parsed_address(address)
     tokens = Tokens() if token_file is None else read_tokens(token_file)
@@ -50,7 +50,7 @@ def frontier(
         print_line(console, f"Serving the frontier in {folder} at {where} (gRPC)", "bold")
         console.print(Text("robots.txt, DNS and filters are left to the clients. Ctrl-C stops.", style="dim"))
 
-    serve(folder, FrontierSettings(host=host, port=port, token=tokens.operator, canonical=canonical), started)
+    serve(folder, FrontierServerSettings(host=host, port=port, token=tokens.operator, canonical=canonical), started)
 
 
 def _check_installed() -> None:

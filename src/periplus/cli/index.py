@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from periplus.apps.search.indexing import Indexed, follow_index, update_index
-from periplus.collection.collection import Collection, existing
+from periplus.collection.collection import CollectionSetup, existing
 from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted, lasting
 
@@ -55,7 +55,7 @@ def _wait() -> bool:
     return True
 
 
-def _print(collection: Collection, done: Indexed, seconds: float, *, is_json: bool) -> None:
+def _print(collection: CollectionSetup, done: Indexed, seconds: float, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(done))
         sys.stdout.flush()

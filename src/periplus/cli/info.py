@@ -29,7 +29,7 @@ from periplus.collection.facts.tables import balance_table, largest_sites, reaso
 from periplus.model import UsageError
 from periplus.urls import canonical, site_of
 from periplus.view.terminal import print_facts, print_line, print_table
-from periplus.view.values import Column, Facts, Row, Table, counts
+from periplus.view.values import Column, FactSheet, Sheet, TableRow, counts
 from periplus.view.wording import count, counted, lasting, pace, size, top
 
 from . import options
@@ -49,7 +49,9 @@ def print_live(collection: Path, what: str | None, *, is_json: bool) -> None:
         typer.echo(msgspec.json.encode(status))
         return
     console = stdout_console()
-    print_facts(console, Facts(f"{status['collection']}: {status['kind']} in process {status['pid']}", _lines(status)))
+    print_facts(
+        console, FactSheet(f"{status['collection']}: {status['kind']} in process {status['pid']}", _lines(status))
+    )
     if status["sites"]:
         print_table(console, _queues(status["sites"]), indent=2)
 
@@ -72,7 +74,7 @@ def _lines(status: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _queues(sites: list[dict[str, Any]]) -> Table:
+def _queues(sites: list[dict[str, Any]]) -> Sheet:
     columns = (
         Column("site", kind="site"),
         counts("queued", "queue"),
@@ -80,7 +82,7 @@ def _queues(sites: list[dict[str, Any]]) -> Table:
         Column("bytes", kind="bytes"),
         Column("stage", " "),
     )
-    return Table(name="queues", title="longest queues", columns=columns, rows=sites[:_LIVE_SITES_SHOWN])
+    return Sheet(name="queues", title="longest queues", columns=columns, rows=sites[:_LIVE_SITES_SHOWN])
 
 
 def info(
@@ -125,11 +127,11 @@ def info(
         case CollectionFacts():
             print_collection(console, facts, is_whole=all_)
         case SiteFacts():
-            print_facts(console, Facts(facts.site, site_lines(facts)))
+            print_facts(console, FactSheet(facts.site, site_lines(facts)))
             if all_ and facts.balance is not None and facts.balance.history:
                 print_table(console, balance_table(facts.balance, is_counted=True), indent=2)
         case UrlFacts():
-            print_facts(console, Facts(facts.url, url_lines(facts, str(collection))))
+            print_facts(console, FactSheet(facts.url, url_lines(facts, str(collection))))
 
 
 _SITES_SHOWN = 5
@@ -138,7 +140,7 @@ _SITES_SHOWN = 5
 
 def print_collection(console: Console, facts: CollectionFacts, *, is_whole: bool = False) -> None:
     """Print a collection: totals and the largest sites; if `is_whole`, also every reason with its explanation."""
-    print_facts(console, Facts(facts.collection, collection_lines(facts, is_whole=is_whole)))
+    print_facts(console, FactSheet(facts.collection, collection_lines(facts, is_whole=is_whole)))
     reasons = reason_tables(facts)
     for table in reasons if is_whole else ():
         print_table(console, replace(table, title=table.name.replace("_", " ")), has_head=False, indent=2)
@@ -149,12 +151,12 @@ def print_collection(console: Console, facts: CollectionFacts, *, is_whole: bool
         print_line(console, more, "dim")
 
 
-def _site_table(facts: CollectionFacts, most: int) -> Table:
+def _site_table(facts: CollectionFacts, most: int) -> Sheet:
     """The largest sites, and sums, so that the columns add up."""
     table = largest_sites(facts)
     shown, total = table.rows[:most], facts.total
     title = "sites" if len(shown) == facts.sites else f"the {len(shown)} largest of {count(facts.sites)} sites"
-    sums: list[Row] = []
+    sums: list[TableRow] = []
     if facts.sites > len(shown):
         others = {name: getattr(total, name) - sum(row[name] for row in shown) for name in ("pages", "queued", "bytes")}
         sums.append({"site": f"{count(facts.sites - len(shown))} other sites", **others})

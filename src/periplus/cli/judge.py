@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from time import time
 
 import msgspec
@@ -9,11 +10,13 @@ import typer
 
 from periplus.collection.collection import existing
 from periplus.collection.judging import judge as judge_collection
-from periplus.model import Judged
+from periplus.model import SubjectJudged
 from periplus.view.wording import count
 
 from . import options
 from .consoles import stdout_console
+
+_NAMES = {"parked": "parked domains"}
 
 
 def judge(collection: options.Collected, json: options.Json = False) -> None:
@@ -26,13 +29,14 @@ def judge(collection: options.Collected, json: options.Json = False) -> None:
     """
     judged = judge_collection(existing(collection), time())
     if json:
-        typer.echo(msgspec.json.encode({"mirrors": judged.mirrors, "parked": judged.parked}))
+        typer.echo(msgspec.json.encode(judged))
         return
     console = stdout_console()
-    for verdict in (*judged.mirrors, *judged.parked):
+    for verdict in chain.from_iterable(judged.values()):
         console.print(_line(verdict), soft_wrap=True, markup=False, highlight=False)
-    console.print(f"mirrors: {count(len(judged.mirrors))}, parked domains: {count(len(judged.parked))}", markup=False)
+    counts = (f"{_NAMES.get(kind, kind)}: {count(len(found))}" for kind, found in judged.items())
+    console.print(", ".join(counts), markup=False)
 
 
-def _line(verdict: Judged) -> str:
+def _line(verdict: SubjectJudged) -> str:
     return f"{verdict.subject}: {verdict.verdict}: {'; '.join(verdict.evidence)}"

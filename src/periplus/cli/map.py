@@ -24,11 +24,11 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from periplus.collection.collection import Collection, held, planned, states
-from periplus.collection.facts.listed_urls import Judging, MapFile, MapFiles, SiteCost, Verdict
+from periplus.collection.collection import CollectionSetup, held, planned, states
+from periplus.collection.facts.listed_urls import FetchVerdict, Judging, MapFile, MapFiles, SiteCost
 from periplus.collection.mapping import map_folder, map_settings
 from periplus.collection.summary import Summary
-from periplus.insight.listed import Listed, listed_urls
+from periplus.insight.listed import ListedUrl, listed_urls
 from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
@@ -104,7 +104,7 @@ class Counts:
         self.urls = 0
         self.refused: Counter[str] = Counter()
 
-    def add(self, verdict: Verdict) -> None:
+    def add(self, verdict: FetchVerdict) -> None:
         """Count a URL."""
         self.urls += 1
         if verdict.reason:
@@ -141,7 +141,7 @@ def summary_of_map(
 # URLs
 
 
-def print_json(judged: Iterable[tuple[Listed, Verdict]], files: MapFiles) -> None:
+def print_json(judged: Iterable[tuple[ListedUrl, FetchVerdict]], files: MapFiles) -> None:
     """A JSON line for each URL."""
     encode = msgspec.json.Encoder().encode
     sitemap, file, way = "", None, [""]
@@ -164,7 +164,7 @@ def print_json(judged: Iterable[tuple[Listed, Verdict]], files: MapFiles) -> Non
         sys.stdout.buffer.write(encode(line) + b"\n")
 
 
-def print_lines(judged: Iterable[tuple[Listed, Verdict]]) -> None:
+def print_lines(judged: Iterable[tuple[ListedUrl, FetchVerdict]]) -> None:
     """Print a line for each URL, with tabs between the values: for output that is not a terminal."""
     for listed, verdict in judged:
         priority = "" if listed.priority is None else f"{listed.priority:g}"
@@ -173,7 +173,7 @@ def print_lines(judged: Iterable[tuple[Listed, Verdict]]) -> None:
 
 
 def print_rows(
-    console: Console, judged: Iterable[tuple[Listed, Verdict]], files: MapFiles, *, most: int | None
+    console: Console, judged: Iterable[tuple[ListedUrl, FetchVerdict]], files: MapFiles, *, most: int | None
 ) -> None:
     """On a terminal: aligned, the URL at the end of the line; the rest is counted."""
     number = 0
@@ -273,7 +273,7 @@ def _because(summary: MapSummary) -> str:
     return f"{summary.slowest} is left alone for {summary.rest:g} s between two requests"
 
 
-def written(listed: Listed) -> str:
+def written(listed: ListedUrl) -> str:
     """When a URL was last changed, as finely as that was written."""
     return "" if listed.lastmod is None else _date(listed.lastmod, listed.granularity or "")
 
@@ -284,7 +284,7 @@ def _date(at: float, granularity: str) -> str:
     return datetime.fromtimestamp(at, UTC).strftime(_FORMS.get(granularity, "%Y-%m-%dT%H:%M:%SZ"))
 
 
-def _refused(verdict: Verdict) -> str:
+def _refused(verdict: FetchVerdict) -> str:
     return f"{verdict.reason} {verdict.rule}".strip()
 
 
@@ -328,7 +328,7 @@ def map(  # noqa: A001 - the verb
     raise typer.Exit(0 if summary.urls else NOTHING_FETCHED)
 
 
-def _print(collection: Collection, crawled: Summary, *, is_json: bool, is_whole: bool) -> MapSummary:
+def _print(collection: CollectionSetup, crawled: Summary, *, is_json: bool, is_whole: bool) -> MapSummary:
     """Print everything on stdout."""
     console = stdout_console()
     scratch = Path(mkdtemp(prefix=_SCRATCH, dir=collection.folder))
@@ -355,7 +355,7 @@ def _print(collection: Collection, crawled: Summary, *, is_json: bool, is_whole:
     return summary
 
 
-def _judged(listed: Iterator[Listed], judging: Judging, counts: Counts) -> Iterator[tuple[Listed, Verdict]]:
+def _judged(listed: Iterator[ListedUrl], judging: Judging, counts: Counts) -> Iterator[tuple[ListedUrl, FetchVerdict]]:
     for each in listed:
         verdict = judging.judge(each)
         counts.add(verdict)

@@ -28,12 +28,22 @@ from periplus.model import Granularity, Lastmod, Links, Problem, UsageError
 from periplus.store.importing.files import PACKAGE, SUFFIXES
 from periplus.store.warc import WarcRecord, read_records
 from periplus.view.terminal import print_facts, print_table
-from periplus.view.values import Column, Facts, Sheet, counts, sheet_of
+from periplus.view.values import Column, FactSheet, Sheet, counts, sheet_of
 
 from .consoles import stdout_console
 
 ROWS = 12
 CELL = 72
+
+
+NAMES: dict[str, str] = {"FeedDocument": "Feed", "LoggedRequest": "Hit", "ParsedPage": "Page"}
+"""What readers of the output know values by, where that is not the name of the class."""
+
+
+def name_of(value: object) -> str:
+    """The name of the kind of a value, as it is shown and in JSON."""
+    name = type(value).__name__
+    return NAMES.get(name, name)
 
 
 class Digest:
@@ -51,7 +61,7 @@ class Digest:
             self.reasons[value.reason] += 1
             self.example.setdefault(value.reason, value)
             return
-        name = type(value).__name__
+        name = name_of(value)
         self.counts[name] += 1
         kept = self.first.setdefault(name, [])
         if len(kept) < ROWS:
@@ -74,7 +84,7 @@ def show(title: str, values: Iterable[object]) -> Digest:
         if digest.counts[name] > 1:
             print_table(console, _rows(name, kept, digest.counts[name]))
         else:
-            print_facts(console, Facts(name, list(_facts(kept[0]).items())))
+            print_facts(console, FactSheet(name, list(_facts(kept[0]).items())))
         if digest.counts[name] > len(kept):
             console.print(Text(f"  and {digest.counts[name] - len(kept):,} more (--json shows all)", style="dim"))
     if digest.reasons:
@@ -158,7 +168,7 @@ LARGEST_WHOLE = 64 << 20
 NOTHING_READ = 1
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """What a file can be read as."""
 
     ROBOTS = "robots"
@@ -185,7 +195,7 @@ class Fields(msgspec.Struct, frozen=True):
 
 def read(
     file: Annotated[str, typer.Argument(help="The file to read; - reads standard input.")],
-    as_: Annotated[Kind | None, typer.Option("--as", help="Read it as this kind, without guessing.")] = None,
+    as_: Annotated[FileKind | None, typer.Option("--as", help="Read it as this kind, without guessing.")] = None,
     url: Annotated[str, typer.Option(help="Its address: relative URLs are resolved against it.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Print every value as a JSON line.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the main text of a page in Markdown.")] = False,
@@ -197,7 +207,9 @@ def read(
     chunks, head = _opened(file)
     kind = as_ or guess(Path(file).name, head)
     if kind is None:
-        raise UsageError(f"{file}: cannot tell what this is", hint=f"name it: --as {'|'.join(k.value for k in Kind)}")
+        raise UsageError(
+            f"{file}: cannot tell what this is", hint=f"name it: --as {'|'.join(k.value for k in FileKind)}"
+        )
     url = url or f"https://{Path(file).name}.invalid/"
     if markdown:
         _print_markdown(kind, chunks, url)
@@ -207,7 +219,7 @@ def read(
     is_file = kind in FILE_READERS
     values = FILE_READERS[kind](Path(file)) if is_file else READERS[kind](chunks, url, Path(file).name)
     found = _as_json(values) if json else show(f"{file}: read as {kind.value}", values)
-    if not found.has_content or (kind is Kind.WACZ and found.reasons):
+    if not found.has_content or (kind is FileKind.WACZ and found.reasons):
         raise typer.Exit(NOTHING_READ)
 
 
@@ -230,36 +242,36 @@ def _chunks(file: str) -> Iterator[bytes]:
 
 _MARKUP = re.compile(rb"<\s*(?:\w+:)?(urlset|sitemapindex|rss|feed|rdf|html|!doctype html|head|body)\b", re.IGNORECASE)
 _BY_TAG = {
-    b"urlset": Kind.SITEMAP,
-    b"sitemapindex": Kind.SITEMAP,
-    b"rss": Kind.FEED,
-    b"feed": Kind.FEED,
-    b"rdf": Kind.FEED,
+    b"urlset": FileKind.SITEMAP,
+    b"sitemapindex": FileKind.SITEMAP,
+    b"rss": FileKind.FEED,
+    b"feed": FileKind.FEED,
+    b"rdf": FileKind.FEED,
 }
 _ROBOTS_LINE = re.compile(rb"^\s*(?:user-agent|disallow|allow|sitemap)\s*:", re.IGNORECASE | re.MULTILINE)
 _LOG_LINE = re.compile(rb"^\S+ .*\[\d\d/\w{3}/\d{4}:|^#Fields: ", re.MULTILINE)
 _URL_LINE = re.compile(rb"^\s*https?://", re.IGNORECASE | re.MULTILINE)
 
 
-def guess(name: str, head: bytes) -> Kind | None:
+def guess(name: str, head: bytes) -> FileKind | None:
     """Guess the kind of a file: by the name of an archive, then by the first bytes, then by the name robots.txt."""
     if metadata_archive.read_name(name) is not None:
-        return Kind.ARCHIVE
+        return FileKind.ARCHIVE
     if name.lower().endswith(PACKAGE):
-        return Kind.WACZ
+        return FileKind.WACZ
     if name.lower().endswith(SUFFIXES):
-        return Kind.WARC
+        return FileKind.WARC
     if head.startswith(b"\x1f\x8b"):
         head, _ = decode_body(head, "gzip")
     if head.startswith(b"WARC/"):
-        return Kind.WARC
+        return FileKind.WARC
     markup = _MARKUP.search(head)
     if markup:
-        return _BY_TAG.get(markup[1].lower(), Kind.PAGE)
-    for pattern, kind in ((_ROBOTS_LINE, Kind.ROBOTS), (_LOG_LINE, Kind.LOG), (_URL_LINE, Kind.SITEMAP)):
+        return _BY_TAG.get(markup[1].lower(), FileKind.PAGE)
+    for pattern, kind in ((_ROBOTS_LINE, FileKind.ROBOTS), (_LOG_LINE, FileKind.LOG), (_URL_LINE, FileKind.SITEMAP)):
         if pattern.search(head):
             return kind
-    return Kind.ROBOTS if name == "robots.txt" else None
+    return FileKind.ROBOTS if name == "robots.txt" else None
 
 
 def _whole(chunks: Iterable[bytes]) -> bytes:
@@ -293,8 +305,8 @@ def _body(chunks: Iterable[bytes]) -> tuple[bytes, tuple[Problem, ...]]:
     return decode_body(body, "gzip") if body.startswith(b"\x1f\x8b") else (body, ())
 
 
-def _print_markdown(kind: Kind, chunks: Iterable[bytes], url: str) -> None:
-    if kind is not Kind.PAGE:
+def _print_markdown(kind: FileKind, chunks: Iterable[bytes], url: str) -> None:
+    if kind is not FileKind.PAGE:
         raise UsageError(f"--markdown is for pages, and this is a {kind.value}", hint="read it with --as page")
     from periplus.content import read_page
     from periplus.store.export import markdown_of
@@ -333,13 +345,13 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 Reader = Callable[[Iterable[bytes], str, str], Iterable[msgspec.Struct]]
 """Chunks, the URL they came from, and the name of the file."""
 
-READERS: dict[Kind, Reader] = {
-    Kind.ROBOTS: _robots,
-    Kind.SITEMAP: lambda chunks, url, _: sitemap.read(chunks, url=url),
-    Kind.FEED: _feed,
-    Kind.PAGE: _page,
-    Kind.LOG: lambda chunks, _url, _name: access_log.read(_lines(chunks)),
-    Kind.ARCHIVE: lambda chunks, _, name: metadata_archive.read(name, chunks),
+READERS: dict[FileKind, Reader] = {
+    FileKind.ROBOTS: _robots,
+    FileKind.SITEMAP: lambda chunks, url, _: sitemap.read(chunks, url=url),
+    FileKind.FEED: _feed,
+    FileKind.PAGE: _page,
+    FileKind.LOG: lambda chunks, _url, _name: access_log.read(_lines(chunks)),
+    FileKind.ARCHIVE: lambda chunks, _, name: metadata_archive.read(name, chunks),
 }
 
 
@@ -353,9 +365,9 @@ def _captures(path: Path) -> Iterable[msgspec.Struct]:
     return read_captures(path)
 
 
-FILE_READERS: dict[Kind, Callable[[Path], Iterable[msgspec.Struct]]] = {
-    Kind.WARC: _captures,
-    Kind.WACZ: _package,
+FILE_READERS: dict[FileKind, Callable[[Path], Iterable[msgspec.Struct]]] = {
+    FileKind.WARC: _captures,
+    FileKind.WACZ: _package,
 }
 """Kinds that are read from a file, because they are not read from end to end."""
 
@@ -366,7 +378,7 @@ def _as_json(values: Iterable[msgspec.Struct]) -> Digest:
     encode = msgspec.json.Encoder().encode
     for value in values:
         digest.add(value)
-        line = {"type": type(value).__name__, **msgspec.structs.asdict(value)}
+        line = {"type": name_of(value), **msgspec.structs.asdict(value)}
         sys.stdout.buffer.write(encode(line) + b"\n")
     sys.stdout.buffer.flush()
     return digest

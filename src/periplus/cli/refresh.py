@@ -17,13 +17,13 @@ from rich.text import Text
 from periplus.apps.changes.refreshing import (
     Refreshed,
     RefreshPlan,
-    Selection,
+    RefreshSelection,
     begin_refresh,
     end_refresh,
     for_new_pages,
     for_revisits,
 )
-from periplus.collection.collection import Collection, existing, held, planned, states, tally_of
+from periplus.collection.collection import CollectionSetup, existing, held, planned, states, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.typed_values import duration
 from periplus.engine.stats import CrawlStats
@@ -102,7 +102,7 @@ def refresh(
             f"{collection} has no pages yet",
             hint=f"periplus crawl SEED -o {shlex.quote(str(collection))} fetches some",
         )
-    selection = Selection(tuple(site or ()), duration("--older-than", older_than) or 0.0)
+    selection = RefreshSelection(tuple(site or ()), duration("--older-than", older_than) or 0.0)
     _check_sites(existing(collection), selection)
     asked = planned(collection, options=typed_settings("refresh", given))
     with held(collection), gathering(cluster, asked) as (now, gather, most):
@@ -123,7 +123,7 @@ def refresh(
         raise typer.Exit(INTERRUPTED)
 
 
-def _check_sites(collection: Collection, selection: Selection) -> None:
+def _check_sites(collection: CollectionSetup, selection: RefreshSelection) -> None:
     """Raise `UsageError` if a site that was named has no page here."""
     with states(collection.layout) as opened:
         known = [each.site for state in opened.values() for each in state.sites] if selection.sites else []
@@ -195,7 +195,7 @@ def _time_left(progress: Progress, pages: int) -> float | None:
 # at the end
 
 
-def _print_result(collection: Collection, found: Refreshed, *, is_json: bool) -> None:
+def _print_result(collection: CollectionSetup, found: Refreshed, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(result_of(str(collection.folder), found)))
         return

@@ -10,8 +10,8 @@ import msgspec
 import typer
 from rich.console import Console
 
-from periplus.collection.collection import Collection, existing, held
-from periplus.collection.inspecting import Part
+from periplus.collection.collection import CollectionSetup, existing, held
+from periplus.collection.inspecting import InspectedPart
 from periplus.collection.repairing import Repaired
 from periplus.collection.repairing import repair as repair_collection
 from periplus.collection.resizing import check_whole
@@ -54,7 +54,7 @@ def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: opti
         raise typer.Exit(CollectionDamaged.exit_code)
 
 
-def _shards(found: Collection) -> int:
+def _shards(found: CollectionSetup) -> int:
     """The number of shards that the collection was begun with, whatever folders are left of them."""
     return found.config.crawl.workers or found.layout.shards or 1
 
@@ -79,7 +79,7 @@ def _show(console: Console, folder: Path, repaired: Repaired, *, is_dry: bool) -
     print_line(console, _verdict(folder, repaired, is_dry=is_dry), "bold")
 
 
-def _words(part: Part) -> str:
+def _words(part: InspectedPart) -> str:
     return part.problem if part.path in part.problem else f"{part.path} {part.problem}"
 
 

@@ -16,7 +16,7 @@ import typer
 from rich.text import Text
 
 from periplus.apps.report.making import check_report_file, report_of, write_report
-from periplus.collection.collection import Collection, existing
+from periplus.collection.collection import CollectionSetup, existing
 from periplus.collection.facts.freshness import SignalFacts
 from periplus.collection.facts.freshness_words import TELLERS, trust
 from periplus.view.terminal import print_line
@@ -57,7 +57,9 @@ def report(
     print_line(stdout_console(), f"{file}")
 
 
-def written_report(collection: Collection, out: Path | None = None, cluster: str | None = None) -> tuple[Report, Path]:
+def written_report(
+    collection: CollectionSetup, out: Path | None = None, cluster: str | None = None
+) -> tuple[Report, Path]:
     """The report of a collection, and the file that it was written to."""
     file = out or collection.folder / NAME
     check_report_file(file)
@@ -66,7 +68,7 @@ def written_report(collection: Collection, out: Path | None = None, cluster: str
     return made, file
 
 
-def reported(collection: Collection, cluster: str | None = None) -> Report:
+def reported(collection: CollectionSetup, cluster: str | None = None) -> Report:
     """The report of a collection as data."""
     with executor_at(cluster) as executor, _progress() as say:
         return report_of(collection, _described, say=say, on_step=lambda what: say(f"{_STEP}{what}"), executor=executor)

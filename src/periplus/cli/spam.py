@@ -9,8 +9,10 @@ import msgspec
 import typer
 
 from periplus.collection.collection import existing
-from periplus.collection.judging import judge_spam, labels_of, model_of, spam_job
+from periplus.collection.crawl_parts import setup_of
+from periplus.engine.part import Setup
 from periplus.model import UsageError
+from periplus.parts.spam.judging import judge_spam, labels_of, spam_job
 from periplus.parts.spam.model import encoded, loudest, probability
 from periplus.urls import canonical, site_of
 from periplus.view.terminal import print_line, print_table
@@ -38,13 +40,17 @@ def _group() -> None:
     """
 
 
+def _setup(collection: Path) -> Setup:
+    return setup_of(existing(collection), "spam.model")
+
+
 @spam.command()
 def judge(collection: options.Collected, json: options.Json = False) -> None:
     """Judge every host and domain of a collection. A crawl that runs follows the verdicts within seconds.
 
     Example: periplus spam judge docs
     """
-    found = judge_spam(existing(collection))
+    found = judge_spam(_setup(collection))
     if json:
         typer.echo(msgspec.json.encode({"hosts": len(found.hosts), "verdicts": found.verdicts}))
         return
@@ -68,14 +74,12 @@ def explain(
     url = canonical(what if "/" in what else f"http://{what}/")
     if url is None:
         raise UsageError(f"{what} is not a host or a URL", hint="example: periplus spam explain docs example.org")
-    found = existing(collection)
-    with spam_job(found) as job:
+    with spam_job(_setup(collection)) as job:
         explained = job.explain(site_of(url))
     if explained is None:
         raise UsageError(f"no page of {site_of(url)} was read", hint=f"periplus info {collection} lists the sites")
     facts, parts = explained
-    intercept = model_of(found.config.spam.model, found.folder).intercept
-    score = probability(intercept + sum(part.weight for part in parts))
+    score = probability(job.model.intercept + sum(part.weight for part in parts))
     if json:
         typer.echo(msgspec.json.encode({"host": facts.host, "score": score, "pages": facts.page_count, "parts": parts}))
         return
@@ -93,7 +97,7 @@ def seeds(collection: options.Collected, json: options.Json = False) -> None:
 
     Example: periplus spam seeds docs
     """
-    with spam_job(existing(collection)) as job:
+    with spam_job(_setup(collection)) as job:
         found = job.seeds()
     for domain, rank in found:
         typer.echo(msgspec.json.encode({"domain": domain, "rank": rank}) if json else f"{rank:.6f}  {domain}")
@@ -124,7 +128,7 @@ def train(
 
     known, examples = labels_of(labels)
     if collection is not None:
-        with spam_job(existing(collection)) as job:
+        with spam_job(_setup(collection)) as job:
             examples = job.examples(known)
     settings = TrainingSettings(trained_on=f"{len(examples)} hosts of {labels.name}")
     model = trained(examples, settings)

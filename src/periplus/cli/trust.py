@@ -12,9 +12,9 @@ from rich.text import Text
 from periplus.collection.collection import existing
 from periplus.collection.config.settings import Config
 from periplus.collection.config.toml_files import written
-from periplus.collection.layout import Layout
 from periplus.collection.trust import personal, sign
 from periplus.model import UsageError
+from periplus.store.layout import Layout
 from periplus.view.terminal import print_line
 
 from . import NOTHING_FETCHED, options

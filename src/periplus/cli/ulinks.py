@@ -14,10 +14,10 @@ import msgspec
 import typer
 from rich.text import Text
 
-from periplus.apps.report.making import SCRATCH, SiteUlinks, Wanted, asked, sampled, ulinks_of
+from periplus.apps.report.making import SCRATCH, SiteUlinks, WantedLinks, asked, sampled, ulinks_of
 from periplus.apps.ulinks import Sample, Ulink, tree_statistics
 from periplus.apps.ulinks.titles import entitled
-from periplus.collection.collection import Collection, existing, held, planned
+from periplus.collection.collection import CollectionSetup, existing, held, planned
 from periplus.collection.facts.site_list import is_collection
 from periplus.collection.options import with_fixed
 from periplus.urls import canonical, site_of
@@ -73,7 +73,7 @@ def ulinks(
 
     Example: periplus ulinks docs.example.org -k 8
     """
-    wanted = Wanted(number, number if parts is None else parts, exact)
+    wanted = WantedLinks(number, number if parts is None else parts, exact)
     if is_collection(what):
         found = ulinks_of(existing(Path(what)), wanted, site)
     else:
@@ -86,7 +86,7 @@ def ulinks(
 # of a site, over the wire
 
 
-def _of_site(site: str, wanted: Wanted, settings: dict[str, object], *, looks: bool) -> SiteUlinks:
+def _of_site(site: str, wanted: WantedLinks, settings: dict[str, object], *, looks: bool) -> SiteUlinks:
     mapping = with_fixed(settings, {"sitemaps.only": True, "sitemaps.follow": True}, "ulinks")
     with TemporaryDirectory(prefix=SCRATCH) as folder:
         collection = planned(Path(folder) / "map", typed=[site], options=mapping)
@@ -99,14 +99,19 @@ def _of_site(site: str, wanted: Wanted, settings: dict[str, object], *, looks: b
     return SiteUlinks(name, "sitemaps", sample.total, found, tree_statistics(one.url for one in sample.urls))
 
 
-def _fetched(collection: Collection, title: str) -> None:
+def _fetched(collection: CollectionSetup, title: str) -> None:
     with held(collection.folder):
         collection.save()
         run(collection, stderr_console(), title=title, view=FILES)
 
 
 def _looked_at(
-    folder: Path, mapped: Collection, sample: Sample, found: list[Ulink], wanted: Wanted, settings: dict[str, object]
+    folder: Path,
+    mapped: CollectionSetup,
+    sample: Sample,
+    found: list[Ulink],
+    wanted: WantedLinks,
+    settings: dict[str, object],
 ) -> list[Ulink]:
     """The links, chosen again after the home page and the pages of sections were fetched."""
     scheme = str(mapped.seeds[0]).partition(":")[0]

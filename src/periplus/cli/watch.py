@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
 
-from periplus.collection.collection import Collection, existing, held, planned, tally_of
+from periplus.collection.collection import CollectionSetup, existing, held, planned, tally_of
 from periplus.collection.facts.freshness_words import share, when, why
 from periplus.collection.opening import budget as budget_of
 from periplus.collection.progress import Progress
@@ -288,7 +288,7 @@ def visits_a_day(text: str) -> int:
     return int(found[1])
 
 
-def _watched(folder: Path, asked: dict[str, object]) -> Collection:
+def _watched(folder: Path, asked: dict[str, object]) -> CollectionSetup:
     """The collection with the given options. Raises `UsageError` if it has no pages to revisit."""
     if not tally_of(existing(folder).layout).pages:
         raise UsageError(
@@ -298,7 +298,7 @@ def _watched(folder: Path, asked: dict[str, object]) -> Collection:
     return planned(folder, options=asked)
 
 
-def for_this_run(collection: Collection, seconds: float | None) -> Collection:
+def for_this_run(collection: CollectionSetup, seconds: float | None) -> CollectionSetup:
     """The collection with settings that are not saved: no limit of pages, and only the time limit given now.
 
     The limit of visits a day to a site becomes its politeness delay; other sites at the same address are not slowed
@@ -312,7 +312,7 @@ def for_this_run(collection: Collection, seconds: float | None) -> Collection:
     return replace(collection, config=collection.config.with_options(settings))
 
 
-def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: bool) -> str:
+def _run(collection: CollectionSetup, gather: Gather | None, most: int, *, is_json: bool) -> str:
     """Watch, show the progress, and return how it ended: `time` or `interrupted`."""
     before, budget = tally_of(collection.layout), budget_of(collection.config, collection.layout)
     name = str(collection.folder)

@@ -20,7 +20,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from .collection import Collection
+from .collection import CollectionSetup
 from .jobs import ONE_THREAD, scratch_of, wanted_jobs
 
 log = logging.getLogger(__name__)
@@ -147,7 +147,7 @@ class BackgroundJobs:
 
     def __init__(
         self,
-        collection: Collection,
+        collection: CollectionSetup,
         pages: int,
         now: float,
         start: Callable[[Path], JobProcess] | None = None,

@@ -25,12 +25,11 @@ from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url,
 from periplus.store import DiskState, is_begun
 from periplus.store.durable import is_draft, write_file
 from periplus.store.folders import FolderLock, FolderLocked, check_contents
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 from . import trust
 from .config.settings import Config
-from .layout import Layout
-from .parts import check_rendering
 from .seeds import MAX_SEEDS, read_seeds, seeds_and_credentials, seeds_from, split_userinfo
 
 SEED_FILE = "seeds.txt"
@@ -43,7 +42,7 @@ _INNOCENT = frozenset({_LOCK, _SOCKET, ".DS_Store", "lost+found", SEED_FILE, tru
 """What may lie in a folder that is to become a collection: others' dust, and our own, of a first moment that failed."""
 
 
-class Collection(Struct, frozen=True):
+class CollectionSetup(Struct, frozen=True):
     """A collection: its folder, its configuration and its seeds. `is_new`: nothing was crawled into it before.
 
     `credentials` are those given in seeds (`user:password@`); they are for this process and never saved. `untrusted`
@@ -108,14 +107,17 @@ def planned(
     settings: Path | None = None,
     options: Mapping[str, object],
     needs_seeds: bool = True,
-) -> Collection:
+) -> CollectionSetup:
     """Return the collection that a crawl into a folder would make or continue; nothing is written yet.
 
     `typed` are seeds that a person gave, `typed_lines` those of a file that a person named: they open their own sites
     if these are private, as do the seeds in the file `settings`, which a person named, too, and those that `options`
     name. `found` are seeds from anywhere else, and open nothing, like those that the folder had before.
     """
-    from .opening import check_ordering  # these load all of a crawl, which commands that only read do not need
+    from periplus.engine.part import Setup  # these load all of a crawl, which commands that only read do not need
+
+    from .crawl_parts import check_parts
+    from .opening import check_ordering
     from .resizing import check_whole
 
     layout = Layout(folder)
@@ -136,7 +138,7 @@ def planned(
         trust.check([name for name in unsigned if options.get(name) is None], folder)
     config = _with_workers(config, before.crawl.workers or layout.shards, folder)
     check_ordering(config, layout)
-    check_rendering(config)
+    check_parts(Setup(config, layout))
     others, kept = seeds_and_credentials(_seeds_of(trust.without(before, unsigned), folder))
     credentials, stored = kept.merged(given), seeds_from(others)
     seeds = tuple(dict.fromkeys([*stored, *typed_urls, *seeds_from(seeds_and_credentials(found)[0])]))
@@ -147,7 +149,7 @@ def planned(
     earlier = () if "wire.allow_private" in unsigned else _opened_before(before, stored)
     entries = opened_by(typed_urls, config.dns.hosts, [*config.wire.allow_private, *earlier])
     config = config.with_options({"wire.allow_private": entries})
-    return Collection(folder, config, seeds, is_new, credentials)
+    return CollectionSetup(folder, config, seeds, is_new, credentials)
 
 
 def _opened_before(before: Config, stored: Sequence[Url]) -> tuple[str, ...]:
@@ -157,7 +159,7 @@ def _opened_before(before: Config, stored: Sequence[Url]) -> tuple[str, ...]:
     return tuple(entry for entry in allowed if entry in sites)
 
 
-def existing(folder: Path) -> Collection:
+def existing(folder: Path) -> CollectionSetup:
     """Return an existing collection, for reading. Settings that no person has given are left out (`trust`)."""
     layout = Layout(folder)
     if not layout.settings.is_file():
@@ -167,7 +169,7 @@ def existing(folder: Path) -> Collection:
     config = Config.load(layout.settings)
     untrusted = trust.unsigned(config, folder)
     config = trust.without(config, untrusted)
-    return Collection(folder, config, seeds_from(_seeds_of(config, folder)), is_new=False, untrusted=untrusted)
+    return CollectionSetup(folder, config, seeds_from(_seeds_of(config, folder)), is_new=False, untrusted=untrusted)
 
 
 @contextmanager

@@ -26,8 +26,8 @@ import msgspec
 from msgspec.structs import replace
 
 from periplus.engine.frontier import Preview
-from periplus.engine.shard import Controls, Question, ShardView
-from periplus.engine.sharding import Crawl
+from periplus.engine.shard import Controls, ShardQuestion, ShardView
+from periplus.engine.sharding import ShardedCrawl
 from periplus.model import (
     CollectionError,
     Discovery,
@@ -91,7 +91,7 @@ class RunningCrawl(Protocol):
     began_at: float
 
     @property
-    def crawl(self) -> Crawl | None:
+    def crawl(self) -> ShardedCrawl | None:
         """The crawl that runs now, if it has begun."""
 
     @property
@@ -236,7 +236,7 @@ class _Desk:
                 return {"is_stopping": True}
 
     @property
-    def _crawl(self) -> Crawl:
+    def _crawl(self) -> ShardedCrawl:
         """The crawl; waits for it, because a run may first compute ranks or apply what is pending in its shards."""
         give_up = time.monotonic() + _BEGUN_WITHIN
         while (crawl := self._run.crawl) is None:
@@ -267,7 +267,7 @@ class _Desk:
     def _take_named(self, texts: tuple[str, ...], make: Callable[[Url, str], Discovery]) -> dict[str, Any]:
         """Let the crawl take those that are URLs in its scope, and wait until they are committed."""
         named, invalid = _urls(texts)
-        views = _result(self._crawl.ask(Question(urls=tuple(named)))) if named else []
+        views = _result(self._crawl.ask(ShardQuestion(urls=tuple(named)))) if named else []
         outside = dict.fromkeys(views[0].outside if views else ())
         found = [make(url, text) for url, text in named.items() if url not in outside]
         if found:
@@ -303,7 +303,7 @@ class _Desk:
 
     def _steer(self, pattern: str, change: Callable[[Controls], Controls], *, is_preview: bool) -> dict[str, Any]:
         compiled(pattern)
-        views = _result(self._crawl.ask(Question(pattern=pattern)))
+        views = _result(self._crawl.ask(ShardQuestion(pattern=pattern)))
         found = sum((view.preview for view in views if view.preview is not None), Preview())
         if not is_preview:
             self._change(change)
@@ -323,7 +323,7 @@ class _Desk:
         if self._run.crawl is None:
             return
         with suppress(PeriplusError, TimeoutError):
-            self._views = self._crawl.ask(Question(sites=MAX_SITES)).result(_SITES_WITHIN)
+            self._views = self._crawl.ask(ShardQuestion(sites=MAX_SITES)).result(_SITES_WITHIN)
 
     def _live_status(self) -> LiveStatus:
         run, crawl = self._run, self._run.crawl

@@ -15,10 +15,10 @@ from periplus.store.durable import replace_file
 from periplus.store.export import Committed, Exported
 from periplus.store.export.columns import export_columns
 from periplus.store.export.wacz import PackageFacts, export_wacz
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
-from .collection import Collection
-from .layout import Layout
+from .collection import CollectionSetup
 
 
 def committed_of(layout: Layout) -> Committed:
@@ -55,7 +55,7 @@ ARCHIVE_FORMATS = ("wacz", "cc-index", "urls")
 
 
 def export_archive_format(
-    found: Collection, form: str, out: Path | None, *, title: str = "", where: str = "", wants_all: bool = False
+    found: CollectionSetup, form: str, out: Path | None, *, title: str = "", where: str = "", wants_all: bool = False
 ) -> tuple[Exported, Path]:
     """Write a collection as one of `ARCHIVE_FORMATS`, and return what was written, and where."""
     name = found.folder.resolve().name
@@ -73,7 +73,7 @@ def export_archive_format(
     return export_file(path, lambda file: write_urls(found, file, where)), path
 
 
-def write_urls(found: Collection, out: BinaryIO, where: str = "") -> Exported:
+def write_urls(found: CollectionSetup, out: BinaryIO, where: str = "") -> Exported:
     """Every URL that was found and fits a condition in SQL over the view `urls`, one a line."""
     from periplus.insight.views import Views  # loads DuckDB, which takes a moment
 

@@ -28,10 +28,10 @@ from periplus.engine.frontier.robots import read_robots
 from periplus.formats.headers import Headers
 from periplus.formats.preferences import of_robots, preference_headers
 from periplus.formats.robots import Access, parse
-from periplus.model import Excluded, Failed, Fetched, FetchOutcome, Page, Redirected, Site, Url
+from periplus.model import Excluded, Failed, Fetched, FetchOutcome, ParsedPage, Redirected, Site, Url
 from periplus.urls import site_of
 
-from .collection import Collection
+from .collection import CollectionSetup
 
 MAX_HOPS: Final = 5
 """Redirects that are followed."""
@@ -46,7 +46,7 @@ class FreshPage(Struct, frozen=True):
     """A page that was fetched now. `url` is where it was found, after redirects."""
 
     url: Url
-    page: Page
+    page: ParsedPage
     body: bytes
     fetched_at: datetime
 
@@ -67,7 +67,7 @@ class _SiteRules(Struct):
 class FreshPages:
     """Fetches pages for one collection, one at a time, by its settings."""
 
-    def __init__(self, collection: Collection, *, wait: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, collection: CollectionSetup, *, wait: Callable[[float], None] = time.sleep) -> None:
         collection.check_trusted()
         config = collection.config
         self._config = config

@@ -27,9 +27,9 @@ from periplus.engine.fetch.head import WantedTypes
 from periplus.engine.inputs import (
     Adopted,
     AdoptionEnded,
-    Answer,
     Discovered,
     Emit,
+    FetchAnswer,
     Flushed,
     Input,
     SitemapsSubmitted,
@@ -40,15 +40,15 @@ from periplus.formats.headers import Headers
 from periplus.model import Fetched, NotModified, Problem, Purpose, UsageError
 from periplus.store import Archive, DiskState
 from periplus.store.durable import move
-from periplus.store.importing import ArchiveFile, Survey, archive_files, foreign_answers, survey
+from periplus.store.importing import ArchiveFile, FilesSurvey, archive_files, foreign_answers, survey
 from periplus.store.importing.files import PACKAGE
 from periplus.store.importing.wacz import listed_pages
 from periplus.store.tables import Tables
-from periplus.store.tables.rows import Rows
+from periplus.store.tables.rows import RowBuffer
 from periplus.store.warc.copying import CopiedExchange
 from periplus.urls import canonical
 
-from .collection import Collection, planned
+from .collection import CollectionSetup, planned
 from .opening import seed_discovery, settle
 from .options import with_fixed
 from .seeds import MAX_SEEDS
@@ -141,7 +141,7 @@ def _listed(done: Imported) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in done.problems.items())
 
 
-def _seeds(paths: Sequence[Path], known: Survey) -> list[str]:
+def _seeds(paths: Sequence[Path], known: FilesSurvey) -> list[str]:
     """The pages that packages list first, and the shortest page of every site that is not among these."""
     packages = [path for path in paths if path.name.lower().endswith(PACKAGE)]
     listed = [page.url for path in packages for page in islice(listed_pages(path), _MAX_LISTED)]
@@ -152,12 +152,12 @@ def _seeds(paths: Sequence[Path], known: Survey) -> list[str]:
 class _Import:
     """An import under way."""
 
-    def __init__(self, collection: Collection, files: Sequence[ArchiveFile], known: Survey, say: Say) -> None:
+    def __init__(self, collection: CollectionSetup, files: Sequence[ArchiveFile], known: FilesSurvey, say: Say) -> None:
         self._collection = collection
         self._files = files
         self._known = known
         self._print = say
-        self._rows = Rows(collection.config.scope.suffixes)
+        self._rows = RowBuffer(collection.config.scope.suffixes)
         self._types = WantedTypes(collection.config.wire.accept_types)
         self._problems: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
@@ -195,7 +195,7 @@ class _Import:
             self._at = max(self._at, *(answer.outcome.started_at + answer.outcome.duration for answer in group))
             kept = archive.copy_all(group)
             answers = [
-                Answer(answer.outcome, stored, payload, is_read=self._is_read(answer))
+                FetchAnswer(answer.outcome, stored, payload, is_read=self._is_read(answer))
                 for answer, (stored, payload) in zip(group, kept, strict=True)
             ]
             self._apply(machine, Adopted(tuple(answers), self._at))

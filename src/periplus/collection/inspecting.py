@@ -24,9 +24,10 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.model import CollectionDamaged, PeriplusError, Problem
 from periplus.store import DiskState, WarcEnd, is_begun
+from periplus.store.layout import Layout, ShardCommit
 from periplus.store.state.files import DATA, SEAL, check_seal, was_begun
 from periplus.store.tables import SCHEMAS
-from periplus.store.tables.manifest import Files, is_intact, listing_shards, read_manifest
+from periplus.store.tables.manifest import TableFiles, is_intact, listing_shards, read_manifest
 from periplus.store.tables.reader import is_readable
 from periplus.store.tables.spool import whole_batches
 from periplus.store.tables.table import number_of, parquet_path, shard_of, spool_path
@@ -35,8 +36,6 @@ from periplus.store.warc import INDEX, WarcRecord, read_records
 from periplus.store.warc.archive import ORPHAN
 from periplus.store.warc.cdxj import line_of
 from periplus.store.warc.records import WARC, files_of, index_of, read_name
-
-from .layout import Layout, ShardCommit
 
 STATE, TABLE, SPOOL, ARCHIVE, INDEXES = "state", "table", "spool", "archive", "index"
 """The kinds of parts."""
@@ -48,7 +47,7 @@ _MAX_BLOCK: Final = 128 << 20
 _MASK: Final = 2**64 - 1
 
 
-class Part(Struct, frozen=True):
+class InspectedPart(Struct, frozen=True):
     """One part of a collection: its kind, its path below the collection, and what is wrong with it (empty: nothing)."""
 
     kind: str
@@ -60,15 +59,15 @@ class Part(Struct, frozen=True):
 class Inspection(Struct, frozen=True):
     """What was found: every part, and how far each shard with a whole state had come."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[InspectedPart, ...]
     commits: dict[int, ShardCommit]
 
     @property
-    def damaged(self) -> tuple[Part, ...]:
+    def damaged(self) -> tuple[InspectedPart, ...]:
         """The parts that are not whole."""
         return tuple(part for part in self.parts if part.problem)
 
-    def of(self, kind: str, shard: int | None = None) -> list[Part]:
+    def of(self, kind: str, shard: int | None = None) -> list[InspectedPart]:
         """The damaged parts of a kind."""
         return [part for part in self.damaged if part.kind == kind and shard in (None, part.shard)]
 
@@ -89,20 +88,20 @@ def inspect(layout: Layout, shards: int) -> Inspection:
 # states
 
 
-def _state_part(layout: Layout, number: int) -> Part:
+def _state_part(layout: Layout, number: int) -> InspectedPart:
     folder = layout.shard(number)
     path = str(folder.relative_to(layout.folder))
     try:
         layout.check_begun(number)
         if not is_begun(folder):
-            return Part(STATE, path, "", number)
+            return InspectedPart(STATE, path, "", number)
         if (folder / SEAL).exists() and (folder / DATA).exists():
             check_seal(folder / DATA, is_reader=False)
         with closing(DiskState.read_only(folder, shard=number)):
             pass
     except CollectionDamaged as error:
-        return Part(STATE, path, str(error), number)
-    return Part(STATE, path, "" if (folder / SEAL).exists() else _deep_problem(folder), number)
+        return InspectedPart(STATE, path, str(error), number)
+    return InspectedPart(STATE, path, "" if (folder / SEAL).exists() else _deep_problem(folder), number)
 
 
 def _deep_problem(folder: Path) -> str:
@@ -134,7 +133,7 @@ def _read_all(folder: Path, sender: multiprocessing.connection.Connection) -> No
 # tables
 
 
-def _table_parts(layout: Layout, shards: int, commits: dict[int, ShardCommit]) -> Iterator[Part]:
+def _table_parts(layout: Layout, shards: int, commits: dict[int, ShardCommit]) -> Iterator[InspectedPart]:
     tables = layout.tables
     present = {shard_of(path) for path in tables.glob("*/[0-9]*.parquet")}
     for shard in sorted({*range(shards), *listing_shards(tables), *present}):
@@ -142,14 +141,14 @@ def _table_parts(layout: Layout, shards: int, commits: dict[int, ShardCommit]) -
         places = _places(layout, shard, commits, files)
         if any(place.number > 1 for place in places.values()):
             path = tables / f"manifest-{shard:02d}.json"
-            yield Part(TABLE, str(path.relative_to(layout.folder)), problem, shard)
+            yield InspectedPart(TABLE, str(path.relative_to(layout.folder)), problem, shard)
         for name in SCHEMAS:
             yield from _file_parts(layout, shard, name, places, files)
         if shard in commits:
             yield from _spool_parts(layout, shard, places)
 
 
-def _listed(tables: Path, shard: int) -> tuple[Files | None, str]:
+def _listed(tables: Path, shard: int) -> tuple[TableFiles | None, str]:
     try:
         files = read_manifest(tables, shard)
     except CollectionDamaged as error:
@@ -157,7 +156,7 @@ def _listed(tables: Path, shard: int) -> tuple[Files | None, str]:
     return files, "" if files is not None else f"{tables}/manifest-{shard:02d}.json is missing"
 
 
-def _places(layout: Layout, shard: int, commits: dict[int, ShardCommit], files: Files | None) -> Places:
+def _places(layout: Layout, shard: int, commits: dict[int, ShardCommit], files: TableFiles | None) -> Places:
     """How far the tables of a shard go: by its state, else by its list, else by the files that are there."""
     if shard in commits:
         return places_of(commits[shard].tables)
@@ -171,7 +170,9 @@ def _places(layout: Layout, shard: int, commits: dict[int, ShardCommit], files: 
     return found
 
 
-def _file_parts(layout: Layout, shard: int, name: str, places: Places, files: Files | None) -> Iterator[Part]:
+def _file_parts(
+    layout: Layout, shard: int, name: str, places: Places, files: TableFiles | None
+) -> Iterator[InspectedPart]:
     for number in range(1, places[name].number):
         path = parquet_path(layout.tables / name, shard, number)
         expected = None if files is None else files.get(f"{name}/{path.name}")
@@ -181,25 +182,27 @@ def _file_parts(layout: Layout, shard: int, name: str, places: Places, files: Fi
             problem = "" if is_readable(path, name) else "cannot be read"
         else:
             problem = "" if is_intact(path, expected) else "has not the bytes that were written"
-        yield Part(TABLE, str(path.relative_to(layout.folder)), problem, shard)
+        yield InspectedPart(TABLE, str(path.relative_to(layout.folder)), problem, shard)
 
 
-def _spool_parts(layout: Layout, shard: int, places: Places) -> Iterator[Part]:
+def _spool_parts(layout: Layout, shard: int, places: Places) -> Iterator[InspectedPart]:
     for name, place in places.items():
         path = spool_path(layout.spool(shard), name, place.number)
         length, rows = whole_batches(path)
         if length < place.length:
             problem = f"has {rows:,} of {place.rows:,} rows"
-            yield Part(SPOOL, str(path.relative_to(layout.folder)), problem, shard)
+            yield InspectedPart(SPOOL, str(path.relative_to(layout.folder)), problem, shard)
 
 
 # archive
 
 
-def _archive_parts(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[Part]:
+def _archive_parts(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[InspectedPart]:
     warc = layout.warc
     if not warc.is_dir():
-        yield from (Part(ARCHIVE, "warc", "is missing", shard) for shard in commits if _end(commits[shard]).file)
+        yield from (
+            InspectedPart(ARCHIVE, "warc", "is missing", shard) for shard in commits if _end(commits[shard]).file
+        )
         return
     committed: list[Path] = []
     for path in sorted(warc.glob(f"*{WARC}")):
@@ -210,13 +213,15 @@ def _archive_parts(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[
         if shard in commits and (last is None or (name is not None and name.serial > last.serial)):
             continue  # begun by a process that was killed before its commit
         problem, is_indexed = _read_through(path, end.length if end.file == path.name else None)
-        yield Part(ARCHIVE, f"warc/{path.name}", problem, shard)
-        yield Part(INDEXES, f"warc/{index_of(path).name}", "" if is_indexed else "does not fit its WARC file", shard)
+        yield InspectedPart(ARCHIVE, f"warc/{path.name}", problem, shard)
+        yield InspectedPart(
+            INDEXES, f"warc/{index_of(path).name}", "" if is_indexed else "does not fit its WARC file", shard
+        )
         committed.append(index_of(path))
     yield from _gaps(layout, commits)
     every = [index_of(path) for path in warc.glob(f"*{WARC}")]
     if committed and not any(_is_merged(warc / INDEX, sources) for sources in (committed, every)):
-        yield Part(INDEXES, f"warc/{INDEX}", "does not fit the other indexes")
+        yield InspectedPart(INDEXES, f"warc/{INDEX}", "does not fit the other indexes")
 
 
 def _end(commit: ShardCommit) -> WarcEnd:
@@ -240,7 +245,7 @@ def _read_through(path: Path, length: int | None) -> tuple[str, bool]:
     return f"{lost} records cannot be read" if lost else "", has_index or is_open or not lines
 
 
-def _gaps(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[Part]:
+def _gaps(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[InspectedPart]:
     """Files that were there: serial numbers of a shard count from 1, up to the one that its state names."""
     found: dict[int, set[int]] = {}
     for path in layout.warc.glob(f"*{WARC}"):
@@ -250,12 +255,12 @@ def _gaps(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[Part]:
         if name := read_name(_end(commit).file):
             found.setdefault(shard, set())
             if name.serial not in found[shard]:
-                yield Part(ARCHIVE, f"warc/{_end(commit).file}", "is missing", shard)
+                yield InspectedPart(ARCHIVE, f"warc/{_end(commit).file}", "is missing", shard)
                 found[shard].add(name.serial)
     for shard, serials in found.items():
         serials |= _orphans(layout.warc, shard)
         for serial in sorted(set(range(1, max(serials))) - serials):
-            yield Part(ARCHIVE, f"warc/periplus-{shard:02d}-*-{serial:05d}{WARC}", "is missing", shard)
+            yield InspectedPart(ARCHIVE, f"warc/periplus-{shard:02d}-*-{serial:05d}{WARC}", "is missing", shard)
 
 
 def _orphans(warc: Path, shard: int) -> set[int]:

@@ -15,18 +15,16 @@ from __future__ import annotations
 import logging
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
-
 from periplus.engine.clock import SystemClock
-from periplus.store import LearntFiles
-from periplus.store.durable import write_file
+from periplus.engine.part import Job, JobDesk
 
-from .collection import Collection, existing, tally_of
+from .collection import CollectionSetup, existing, tally_of
+from .crawl_parts import part_kinds, setup_of
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -43,119 +41,34 @@ MOST_DATA: Final = 1 << 30
 """Bytes that a process of jobs may allocate, used or not: five times what one took for 20,000 pages."""
 ONE_THREAD: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_IO_THREADS": "1"}
 """The environment of a process of jobs: each thread that a library starts would hold memory of its own."""
-_JUDGED_PAGES: Final = "spam-pages"
-"""The file, beside other results, with the number of pages that the collection had when spam was last judged."""
 _SCRATCH: Final = "jobs-scratch"
 
 
-class Job(Struct, frozen=True):
-    """A job: whether a collection wants it, and what it does. It writes learnt files and verdicts, nothing else."""
-
-    name: str
-    is_wanted: Callable[[Collection], bool]
-    run: Callable[[Collection, Views], None]
+def wanted_jobs(collection: CollectionSetup) -> list[Job]:
+    """The jobs that the settings of a collection want, in the order in which they run."""
+    setup = setup_of(collection)
+    return [job for kind in part_kinds() for job in kind.jobs() if job.is_wanted(setup)]
 
 
-def _wants_reputation(collection: Collection) -> bool:
-    """Whether to compute reputations: only a crawl that may leave the domains of its seeds has budgets for domains."""
-    config = collection.config
-    return config.budgets.domain != "none" and config.scope.kind == "any"
-
-
-def learn_reputation(collection: Collection, views: Views) -> None:
-    """Write the learnt file "reputation" of a collection."""
-    from periplus.parts.reputation.job import ReputationSettings
-    from periplus.parts.reputation.job import learn_reputation as learn
-
-    config, shards = collection.config, collection.workers
-    budgets = config.budgets.of_domains(config.crawl.limit)
-    if budgets is None:
-        return
-    settings = ReputationSettings(
-        config.budgets.domain,
-        budgets.base,
-        budgets.largest,
-        config.scope.suffixes,
-        shards,
-        _owners(shards),
-    )
-    layout = collection.layout
-    found = learn(
-        layout.folder,
-        layout.spooled,
-        database=views.database,
-        seeds=collection.seeds,
-        settings=settings,
-        spam_of=_known_spam(collection),
-        now=SystemClock().now(),
-    )
-    LearntFiles(layout.learnt).write("reputation", found.known().written())
-
-
-def _owners(shards: int) -> Callable[[str], int] | None:
-    """The shard of a site, where there are several."""
-    if shards == 1:
-        return None
-    from periplus.engine.router import owner_of  # loads much of a crawl
-    from periplus.model import Site
-
-    return lambda site: owner_of(Site(site), shards)
-
-
-def _known_spam(collection: Collection) -> Callable[[str], float] | None:
-    """The probability that a domain is spam, as learnt so far; `None` if nothing was, or the crawl does not use it."""
-    from periplus.parts.spam.scores import SpamScores
-
-    files = LearntFiles(collection.layout.learnt)
-    generation = files.newest().get("spam", 0) if collection.config.spam.enabled else 0
-    content = files.read("spam", generation) if generation else None
-    if content is None:
-        return None
-    scores = SpamScores()
-    scores.learn(content)
-    return scores.of_domain
-
-
-def _wants_spam(collection: Collection) -> bool:
-    """Whether to learn about spam: only a crawl that may leave the domains of its seeds comes across link farms."""
-    config = collection.config
-    return config.spam.enabled and config.spam.while_crawling and config.scope.kind == "any"
-
-
-def learn_spam(collection: Collection, views: Views) -> None:
-    """Judge the hosts of a collection, if it has twice the pages of the last time: all of them are judged each time."""
-    from .judging import judge_spam
-
-    path = collection.folder / "insight" / _JUDGED_PAGES
-    pages = tally_of(collection.layout).pages
-    with suppress(OSError, ValueError):
-        if pages < 2 * int(path.read_text()):
-            return
-    judge_spam(collection, views)
-    path.parent.mkdir(exist_ok=True)
-    write_file(path, str(pages).encode())
-
-
-JOBS: Final = (Job("spam", _wants_spam, learn_spam), Job("reputation", _wants_reputation, learn_reputation))
-"""Every job, in the order in which they run: trust does not flow through what is known to be spam."""
-
-
-def wanted_jobs(collection: Collection) -> list[Job]:
-    """The jobs that the settings of a collection want."""
-    return [job for job in JOBS if job.is_wanted(collection)]
-
-
-def run_jobs(collection: Collection) -> int:
+def run_jobs(collection: CollectionSetup) -> int:
     """Run every wanted job, one after another; how many failed."""
     failed = 0
     with _views(collection) as views:
         for job in wanted_jobs(collection):
             try:
-                job.run(collection, views)
+                job.run(_desk(collection, views))
             except Exception:  # a job must not end the others, and runs again
                 log.exception("the job %s failed", job.name)
                 failed += 1
     return failed
+
+
+def _desk(collection: CollectionSetup, views: Views) -> JobDesk:
+    """A desk with what is known by now: a job before this one may have learnt something."""
+    setup = setup_of(collection)
+    found = (kind.distrust(setup) for kind in part_kinds())
+    distrust = next((known for known in found if known is not None), None)
+    return JobDesk(setup, views, distrust, tally_of(collection.layout).pages, SystemClock().now())
 
 
 def scratch_of(folder: Path) -> Path:
@@ -164,7 +77,7 @@ def scratch_of(folder: Path) -> Path:
 
 
 @contextmanager
-def _views(collection: Collection) -> Iterator[Views]:
+def _views(collection: CollectionSetup) -> Iterator[Views]:
     from periplus.insight.views import Views, ViewSettings  # imports DuckDB
 
     scratch = scratch_of(collection.folder)

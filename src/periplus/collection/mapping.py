@@ -15,15 +15,15 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.engine.plugins import OwnParts
 from periplus.insight.listed import listed_urls
 from periplus.model import UsageError
+from periplus.store.layout import Layout
 
-from .collection import Collection, held, states
+from .collection import CollectionSetup, held, states
 from .config.settings import Config
 from .facts.listed_urls import Judging, SiteCost
-from .layout import Layout
 from .options import with_fixed
-from .parts import OwnParts
 from .running import CrawlRun
 
 
@@ -41,7 +41,7 @@ def map_folder(out: Path | None) -> Iterator[Path]:
             yield Path(folder)
         return
     path = Layout(out).settings
-    if path.is_file() and not Config.load(path).sitemaps.only:
+    if path.is_file() and not Config.load(path).value("sitemaps.only"):
         raise UsageError(f"{out} is a crawl of pages, not a map", hint="name another folder, or none")
     yield out
 
@@ -61,7 +61,7 @@ class CrawlCost(Struct, frozen=True):
     within: int | None = None
 
 
-def estimate(collection: Collection) -> CrawlCost:
+def estimate(collection: CollectionSetup) -> CrawlCost:
     """Read what the sites of a crawl list, and sum it up. Nothing is written to the folder of the crawl."""
     with TemporaryDirectory(prefix="periplus-estimate-") as name:
         folder = Path(name) / "lists"
@@ -77,7 +77,7 @@ def estimate(collection: Collection) -> CrawlCost:
             return _cost(plan, Path(name), collection.config.crawl.max_bytes)
 
 
-def _cost(plan: Collection, folder: Path, max_bytes: int) -> CrawlCost:
+def _cost(plan: CollectionSetup, folder: Path, max_bytes: int) -> CrawlCost:
     scratch = folder / "scratch"
     scratch.mkdir()
     spooled = plan.layout.spooled  # before the states are opened, which can be done once in a process

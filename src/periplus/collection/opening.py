@@ -6,24 +6,25 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from periplus.engine.clock import SystemClock, Timescale
 from periplus.engine.frontier import robots_url
-from periplus.engine.sharding import Crawl, Gather
+from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.part import Setup
+from periplus.engine.plugins import NO_PARTS, OwnParts
+from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
-from periplus.parts.revisit.market import Market
-from periplus.parts.sitemaps.ranks import listed_priorities, listed_ranks
 from periplus.policy.filters import MediaTypes
-from periplus.store import Inbox, is_begun, known_ranks
+from periplus.store import MessageInbox, is_begun, known_ranks
 from periplus.store.durable import move
+from periplus.store.layout import Layout, meta_of
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.reader import files_of
 from periplus.store.warc import merge_indexes
 
 from .config.settings import Config
-from .layout import Layout, meta_of
-from .parts import NO_PARTS, OwnParts, check_rendering
+from .crawl_parts import check_parts, make_market, rank_pages, seed_of
 from .resizing import check_whole
 from .shards import ShardMaker, learning_name
 
@@ -40,17 +41,18 @@ def open_crawl(
     gather: Gather | None = None,
     parts: OwnParts = NO_PARTS,
     ends_unreachable: bool = False,
-) -> Crawl:
+) -> ShardedCrawl:
     """A crawl of a collection from these seeds, by `workers` processes; begun now or continued.
 
     One that `watches` revisits pages within its budget until it is stopped; with `revisits_only`, only pages that wait
     to be visited again are fetched (see `refreshing`). `scale` is for a web with a time of its own. `gather` and
-    `ends_unreachable`: see `Crawl`. `parts` are the program's own filter, ordering and credentials.
+    `ends_unreachable`: see `ShardedCrawl`. `parts` are the program's own filter, ordering and credentials.
     """
     layout = Layout(folder)
     check_whole(layout)
+    setup = Setup(config, layout, seeds=tuple(seeds), shards=workers, revisits_only=revisits_only)
     if gather is None:
-        check_rendering(config)
+        check_parts(setup)
     if layout.shards not in (0, workers):
         raise ConfigError(
             f"{folder} was begun with {layout.shards} workers and cannot be continued with {workers}",
@@ -58,18 +60,15 @@ def open_crawl(
         )
     check_ordering(config, layout)
     parts.check_sendable(workers)
-    _check_parts(layout, workers)
+    _check_files(layout, workers)
     if not layout.shards:
         _found(layout, workers)
     if config.ordering.by:
         keep_earlier_ranks(config, layout)
-    if config.scores.score != "priority":
-        listed_ranks(layout.tables, layout.spooled, config.scores).save(layout.listed_ranks)
-    if watches:
-        _rank_pages(config, layout)
-    now = SystemClock(scale).now()
     visits_a_day = budget(config, layout) if watches else 0.0
-    return Crawl(
+    rank_pages(replace(setup, visits_a_day=visits_a_day))
+    now = SystemClock(scale).now()
+    return ShardedCrawl(
         ShardMaker(config, folder.resolve(), tuple(seeds), visits_a_day, scale, 0, revisits_only, parts),
         workers,
         seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
@@ -77,13 +76,13 @@ def open_crawl(
         max_bytes=config.crawl.max_bytes or None,
         seconds=config.crawl.duration or None,
         gather=gather,
-        make_market=Market,
-        inbox=Inbox(layout.inbox),
+        make_market=make_market(),
+        inbox=MessageInbox(layout.inbox),
         ends_unreachable=ends_unreachable,
     )
 
 
-def _check_parts(layout: Layout, workers: int) -> None:
+def _check_files(layout: Layout, workers: int) -> None:
     """Refuse to crawl where the state of a shard is lost, or a finished Parquet file is missing or too short."""
     for number in range(workers):
         layout.check_begun(number)
@@ -92,22 +91,12 @@ def _check_parts(layout: Layout, workers: int) -> None:
         files_of(layout.tables, table, spooled)
 
 
-def _rank_pages(config: Config, layout: Layout) -> None:
-    """Compute which pages matter more, if the settings ask for it: from links and sitemaps as known by now."""
-    name = config.refresh.weight
-    if name == "equal":
-        return
-    scores = msgspec.structs.replace(config.scores, score=name)
-    rank = listed_priorities if name == "priority" else listed_ranks
-    rank(layout.tables, layout.spooled, scores).save(layout.weights(name))
-
-
 def seed_discovery(config: Config, seed: Url, now: float) -> Discovery:
     """A seed; where no pages are wanted, or not before its site's lists, the robots.txt of its site in its place."""
     media = MediaTypes(config.media)
-    if config.sitemaps.only or (media and not media.wants_url(seed)):
+    if media and not media.wants_url(seed):
         return Discovery(robots_url(seed), Source.SEED, now, purpose=Purpose.ROBOTS)
-    return Discovery(seed, Source.SEED, now)
+    return seed_of(config, Discovery(seed, Source.SEED, now))
 
 
 def _found(layout: Layout, workers: int) -> None:
@@ -133,7 +122,7 @@ def check_ordering(config: Config, layout: Layout) -> None:
     asked = learning_name(config)
     for number in range(layout.shards):
         folder = layout.shard(number)
-        meta = meta_of(folder) if is_begun(folder) else None
+        meta = meta_of(folder, ShardMeta) if is_begun(folder) else None
         if meta is not None and meta.commits:
             before = meta.ordering
             if before != asked:
@@ -166,7 +155,7 @@ def budget(config: Config, layout: Layout) -> float:
         return config.watch.visits_a_day
     folders = [layout.shard(number) for number in range(layout.shards)]
     begun = [folder for folder in folders if is_begun(folder)]
-    metas = [meta_of(folder) for folder in begun]
+    metas = [meta_of(folder, ShardMeta) for folder in begun]
     pages = sum(meta.frontier.pages_done for meta in metas if meta is not None)
     return max(pages / 7, 1440.0)
 

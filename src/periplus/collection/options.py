@@ -18,14 +18,13 @@ from msgspec import Struct
 
 from periplus.model import UsageError
 from periplus.model.flags import FOR_AGENTS, PANELS, Flag
+from periplus.parts import offered
 
 from .config.fields import all_settings
 from .config.settings import Config
 from .config.toml_files import read_assignments, read_settings
 from .typed_values import addresses, byte_count, duration, several
 
-FOCUSED: Final = "focused"
-"""The ordering of a crawl with a topic, unless another is asked for."""
 _PATHS: Final = ("FILE", "DIR")
 
 
@@ -111,16 +110,12 @@ def asked_settings(
 
 
 def _implied(asked: Mapping[str, object]) -> dict[str, object]:
-    """What some options ask for besides their own settings."""
-    implied: dict[str, object] = {}
-    if any(asked.get(name) for name in ("topic.words", "topic.like", "topic.program")):
-        implied["crawl.ordering"] = asked.get("crawl.ordering") or FOCUSED
-        implied["sitemaps.follow"] = asked.get("sitemaps.follow", False)
-    if asked.get("topic.like") or asked.get("topic.unlike"):
-        implied["topic.examples"] = 0
-    if asked.get("sitemaps.submitted"):
-        implied["sitemaps.follow"] = True
-    return implied
+    """What some options of parts ask for besides their own settings."""
+    found: dict[str, object] = {}
+    for module in offered("settings"):
+        if hasattr(module, "implied"):
+            found |= module.implied(asked)
+    return found
 
 
 def named_settings(settings: Mapping[str, object] | None) -> dict[str, object]:

@@ -14,7 +14,7 @@ from itertools import chain
 from msgspec import Struct
 
 from periplus.engine.frontier import Setback
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Freshness, NextVisit, Site
 
@@ -90,7 +90,7 @@ class Meter:
         self._samples: deque[tuple[float, int]] = deque(maxlen=_SAMPLES)
         self._waited = 0.0
 
-    def read(self, statuses: Sequence[Status], now: float) -> Progress:
+    def read(self, statuses: Sequence[ShardStatus], now: float) -> Progress:
         """The progress up to now. `now` is POSIX time by a clock that never runs backwards."""
         total = _together([status.frontier for status in statuses])
         tally = sum((status.crawl for status in statuses), CrawlStats())
@@ -155,7 +155,7 @@ class Meter:
         return (longest or None) if not total.setbacks else None
 
 
-def _freshness(statuses: Sequence[Status]) -> Freshness | None:
+def _freshness(statuses: Sequence[ShardStatus]) -> Freshness | None:
     """The freshness of all shards; `None` until each has reported it."""
     parts = [status.freshness for status in statuses if status.freshness is not None]
     if len(parts) < len(statuses):  # some shards have not reported yet
@@ -163,7 +163,7 @@ def _freshness(statuses: Sequence[Status]) -> Freshness | None:
     return sum(parts[1:], parts[0]) if parts else None
 
 
-def _next_visits(statuses: Sequence[Status]) -> tuple[NextVisit, ...]:
+def _next_visits(statuses: Sequence[ShardStatus]) -> tuple[NextVisit, ...]:
     """The first visits of all shards together, as many as one of them reports."""
     upcoming = [status.next_visits for status in statuses]
     everyone = sorted(chain(*upcoming), key=lambda visit: (not visit.is_waiting, visit.due_at, visit.url))

@@ -29,9 +29,9 @@ from periplus.engine.engine import ANSWERS_PER_INPUT
 from periplus.engine.inputs import (
     Adopted,
     AdoptionEnded,
-    Answer,
     Discovered,
     Emit,
+    FetchAnswer,
     Flushed,
     Input,
     SitemapsSubmitted,
@@ -53,17 +53,15 @@ from periplus.model import (
     Stored,
     Url,
 )
-from periplus.parts.sitemaps.store import UnfinishedFile
 from periplus.store import WarcEnd
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.reader import files_of, scan_file, scan_spools
-from periplus.store.tables.rows import Rows
+from periplus.store.tables.rows import RowBuffer
 from periplus.store.tables.table import shard_of
 from periplus.store.warc import ArchivedAnswer, archived_answers
 from periplus.store.warc.records import read_name
 from periplus.urls import fingerprint, fingerprints
-
-from .layout import Layout
 
 _KEYS: Final = {
     "discoveries": ("url", "source", "refused"),
@@ -101,7 +99,7 @@ class MissingRows:
     def __init__(self, folder: Path, spooled: Spooled, tables: Tables, wanted: Collection[str]) -> None:
         self._tables = tables
         self._survivors = {name: _Survivors.read(folder, spooled, name) for name in sorted(wanted)}
-        self._rows = Rows()
+        self._rows = RowBuffer()
         self.added = dict.fromkeys(self._survivors, 0)
         """Rows added so far, by table."""
 
@@ -271,8 +269,9 @@ def answers_of(
 class Rebuild:
     """Applies answers to a machine. `rows` takes the events; `checkpoint` makes durable what was done so far.
 
-    Of a shard with a whole state only rows are wanted, and only those that it had recorded: `unfinished` are sitemaps
-    that it has half read, whose entries it reports when it reads on; `was_refused` whether it had refused a URL.
+    Of a shard with a whole state only rows are wanted, and only those that it had recorded: `half_read` is
+    where the lists are stored that it has half read, whose entries it reports when it reads on; `was_refused` says
+    whether it had refused a URL.
     """
 
     def __init__(
@@ -280,13 +279,13 @@ class Rebuild:
         machine: Machine,
         rows: MissingRows,
         checkpoint: Callable[[], None],
-        unfinished: Sequence[UnfinishedFile] = (),
+        half_read: Iterable[Stored | None] = (),
         was_refused: Callable[[FetchTask], bool] = lambda _task: True,
     ) -> None:
         self._machine = machine
         self._rows = rows
         self._checkpoint = checkpoint
-        self._unfinished = {(file.stored.file, file.stored.offset) for file in unfinished if file.stored is not None}
+        self._unfinished = {(stored.file, stored.offset) for stored in half_read if stored is not None}
         self._was_refused = was_refused
         self._silent: set[Url] = set()
         self.adopted = 0
@@ -342,7 +341,7 @@ class Rebuild:
 def _inputs(answers: Iterable[Applied]) -> Iterator[Adopted]:
     """Answers that were applied together, as far as that is known; of each URL one."""
     for (at, is_counted), some in groupby(answers, itemgetter(0, 1)):
-        together: dict[Url, Answer] = {}
+        together: dict[Url, FetchAnswer] = {}
         for each in some:
             url = each.answer.outcome.task.url
             if url in together or len(together) >= ANSWERS_PER_INPUT:
@@ -352,8 +351,8 @@ def _inputs(answers: Iterable[Applied]) -> Iterator[Adopted]:
         yield Adopted(tuple(together.values()), at, is_counted)
 
 
-def _answer(archived: ArchivedAnswer) -> Answer:
+def _answer(archived: ArchivedAnswer) -> FetchAnswer:
     """An archived answer as an input of the state machine. A lost body is not read as an empty one."""
     outcome = archived.outcome
     is_lost = isinstance(outcome, Fetched) and outcome.is_truncated and not outcome.body
-    return Answer(outcome, archived.stored, archived.payload, is_read=not is_lost)
+    return FetchAnswer(outcome, archived.stored, archived.payload, is_read=not is_lost)

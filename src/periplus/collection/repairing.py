@@ -31,12 +31,12 @@ from msgspec.structs import replace
 from periplus.engine.frontier import file_name
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import ShardMeta
-from periplus.engine.router import Placement
+from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
-from periplus.parts.sitemaps.store import SitemapState
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
 from periplus.store.durable import move
 from periplus.store.folders import sync_folder
+from periplus.store.layout import Layout
 from periplus.store.state.exchange import restart_exchange
 from periplus.store.state.files import DATA, SEAL
 from periplus.store.state.replica import is_copied
@@ -50,8 +50,19 @@ from periplus.store.warc.records import WARC, index_of, read_name
 from periplus.urls import site_of
 
 from .config.settings import Config
-from .inspecting import ARCHIVE, INDEXES, SPOOL, STATE, TABLE, Inspection, Part, inspect, last_whole, was_ever_begun
-from .layout import Layout
+from .crawl_parts import part_kinds
+from .inspecting import (
+    ARCHIVE,
+    INDEXES,
+    SPOOL,
+    STATE,
+    TABLE,
+    InspectedPart,
+    Inspection,
+    inspect,
+    last_whole,
+    was_ever_begun,
+)
 from .opening import keep_earlier_ranks, seed_discovery
 from .rebuilding import AnswerTimes, MissingRows, Rebuild, answers_of
 from .resizing import MAX_SHARDS, FileEnds, ResizeState
@@ -72,8 +83,8 @@ class Repaired(Struct, frozen=True):
     how many there were). `new_states` are shards whose state was rebuilt, from `adopted` answers in all.
     """
 
-    parts: tuple[Part, ...]
-    remaining: tuple[Part, ...]
+    parts: tuple[InspectedPart, ...]
+    remaining: tuple[InspectedPart, ...]
     set_aside: str = ""
     saved: dict[str, int] = {}
     rebuilt: dict[str, int] = {}
@@ -304,7 +315,7 @@ class _Repair:
             self.rebuilt[name] = self.rebuilt.get(name, 0) + number
 
     def _seeds_of(self, shard: int, at: float) -> list[Discovery]:
-        owner = Placement(self._shards).owner
+        owner = ShardPlacement(self._shards).owner
         return [seed_discovery(self._config, seed, at) for seed in self._asked.seeds if owner(site_of(seed)) == shard]
 
     def _new_draft(self, shard: int) -> Path:
@@ -393,17 +404,17 @@ class _Repair:
 
 def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoint: Callable[[], None]) -> Rebuild:
     """A rebuild that adds the rows that a shard had recorded, according to its state."""
-    sitemaps = whole.meta(SitemapState) or SitemapState()
+    half_read = [stored for kind in part_kinds() for stored in kind.half_read(whole)]
 
     def was_refused(task: FetchTask) -> bool:
         name = file_name(task.url) if task.purpose is Purpose.SITEMAP else task.url
         record = whole.records.get([name])[0]
         return record is not None and bool(record.reason)
 
-    return Rebuild(machine, rows, checkpoint, sitemaps.unfinished, was_refused)
+    return Rebuild(machine, rows, checkpoint, half_read, was_refused)
 
 
-def _table_of(part: Part) -> str:
+def _table_of(part: InspectedPart) -> str:
     """The table a damaged file or spool belongs to; empty for a list of files."""
     path = Path(part.path)
     return path.name.rpartition("-")[0] if part.kind == SPOOL else path.parent.name

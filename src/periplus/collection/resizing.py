@@ -36,19 +36,16 @@ from msgspec.structs import replace
 from periplus.engine.frontier import FrontierState, ScoreState
 from periplus.engine.links import LinkState
 from periplus.engine.machine_settings import ShardMeta
-from periplus.engine.router import Placement
+from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url
-from periplus.parts.revisit.records import RevisitState
-from periplus.parts.sitemaps.store import SitemapState, SitemapStore
-from periplus.parts.sitemaps.trees import TreeSpending
 from periplus.store import DiskState, State, WarcEnd, is_begun
 from periplus.store.durable import move, write_file
 from periplus.store.folders import sync_folder
-from periplus.store.state.moving import Move, Moved, forget_shards, park_sites
-from periplus.urls import site_of
+from periplus.store.layout import Layout
+from periplus.store.state.moving import Moved, SiteMove, forget_shards, park_sites
 
 from .config.settings import Config
-from .layout import Layout
+from .crawl_parts import part_kinds
 from .resting import all_moved, bring_to_rest, metas, opened
 
 MAX_SHARDS = 256
@@ -127,7 +124,7 @@ class ResizeState(Struct, frozen=True):
     removed: dict[int, FileEnds] = {}
 
 
-class Step(Struct, frozen=True):
+class ResizingStep(Struct, frozen=True):
     """Progress. `doing` is `rest`, `move` or `finish`; `shard` is the one that does it, of `shards`."""
 
     doing: str
@@ -146,7 +143,7 @@ class Resized(Struct, frozen=True):
     rows: int = 0
 
 
-Tell = Callable[[Step], None]
+Tell = Callable[[ResizingStep], None]
 
 
 def resize(config: Config, folder: Path, seeds: Sequence[Url], shards: int, tell: Tell = lambda _step: None) -> Resized:
@@ -158,7 +155,7 @@ def resize(config: Config, folder: Path, seeds: Sequence[Url], shards: int, tell
         if before == shards:
             layout.resize_request.unlink(missing_ok=True)
             return Resized(shards, shards)
-        bring_to_rest(config, layout, seeds, lambda shard: tell(Step("rest", shard, before, Moved())))
+        bring_to_rest(config, layout, seeds, lambda shard: tell(ResizingStep("rest", shard, before, Moved())))
         plan = Plan(before, shards, uuid4().hex)
         write_file(layout.resizing, msgspec.json.encode(plan))
     elif plan.after != shards:
@@ -188,8 +185,8 @@ class _Resizing:
         self._layout = layout
         self._plan = plan
         self._tell = tell
-        self._owner = Placement(plan.after).owner
-        self._owner_before = Placement(plan.before).owner
+        self._owner = ShardPlacement(plan.after).owner
+        self._owner_before = ShardPlacement(plan.before).owner
         self._moved = Moved()
 
     def run(self) -> Moved:
@@ -203,7 +200,7 @@ class _Resizing:
         for number in givers:
             if is_begun(layout.shard(number)):
                 self._give(number)
-        self._tell(Step("finish", 0, plan.before, self._moved))
+        self._tell(ResizingStep("finish", 0, plan.before, self._moved))
         for number in range(plan.after, plan.before):
             self._remove(number)
         for number in range(plan.after):
@@ -249,7 +246,7 @@ class _Resizing:
                 source.put_meta(replace(progress, gave=plan.token))
                 source.commit()
             if number < plan.after:
-                Move(source, number, {}, self._owner, plan.token.encode()).clear()
+                SiteMove(source, number, {}, self._owner, plan.token.encode()).clear()
 
     def _copy(self, source: DiskState, number: int, targets: Sequence[int]) -> None:
         before = self._moved
@@ -258,16 +255,16 @@ class _Resizing:
 
             def report(moved: Moved) -> None:
                 self._moved = _sum(before, moved)
-                self._tell(Step("move", number, self._plan.before, self._moved))
+                self._tell(ResizingStep("move", number, self._plan.before, self._moved))
 
             def had(site: Site) -> bool:
                 return self._owner_before(site) == number
 
-            move = Move(source, number, states, self._owner, self._plan.token.encode(), report, had)
+            move = SiteMove(source, number, states, self._owner, self._plan.token.encode(), report, had)
             move.copy()
             self._moved = _sum(before, move.moved)
-            _copy_trees(source, states, self._owner)
-            _copy_postponed(source, states, self._owner)
+            for kind in part_kinds():
+                kind.move(source, states, self._owner)
             for state in states.values():
                 state.commit()
 
@@ -295,7 +292,8 @@ class _Resizing:
         if meta is not None:
             parked = _parked(state, meta)
             state.put_meta(parked)
-            state.put_meta(_revisits(state, parked.frontier.revisits_waiting))
+            for kind in part_kinds():
+                kind.settle(state, parked.frontier.revisits_waiting)
         state.put_meta(replace(progress, settled=plan.token))
         state.commit()
 
@@ -303,7 +301,7 @@ class _Resizing:
 def _parked(state: State, meta: ShardMeta) -> ShardMeta:
     """The metadata of a shard all of whose sites are parked, some of which are new to it."""
     frontier = meta.frontier
-    if frontier.leases or _sitemaps(state).unfinished:
+    if frontier.leases or any(kind.half_read(state) for kind in part_kinds()):
         raise InvariantError("sites move only between shards that are at rest")
     lanes = [(lane, state.queues.length(site, lane)) for site, lane, _ in state.queues.waiting()]
     first_visits = sum(length for lane, length in lanes if lane in (Lane.DISCOVERY, Lane.SITEMAPS))
@@ -324,16 +322,6 @@ def _parked(state: State, meta: ShardMeta) -> ShardMeta:
     )
 
 
-def _revisits(state: State, waiting: int) -> RevisitState:
-    """What a shard has for revisits after sites have moved.
-
-    The sample of the freshness estimator is drawn again, and its quota of the visits of a watch is an equal share at
-    first: both were those of other sites.
-    """
-    known = state.meta(RevisitState) or RevisitState()
-    return replace(known, parts=0, waiting=waiting, factor=0, added=())
-
-
 def _inherit(first: DiskState, last: DiskState, number: int, token: str) -> None:
     """Add what a shard has counted to shard 0; once for each plan, as the same commit holds both."""
     progress = _resize_state(first)
@@ -349,38 +337,8 @@ def _inherit(first: DiskState, last: DiskState, number: int, token: str) -> None
     first.commit()
 
 
-def _copy_trees(source: DiskState, targets: dict[int, DiskState], owner: Callable[[Site], int]) -> None:
-    """Copy what trees of sitemaps have used of their budgets along with their files: the larger use counts."""
-    store = SitemapStore(source)
-    for node in store:
-        target = targets.get(owner(site_of(node.url)))
-        if target is not None:
-            there, here = SitemapStore(target).spending(node.tree), store.spending(node.tree)
-            most = TreeSpending(*map(max, msgspec.structs.astuple(there), msgspec.structs.astuple(here)))
-            if most != there:
-                SitemapStore(target).put_spending(node.tree, most)
-
-
-def _copy_postponed(source: DiskState, targets: dict[int, DiskState], owner: Callable[[Site], int]) -> None:
-    """Copy which files are to be read again when there is nothing else to do.
-
-    They are due in an hour in any case, but a crawl may have ended by then. Those that stay behind in the source do no
-    harm: a file that a shard does not have is passed over.
-    """
-    postponed = _sitemaps(source).postponed
-    for number, target in targets.items():
-        mine = [url for url in postponed if owner(site_of(url)) == number]
-        if mine:
-            known = _sitemaps(target)
-            target.put_meta(SitemapState(known.unfinished, list(dict.fromkeys([*known.postponed, *mine]))))
-
-
 def _meta(state: State) -> ShardMeta:
     return state.meta(ShardMeta) or ShardMeta()
-
-
-def _sitemaps(state: State) -> SitemapState:
-    return state.meta(SitemapState) or SitemapState()
 
 
 def _resize_state(state: State) -> ResizeState:

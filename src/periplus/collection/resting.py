@@ -11,15 +11,14 @@ from typing import TypeVar
 
 from periplus.engine.log import InputLog
 from periplus.engine.machine_settings import ShardMeta
-from periplus.engine.router import Placement
+from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionError, Url
-from periplus.parts.revisit.records import RevisitState
-from periplus.parts.sitemaps.store import SitemapState
 from periplus.store import DiskState, bring_home, is_begun
+from periplus.store.layout import Layout
 from periplus.store.tables.writer import places_of
 
 from .config.settings import Config
-from .layout import Layout
+from .crawl_parts import part_kinds
 from .shards import ShardMaker, open_shard
 
 _BATCHES = 64
@@ -54,7 +53,12 @@ def bring_to_rest(
 
 def _visits(layout: Layout) -> float:
     """Visits a day of the last watch: a collection that was watched comes to rest as one that is."""
-    return max((meta.total for meta in metas(layout, layout.shards, RevisitState)), default=0.0)
+    found = []
+    for number in range(layout.shards):
+        with _read(layout, number) as state:
+            if state is not None:
+                found += [kind.visits_a_day(state) for kind in part_kinds()]
+    return max(found, default=0.0)
 
 
 def _is_at_rest(layout: Layout, number: int, count: int) -> bool:
@@ -63,13 +67,12 @@ def _is_at_rest(layout: Layout, number: int, count: int) -> bool:
         if state is None:
             return True
         meta = state.meta(ShardMeta) or ShardMeta()
-        sitemaps = state.meta(SitemapState) or SitemapState()
         rows = sum(place.rows for place in places_of(meta.tables).values())
-        owner = Placement(count).owner
+        owner = ShardPlacement(count).owner
         is_all_sent = all(owner(site) == number for site in state.listings.sites())
+        is_reading = any(kind.half_read(state) for kind in part_kinds())
     inputs = InputLog(layout.log(number), layout.warc).read(meta.commits)
-    is_reading = bool(sitemaps.unfinished) or not is_all_sent
-    return not (rows or meta.frontier.leases or is_reading) and next(inputs, None) is None
+    return not (rows or meta.frontier.leases or is_reading or not is_all_sent) and next(inputs, None) is None
 
 
 def _deliver_to(receiver: int, maker: ShardMaker, layout: Layout, count: int) -> bool:

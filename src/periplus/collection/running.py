@@ -14,15 +14,15 @@ from types import TracebackType
 from typing import Self
 
 from periplus.engine.clock import SystemClock
-from periplus.engine.shard import Controls, Status
-from periplus.engine.sharding import Crawl, Gather
+from periplus.engine.plugins import NO_PARTS, OwnParts
+from periplus.engine.shard import Controls, ShardStatus
+from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.engine.stats import CrawlStats
 
 from .background import BackgroundJobs
-from .collection import Collection, tally_of
+from .collection import CollectionSetup, tally_of
 from .control_server import ControlServer
 from .opening import open_crawl, settle
-from .parts import NO_PARTS, OwnParts
 from .progress import Meter, Progress
 from .summary import Summary, summary_of
 
@@ -39,7 +39,7 @@ class CrawlRun:
 
     def __init__(
         self,
-        collection: Collection,
+        collection: CollectionSetup,
         *,
         watches: bool = False,
         revisits_only: bool = False,
@@ -57,7 +57,7 @@ class CrawlRun:
         self.began_at = self._clock.now()
         self._meter = Meter(self.began_at, limit=collection.config.crawl.limit, work=work)
         self._jobs = BackgroundJobs(collection, self._before.pages, self.began_at)
-        self._crawl: Crawl | None = None
+        self._crawl: ShardedCrawl | None = None
         self._server: ControlServer | None = None
         self.controls = Controls()
         """What clients of the control socket have asked for in this run."""
@@ -84,11 +84,11 @@ class CrawlRun:
         return self.collection.folder
 
     @property
-    def crawl(self) -> Crawl | None:
+    def crawl(self) -> ShardedCrawl | None:
         """The crawl that was opened last."""
         return self._crawl
 
-    def open(self, collection: Collection | None = None) -> Crawl:
+    def open(self, collection: CollectionSetup | None = None) -> ShardedCrawl:
         """The crawl, to be iterated over; of the same collection with another number of shards, if one is given."""
         self.collection = collection or self.collection
         current = self.collection
@@ -107,7 +107,7 @@ class CrawlRun:
             self._crawl.control(self.controls)
         return self._crawl
 
-    def read(self, statuses: Sequence[Status]) -> Progress:
+    def read(self, statuses: Sequence[ShardStatus]) -> Progress:
         """The progress up to now, from the statuses of all shards; the last progress if none has reported yet."""
         if statuses:
             self.progress = self._meter.read(statuses, self._clock.now())

@@ -17,48 +17,29 @@ from periplus import __version__
 from periplus.engine.clock import RateLimiter, SystemClock, Timescale, TokenBucket
 from periplus.engine.engine import Engine
 from periplus.engine.fetch import CurlWire, Resolver
-from periplus.engine.frontier import AddressClaims, SiteRecords
-from periplus.engine.log import InputLog, with_body
+from periplus.engine.frontier import AddressClaims, Revisiting, SiteRecords
+from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
-from periplus.engine.part import Desk, MakeParts, Part
-from periplus.engine.router import Outbound
+from periplus.engine.part import Setup
+from periplus.engine.plugins import NO_PARTS, OwnParts
+from periplus.engine.router import OutgoingMessages
 from periplus.engine.shard import Shard
 from periplus.engine.wire import Wire
-from periplus.model import Clock, CollectionError, ConfigError, Learning, Ordering, Ranking, Url
-from periplus.parts.absence.part import AbsenceJudge
-from periplus.parts.cloaking.part import CloakingJudge
-from periplus.parts.dust.given import GivenRules, read_rule_file
-from periplus.parts.dust.part import DustLearner
-from periplus.parts.dust.renames import Renames
-from periplus.parts.focus.part import FocusPart
-from periplus.parts.forms.part import Forms
-from periplus.parts.forms.settings import FormRules
-from periplus.parts.mirrors.part import Mirrors
-from periplus.parts.mirrors.policy import MirrorHosts
-from periplus.parts.render.part import ScriptNeeds
-from periplus.parts.reputation.part import ReputationFollower
-from periplus.parts.revisit.budget import Watching
-from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.records import RevisitState, SampleRows
-from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.sitemaps.held_seeds import HeldSeeds
-from periplus.parts.sitemaps.scheduler import SitemapScheduler
-from periplus.parts.sitemaps.scores import RankOf
-from periplus.parts.sitemaps.settings import SitemapRules
-from periplus.parts.spam.part import SpamFollower
+from periplus.model import Clock, CollectionError, Learning, Ordering, Ranking, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
 from periplus.policy.weights import PageWeights
 from periplus.store import Archive, DiskState, KnownRanks, LearntFiles, Replica, State, bring_home
+from periplus.store.layout import Layout
 from periplus.store.tables import Tables
 from periplus.urls import site_of
 
 from .config.settings import Config
-from .layout import Layout
-from .parts import NO_PARTS, OwnParts, rendering_wire, topic_maker
+from .crawl_parts import part_kinds
 from .trust import unsigned, with_values_of
 
+_DAY = 86_400.0
 _MMAP_THRESHOLD = -3
 """`M_MMAP_THRESHOLD` of glibc's malloc.h."""
 _LARGE = 512 * 1024
@@ -202,14 +183,14 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
     return Engine(
         config.engine,
         machine=machine,
-        wire=_wire(asked, clock, count) if asked.wire is None else asked.wire(clock),
+        wire=_wire(asked, layout, clock, count) if asked.wire is None else asked.wire(clock),
         archive=archive,
         tables=tables,
         state=state,
         log=log,
         clock=clock,
         limiter=_limiter(asked, machine, clock, number, count),
-        outbound=Outbound(number, count, state.exchange),
+        outbound=OutgoingMessages(number, count, state.exchange),
         claims=AddressClaims(count) if count > 1 else None,
         learnt=LearntFiles(layout.learnt),
         speed=clock.speed,
@@ -221,7 +202,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     config = asked.config
     scope = Scope(asked.seeds, config.scope)
     want = asked.parts.wants
-    given = given_rules(config, layout)
+    setup = _setup(asked, layout, count)
     settings = MachineSettings(
         shard=number,
         shards=count,
@@ -235,97 +216,44 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         budgets=config.budgets.of_domains(config.crawl.limit),
         suffixes=config.scope.suffixes,
         seeds=asked.seeds,
-        refresh=config.refresh,
         churn=config.churn,
         reading=config.reading,
         media=config.media,
         revisits_only=asked.revisits_only,
     )
-    ordering = _ordering(asked, layout)
-    renames = partial(Renames, settings=config.dust, given=given)
+    learning = [make for kind in part_kinds() for make in kind.filters(setup)]
     return Machine(
         settings,
         state,
-        ordering=ordering,
+        ordering=setup.ordering or config.ordered(),
         scope=scope,
-        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, learning=[renames]),
+        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, learning=learning),
         screen=screening_chain(scope, config.filters, want),
-        weights=weights_of(config, layout),
-        make_revisits=partial(_revisits, asked, count),
-        parts=_parts(asked, layout, ordering, given),
+        weights=weights_of(setup),
+        make_revisits=partial(_revisits, setup),
+        parts=[partial(kind.made_for, setup) for kind in part_kinds()],
         load_learnt=LearntFiles(layout.learnt).read,
     )
 
 
-def _revisits(
-    asked: ShardMaker, count: int, state: State, records: SiteRecords, weights: PageWeights, random: Random
-) -> Revisits:
-    """What learns from every visit, and in a watch schedules the next."""
-    config = asked.config
-    return Revisits(
-        state,
-        records,
-        config.refresh,
-        watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
-        weights=weights,
-        churn=config.churn,
-        random=random,
-        saved=state.meta(RevisitState),
-        sample=state.meta(SampleRows),
+def _setup(asked: ShardMaker, layout: Layout, count: int) -> Setup:
+    return Setup(
+        asked.config,
+        layout,
+        ordering=_ordering(asked, layout),
+        seeds=asked.seeds,
+        shards=count,
+        visits_a_day=asked.visits_a_day,
+        revisits_only=asked.revisits_only,
+        identity=asked.config.identity,
+        signed_in=frozenset(site_of(Url(f"{origin}/")) for origin in asked.parts.credentials.sites),
     )
 
 
-def _parts(asked: ShardMaker, layout: Layout, ordering: Ordering, given: GivenRules) -> list[MakeParts]:
-    """The parts of a crawl, in the order in which they are called."""
-    config = asked.config
-    suffixes = config.scope.suffixes
-    make_topic = topic_maker(config.topic, LearntFiles(layout.learnt))
-    parts: list[MakeParts] = [
-        lambda desk: [DustLearner(desk, config.dust, given)],
-        lambda desk: [ScriptNeeds(desk, config.render)],
-        lambda desk: [AbsenceJudge(desk, config.absence)],
-        lambda desk: [CloakingJudge(desk, config.cloaking, config.redirections, suffixes)],
-        partial(_sitemaps, asked, layout),
-        lambda desk: [Forms(desk, _form_rules(asked))],
-        lambda _desk: [Mirrors(MirrorHosts(config.mirrors, suffixes))],
-        lambda desk: [ReputationFollower(desk)],
-    ]
-    if config.spam.enabled:  # before the focus: both multiply weights
-        parts.append(lambda desk: [SpamFollower(desk)])
-    if make_topic is not None:
-        parts.append(lambda desk: [FocusPart(desk, make_topic, ordering, config.topic.explore)])
-    return parts
-
-
-def _sitemaps(asked: ShardMaker, layout: Layout, desk: Desk) -> list[Part]:
-    """Sitemaps; and seeds that wait for them, if the crawl is for files and does not only visit pages again."""
-    config = asked.config
-    rules = config.some(SitemapRules)
-    sitemaps = SitemapScheduler(desk, rules, _rank_of(config, layout), partial(with_body, layout.warc))
-    if not config.media.types or not config.media.html or asked.revisits_only:
-        return [sitemaps]
-    return [sitemaps, HeldSeeds(desk, asked.seeds, sitemaps)]
-
-
-def _form_rules(asked: ShardMaker) -> FormRules:
-    """What is done with forms: a refresh submits none."""
-    config = asked.config
-    forms = config.forms.within(config.budgets.max_pages_per_site)
-    if asked.revisits_only and forms.are_submitted:
-        forms = replace(forms, enabled="discover")
-    signed_in = frozenset(site_of(Url(f"{origin}/")) for origin in asked.parts.credentials.sites)
-    return FormRules(forms, signed_in, config.scope.suffixes)
-
-
-def given_rules(config: Config, layout: Layout) -> GivenRules:
-    """The rules for duplicate URLs of the file that the settings name."""
-    if not config.dust.file:
-        return GivenRules()
-    path = layout.folder / config.dust.file
-    try:
-        return read_rule_file(path.read_bytes(), str(path))
-    except OSError as error:
-        raise ConfigError(f"dust.file: {path} cannot be read: {error.strerror}") from error
+def _revisits(setup: Setup, state: State, records: SiteRecords, weights: PageWeights, random: Random) -> Revisiting:
+    """What schedules further visits, if a part does."""
+    found = (kind.revisits(setup, state, records, weights, random) for kind in part_kinds())
+    return next((revisits for revisits in found if revisits is not None), Revisiting())
 
 
 def _ordering(asked: ShardMaker, layout: Layout) -> Ordering:
@@ -336,14 +264,10 @@ def _ordering(asked: ShardMaker, layout: Layout) -> Ordering:
     return asked.config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
 
 
-def weights_of(config: Config, layout: Layout, saved: RevisitState | None = None) -> PageWeights:
-    """How much pages matter; measured by the mean weight of the last watch, if there was one."""
-    name = config.refresh.weight
-    kept = layout.weights(name)
-    ranks = KnownRanks.load(kept).get if name != "equal" and kept.is_file() else None
-    mean = 1.0 if saved is None else saved.mean_weight
-    # a page without a priority is like others of its site; one without inlinks is not
-    return PageWeights(config.refresh.weights, ranks, mean, unknown=1.0 if name == "priority" else 0.0)
+def weights_of(setup: Setup, state: State | None = None) -> PageWeights:
+    """How much pages matter; measured as in the last crawl of this state, if there is one."""
+    found = (kind.weights(setup, state) for kind in part_kinds())
+    return next((weights for weights in found if weights is not None), PageWeights())
 
 
 def learning_name(config: Config) -> str:
@@ -351,13 +275,6 @@ def learning_name(config: Config) -> str:
     name = config.crawl.ordering
     learns = isinstance(config.ordered(lambda _url: 0.0), Learning | Ranking)
     return ALIASES.get(name, name) if learns else ""
-
-
-def _rank_of(config: Config, layout: Layout) -> RankOf:
-    """What listed pages are worth, as far as that was computed when the crawl was begun."""
-    if config.scores.score == "priority" or not layout.listed_ranks.is_file():
-        return lambda _url: None
-    return KnownRanks.load(layout.listed_ranks).get
 
 
 def _archive(config: Config, layout: Layout, number: int, state: State, log: InputLog, meta: ShardMeta) -> Archive:
@@ -378,7 +295,7 @@ def _limiter(
 ) -> RateLimiter | TokenBucket:
     """A part of the visits a day, or of a rate of requests."""
     if asked.visits_a_day:
-        return TokenBucket(machine.revisits.visits_per_day / DAY, clock.now())
+        return TokenBucket(machine.revisits.visits_per_day / _DAY, clock.now())
     return RateLimiter(asked.config.crawl.rate, clock.now(), number, count)
 
 
@@ -392,8 +309,8 @@ def _return_large_blocks() -> None:
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
-def _wire(asked: ShardMaker, clock: SystemClock, count: int) -> Wire:
-    config = asked.config
+def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> Wire:
+    config, setup = asked.config, _setup(asked, layout, count)
     _return_large_blocks()
     guard = config.address_guard()
     wire = CurlWire(
@@ -403,6 +320,7 @@ def _wire(asked: ShardMaker, clock: SystemClock, count: int) -> Wire:
         resolver=Resolver(config.dns, clock=clock),
         guard=guard,
         credentials=asked.parts.credentials,
-        browser=config.cloaking.agent,
+        browser=next((name for kind in part_kinds() if (name := kind.browser(setup))), ""),
     )
-    return rendering_wire(config, wire, guard=guard, clock=clock, count=count) if config.render.is_on else wire
+    others = (kind.wired(setup, wire, guard, clock) for kind in part_kinds())
+    return next((other for other in others if other is not None), wire)

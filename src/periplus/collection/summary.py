@@ -20,7 +20,7 @@ from periplus.model import Url
 from periplus.policy.filters import MediaTypes
 from periplus.urls import site_of
 
-from .collection import Collection
+from .collection import CollectionSetup
 from .progress import Progress
 
 MAX_FAILURES: Final = 20
@@ -173,7 +173,7 @@ class Summary(Struct, frozen=True):
 
 
 def summary_of(
-    collection: Collection,
+    collection: CollectionSetup,
     progress: Progress,
     before: CrawlStats,
     seconds: float,
@@ -257,7 +257,7 @@ def _media(media: MediaTypes, tally: CrawlStats) -> MediaSummary | None:
     )
 
 
-def _ended(collection: Collection, progress: Progress, *, is_interrupted: bool) -> str:
+def _ended(collection: CollectionSetup, progress: Progress, *, is_interrupted: bool) -> str:
     if is_interrupted:
         return "interrupted"
     asked = collection.config.crawl

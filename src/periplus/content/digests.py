@@ -21,7 +21,7 @@ from typing import Final
 
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
-from periplus.model import ChangeLevel, Digests, Links, Page, ReadFrom, Url
+from periplus.model import ChangeLevel, Digests, Links, ParsedPage, ReadFrom, Url
 
 from .scan import READER
 from .scan.columns import TEXT_RULE
@@ -185,7 +185,7 @@ def is_same_body(digests: Digests, body: bytes) -> bool:
     return digests.raw == xxh3_64_intdigest(body)
 
 
-def version_of(page: Page) -> bytes:
+def version_of(page: ParsedPage) -> bytes:
     """Encode what is kept of a page besides its digests: a digest of title and canonical URL, source, and sketch."""
     return b"%b%c%b" % (_heading(page), TEXT_RULE | page.read_from << _ORIGIN_SHIFT, page.sketch)
 
@@ -202,16 +202,16 @@ def has_text_rule(version: bytes) -> bool:
     return is_numbered and version[_HEADING] & (1 << _ORIGIN_SHIFT) - 1 == TEXT_RULE
 
 
-def is_heading_same(version: bytes, page: Page) -> bool:
+def is_heading_same(version: bytes, page: ParsedPage) -> bool:
     """Whether a page has the title and the canonical URL of a version that was kept."""
     return version[:_HEADING] == _heading(page)
 
 
-def _heading(page: Page) -> bytes:
+def _heading(page: ParsedPage) -> bytes:
     return xxh3_64_digest(f"{page.title}\n{page.canonical}".encode("utf-8", "replace"))
 
 
-def change_since(digests: Digests, version: bytes, page: Page) -> ChangeLevel:
+def change_since(digests: Digests, version: bytes, page: ParsedPage) -> ChangeLevel:
     """How much a page differs from a version that was kept (`version_of`).
 
     SAME: the same bytes. RAW_ONLY: other bytes, but what the page says and where it leads are the same. MINOR: the

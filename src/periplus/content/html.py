@@ -1,4 +1,4 @@
-"""From the bytes of pages to `Page`s: find out what a body is, scan it once, and read the columns.
+"""From the bytes of pages to `ParsedPage`s: find out what a body is, scan it once, and read the columns.
 
 Reasons of the problems, beside those of `links` and `forms`:
 
@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.formats.encodings import decode
-from periplus.model import Digests, Links, Page, Problem, Relations, Url, UsageError
+from periplus.model import Digests, Links, ParsedPage, Problem, Relations, Url, UsageError
 from periplus.urls import canonical, resolve_all
 
 from .charset import Charset, sniff_charset
@@ -29,7 +29,7 @@ from .digests import digests_of, marked_sketch
 from .facts import base_of, read_facts
 from .forms import forms_of, read_forms
 from .links import Urls, links_of, read_relations, read_relatives, read_sources, resources_of
-from .mime import Kind, Mime, sniff_mime
+from .mime import ContentKind, Mime, sniff_mime
 from .pagination import next_page
 from .redirects import read_onward, redirects_of
 from .scan import resolve, scan
@@ -83,7 +83,7 @@ def read_page(
     robots_tags: Sequence[str] = (),
     link_headers: Sequence[str] = (),
     use_headers: Sequence[tuple[str, str]] = (),
-) -> Page:
+) -> ParsedPage:
     """Everything a page says. `body` is without content codings (see `decode_body`); the rest is from its headers.
 
     Never raises for what the body holds: what is wrong with it is in `problems`. A `url` without a scheme and a host is
@@ -109,7 +109,7 @@ def read_texts(
     robots_tags: Sequence[str] = (),
     link_headers: Sequence[str] = (),
     use_headers: Sequence[tuple[str, str]] = (),
-) -> Page:
+) -> ParsedPage:
     """Like `read_page`, without links, resources, forms, redirects, digests and statistics: for exports of texts.
 
     Of its problems those of the body are there.
@@ -125,7 +125,7 @@ def read_texts(
         [[relative.href for relative in relatives]], base, None if has_base else own, charset.encoding
     )
     facts = read_facts(columns.title, head, robots_tags, use_headers)
-    return Page(
+    return ParsedPage(
         url=own,
         base=canonical(base) or own if has_base else own,
         charset=charset.encoding,
@@ -149,7 +149,7 @@ def read_texts(
     )
 
 
-def read_pages(pages: Iterable[RawPage]) -> list[Page]:
+def read_pages(pages: Iterable[RawPage]) -> list[ParsedPage]:
     """Read several pages, in order: each as if it were read alone, but faster without the native scanner."""
     return [page for group in _groups(pages) for page in _read_group(group)]
 
@@ -167,7 +167,7 @@ def _groups(pages: Iterable[RawPage]) -> Iterator[list[RawPage]]:
         yield group
 
 
-def _read_group(pages: list[RawPage]) -> list[Page]:
+def _read_group(pages: list[RawPage]) -> list[ParsedPage]:
     scanned = [_scanned(page) for page in pages]
     missing = [one.columns.main for one in scanned if one.columns.sketch is None]
     computed = map(marked_sketch, sketches_of(missing))
@@ -179,7 +179,7 @@ def _scanned(page: RawPage) -> _Scanned:
     charset = sniff_charset(page.body, page.content_type)
     mime = sniff_mime(page.body, page.content_type, is_utf16=charset.encoding.startswith("UTF-16"))
     own = canonical(page.url)
-    if page.body and mime.kind is Kind.HTML:
+    if page.body and mime.kind is ContentKind.HTML:
         html, problems = _as_utf8(page.body, charset)
         columns = scan(html, own or "", wants_blocks=page.wants_blocks)
     else:
@@ -207,11 +207,11 @@ def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[
     text = b""
     if not body:
         problem = Problem("empty")
-    elif mime.kind is Kind.BINARY:
+    elif mime.kind is ContentKind.BINARY:
         problem = Problem("binary", mime.essence)
     else:
         problem = Problem("not-html", mime.essence)
-        if mime.kind is Kind.TEXT:
+        if mime.kind is ContentKind.TEXT:
             decoded = decode(body[charset.bom : MAX_TEXT], charset.encoding)
             text = _SPACES.sub(" ", decoded).strip(" ").encode("utf-8", "replace")
     is_cut = len(text) > MAX_TEXT
@@ -221,7 +221,7 @@ def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[
     return columns, [problem]
 
 
-def _page(scanned: _Scanned, sketch: bytes) -> Page:
+def _page(scanned: _Scanned, sketch: bytes) -> ParsedPage:
     raw, own, charset, mime, columns, problems = scanned
     head = columns.head
     base = base_of(head, raw.url) if head.bases else raw.url
@@ -269,7 +269,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         problems.append(Problem("text-cut", at=MAX_TEXT))
     if _REPLACEMENT in text:
         problems.append(Problem("bad-characters", charset.encoding))
-    return Page(
+    return ParsedPage(
         url=own,
         base=canonical(base) or own if has_base else own,
         charset=charset.encoding,

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, cast
 
 from periplus.formats.headers import read_links as read_link_headers
-from periplus.model import Alternate, LinkKind, Links, Problem, Relations, Resource, Url
+from periplus.model import AlternateLink, EmbeddedResource, LinkKind, Links, Problem, Relations, Url
 from periplus.urls import resolve_all
 
 from .facts import folded
@@ -77,11 +77,11 @@ def read_sources(media: Sequence[Medium]) -> Sources:
     return sources
 
 
-def resources_of(sources: Sources, urls: Urls) -> tuple[tuple[Resource, ...], list[Problem]]:
+def resources_of(sources: Sources, urls: Urls) -> tuple[tuple[EmbeddedResource, ...], list[Problem]]:
     """The resources of a page, in document order."""
     columns = zip(urls[:MAX_MEDIA], sources.tags, sources.texts, strict=False)
     problems = [Problem("too-many-resources")] if len(urls) > MAX_MEDIA else []
-    return tuple([Resource(url, tag, text) for url, tag, text in columns if url is not None]), problems
+    return tuple([EmbeddedResource(url, tag, text) for url, tag, text in columns if url is not None]), problems
 
 
 def srcset_urls(srcset: str) -> list[str]:
@@ -190,5 +190,5 @@ def _is_feed(relative: Relative) -> bool:
     )
 
 
-def _alternate(relative: Relative, target: Url) -> Alternate:
-    return Alternate(target, relative.hreflang, relative.type, relative.title, relative.media)
+def _alternate(relative: Relative, target: Url) -> AlternateLink:
+    return AlternateLink(target, relative.hreflang, relative.type, relative.title, relative.media)

@@ -59,7 +59,7 @@ _UNSPECIFIC: Final = frozenset({"", "unknown/unknown", "application/unknown", "*
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
 
 
-class Kind(Enum):
+class ContentKind(Enum):
     """How a body is to be read."""
 
     HTML = "html"
@@ -72,7 +72,7 @@ class Mime(Struct, frozen=True, gc=False):
     """The type of a body: its essence ("text/html"), and how to read it."""
 
     essence: str
-    kind: Kind
+    kind: ContentKind
 
 
 def sniff_mime(body: bytes, content_type: str | None = None, *, is_utf16: bool = False) -> Mime:
@@ -84,9 +84,9 @@ def sniff_mime(body: bytes, content_type: str | None = None, *, is_utf16: bool =
     head = body[:SNIFF_BYTES]
     if declared is None:
         return _sniffed(head, is_utf16)
-    if declared.kind is Kind.BINARY or not _is_binary(head, is_utf16):
+    if declared.kind is ContentKind.BINARY or not _is_binary(head, is_utf16):
         return declared
-    return Mime(_signature(head) or "application/octet-stream", Kind.BINARY)
+    return Mime(_signature(head) or "application/octet-stream", ContentKind.BINARY)
 
 
 @lru_cache(maxsize=1024)
@@ -98,27 +98,27 @@ def _declared(content_type: str) -> Mime | None:
     return Mime(media.mime, _kind_of(media.mime))
 
 
-def _kind_of(essence: str) -> Kind:
+def _kind_of(essence: str) -> ContentKind:
     if essence in _HTML:
-        return Kind.HTML
+        return ContentKind.HTML
     if essence in ("text/xml", "application/xml") or essence.endswith("+xml"):
-        return Kind.XML
+        return ContentKind.XML
     if essence.startswith("text/") or essence in ("application/json", "application/javascript"):
-        return Kind.TEXT
-    return Kind.BINARY
+        return ContentKind.TEXT
+    return ContentKind.BINARY
 
 
 def _sniffed(head: bytes, is_utf16: bool) -> Mime:
     if is_utf16:
         head = head.replace(b"\0", b"").removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff")
     if _HTML_START.match(head):
-        return Mime("text/html", Kind.HTML)
+        return Mime("text/html", ContentKind.HTML)
     if _XML_START.match(head):
-        return Mime("text/xml", Kind.XML)
+        return Mime("text/xml", ContentKind.XML)
     if _is_binary(head, is_utf16):
-        return Mime(_signature(head) or "application/octet-stream", Kind.BINARY)
+        return Mime(_signature(head) or "application/octet-stream", ContentKind.BINARY)
     # Without a type, what holds a tag somewhere is more often a page than a text about one.
-    return Mime("text/html", Kind.HTML) if b"<" in head else Mime("text/plain", Kind.TEXT)
+    return Mime("text/html", ContentKind.HTML) if b"<" in head else Mime("text/plain", ContentKind.TEXT)
 
 
 def _signature(head: bytes) -> str:

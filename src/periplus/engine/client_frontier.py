@@ -30,7 +30,7 @@ _NUMBER: Final = 4
 """Bytes of the number of a queue, with which a place begins."""
 
 
-class Found(Struct, frozen=True):
+class SentUrl(Struct, frozen=True):
     """A URL that a client sent: the key of its queue, the URL as it was sent, what identifies it, and its note."""
 
     key: str
@@ -39,7 +39,7 @@ class Found(Struct, frozen=True):
     note: bytes = b""
 
 
-class Granted(Struct, frozen=True):
+class GrantedUrl(Struct, frozen=True):
     """A URL that a client may fetch now."""
 
     key: str
@@ -47,7 +47,7 @@ class Granted(Struct, frozen=True):
     note: bytes
 
 
-def size_of(granted: Iterable[Granted]) -> int:
+def size_of(granted: Iterable[GrantedUrl]) -> int:
     """Characters of the URLs and bytes of the notes."""
     return sum(len(each.url) + len(each.note) for each in granted)
 
@@ -62,7 +62,7 @@ class Totals(Struct, frozen=True):
     active_queues: int
 
 
-class Listed(Struct, frozen=True):
+class KnownUrl(Struct, frozen=True):
     """A URL with all that is known of it, and its place for the next page of a list."""
 
     key: str
@@ -78,9 +78,9 @@ class ClientFrontier:
 
     # discover and report
 
-    def discover(self, found: Sequence[Found], now: float) -> int:
+    def discover(self, found: Sequence[SentUrl], now: float) -> int:
         """Add URLs that are not known; how many were new. Of one that comes twice the first counts."""
-        places: dict[bytes, Found] = {}
+        places: dict[bytes, SentUrl] = {}
         number, key = b"", None
         for each in found:
             if each.key != key:  # mostly, links of a page are of one queue
@@ -98,7 +98,7 @@ class ClientFrontier:
             self._due_from(number, queue, now)
         return len(new)
 
-    def report(self, found: Found, date: float, now: float) -> None:
+    def report(self, found: SentUrl, date: float, now: float) -> None:
         """Record that a client is done with a URL until `date`; 0: forever. A URL that is not known is added."""
         number = self._queues.number(found.key)
         place = number + digest_of(found.identity)
@@ -118,7 +118,7 @@ class ClientFrontier:
 
     # take
 
-    def take(self, max_queues: int, per_queue: int, key: str, lease: float, now: float, limit: int) -> list[Granted]:
+    def take(self, max_queues: int, per_queue: int, key: str, lease: float, now: float, limit: int) -> list[GrantedUrl]:
         """Grant URLs that are due, of at most `max_queues` queues (0: any number), or of the queue `key` alone.
 
         At most `per_queue` of each (0: any number), `limit` in all, and about `MAX_GRANTED_BYTES`. Each is hidden
@@ -126,7 +126,7 @@ class ClientFrontier:
         """
         self._end_leases(now)
         limit = min(limit, MAX_GRANTED)
-        granted: list[Granted] = []
+        granted: list[GrantedUrl] = []
         served = size = 0
         for number in self._ready(key, now):
             some = self._grant(number, min(per_queue or limit, limit - len(granted)), lease, now, size)
@@ -157,7 +157,7 @@ class ClientFrontier:
                 yield number
             start = place + b"\0"
 
-    def _grant(self, number: bytes, limit: int, lease: float, now: float, size: int) -> list[Granted]:
+    def _grant(self, number: bytes, limit: int, lease: float, now: float, size: int) -> list[GrantedUrl]:
         """Grant at most `limit` URLs of a queue; `size` is that of what the same call has granted before."""
         queue = self._queues.queue(number)
         if queue.limit:
@@ -171,7 +171,7 @@ class ClientFrontier:
             size += len(row.url) + len(row.note)
             queue.out -= self._queues.has_lease(place, row)
             self._queues.move(place, row, now + lease, is_out=True)
-            granted.append(Granted(key, row.url, row.note))
+            granted.append(GrantedUrl(key, row.url, row.note))
         queue.out += len(granted)
         if granted:
             queue.granted_at = now
@@ -279,13 +279,13 @@ class ClientFrontier:
         number = self._queues.find(key)
         return None if number is None else self._queues.get(number + digest_of(identity))
 
-    def page(self, key: str, after: bytes, limit: int) -> list[Listed]:
+    def page(self, key: str, after: bytes, limit: int) -> list[KnownUrl]:
         """At most `limit` URLs after a place (empty: from the start), of one queue or of all."""
         number = self._queues.find(key) if key else None
         if key and number is None:
             return []
         rows = self._queues.walk(number, after + b"\0" if after else b"", limit)
-        return [Listed(self._queues.name(place[:_NUMBER]), row, place) for place, row in rows]
+        return [KnownUrl(self._queues.name(place[:_NUMBER]), row, place) for place, row in rows]
 
     # deleting
 

@@ -15,7 +15,6 @@ text and its parts.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from periplus.content import (
@@ -27,7 +26,7 @@ from periplus.content import (
     read_from,
     settled_level,
 )
-from periplus.model import ChangeLevel, Page, UrlRecord
+from periplus.model import ChangeLevel, ParsedPage, UrlRecord
 from periplus.store import SiteState
 from periplus.urls import site_of
 
@@ -47,8 +46,8 @@ class Compared(NamedTuple):
 class PageComparer:
     """Compares pages with their last version, and learns which parts of a site's pages are noise.
 
-    `shortest` is the shortest time in seconds after which a page is visited again for its changes: such a revisit must
-    not count as a visit in a row, or its changes would be taken for noise.
+    A page may be visited again for its changes after `Revisiting.shortest` seconds: such a revisit must not count as a
+    visit in a row, or its changes would be taken for noise.
     """
 
     def __init__(
@@ -56,15 +55,13 @@ class PageComparer:
         sites: SiteRecords,
         settings: ChurnSettings | None = None,
         revisits: Revisiting | None = None,
-        *,
-        shortest: float = math.inf,
     ) -> None:
         self._sites = sites
         self._settings = settings or ChurnSettings()
         self._revisits = revisits or Revisiting()
-        self._instant = min(self._settings.instant, shortest / 2)
+        self._instant = min(self._settings.instant, self._revisits.shortest / 2)
 
-    def compare(self, record: UrlRecord | None, page: Page, at: float) -> Compared:
+    def compare(self, record: UrlRecord | None, page: ParsedPage, at: float) -> Compared:
         """Compare a page fetched at a time with what is known of its URL from before."""
         if record is None or record.digests is None or not record.version:
             return Compared(None, page.blocks)

@@ -39,12 +39,12 @@ from .frontier import AddressClaims, AddressShares, ClaimsReport
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
-    Answer,
     Answered,
     Claim,
     Discovered,
     Emit,
     Fetch,
+    FetchAnswer,
     Flushed,
     Granted,
     Input,
@@ -61,7 +61,7 @@ from .inputs import (
 )
 from .log import InputLog
 from .machine import Machine
-from .router import Outbound
+from .router import OutgoingMessages
 from .settings import EngineSettings
 from .standstill import PATIENCE, DefectLog, Standstill, stands_still
 from .stats import CrawlStats, FrontierStats, frontier_stats
@@ -117,7 +117,7 @@ class Engine:
         log: InputLog,
         clock: Clock,
         limiter: RateLimiter | TokenBucket,
-        outbound: Outbound,
+        outbound: OutgoingMessages,
         claims: AddressClaims | None = None,
         learnt: LearntFiles | None = None,
         speed: float = 1.0,
@@ -207,11 +207,13 @@ class Engine:
             self._apply([Answered(self._archived(group), now, self._archive.end)])
             self._uncommitted += len(group) - 1
 
-    def _archived(self, outcomes: Sequence[FetchOutcome]) -> tuple[Answer, ...]:
+    def _archived(self, outcomes: Sequence[FetchOutcome]) -> tuple[FetchAnswer, ...]:
         """Outcomes with their places in the archive, which has them when this returns."""
         exchanges = [(outcome, self._wire.request_bytes(outcome.task)) for outcome in outcomes if _is_archived(outcome)]
         kept = iter(self._archive.write_all(exchanges))
-        return tuple(Answer(outcome, *next(kept)) if _is_archived(outcome) else Answer(outcome) for outcome in outcomes)
+        return tuple(
+            FetchAnswer(outcome, *next(kept)) if _is_archived(outcome) else FetchAnswer(outcome) for outcome in outcomes
+        )
 
     def _apply(self, inputs: Sequence[Input]) -> None:
         """Log inputs, apply them, and carry out their effects."""

@@ -12,7 +12,7 @@ from periplus.model import Batch, Discovery, Event, Failed, FetchOutcome, FetchT
 from periplus.store import WarcEnd
 
 
-class Answer(Struct, frozen=True, array_like=True):
+class FetchAnswer(Struct, frozen=True, array_like=True):
     """How a fetch ended, where the archive has it, and its payload if that is new there.
 
     `is_read`: whether its body is to be read; not if processes died of that.
@@ -47,7 +47,7 @@ class Granted(Struct, frozen=True, array_like=True, tag=2):
 class Answered(Struct, frozen=True, array_like=True, tag=3):
     """Fetches have ended; all of them are in the archive, which reaches to `end`."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[FetchAnswer, ...]
     at: float
     end: WarcEnd = WarcEnd()
 
@@ -135,7 +135,7 @@ class Adopted(Struct, frozen=True, array_like=True, tag=15):
     `is_counted`: whether this shard archived them, and so counts them and has their rows in its tables.
     """
 
-    answers: tuple[Answer, ...]
+    answers: tuple[FetchAnswer, ...]
     at: float
     is_counted: bool = True
 

@@ -30,7 +30,7 @@ from periplus.model import (
     Fetched,
     Hints,
     LinkChunk,
-    Page,
+    ParsedPage,
     Render,
     Rows,
     Source,
@@ -46,9 +46,9 @@ _DECLARED = {"video": "video/*", "audio": "audio/*", "source": "", "embed": "", 
 """Types of embedded files by the element; others embed images."""
 Share = Callable[[int], float]
 """How much each link of a page passes on, given how many it has."""
-Complete = Callable[[Page, RawPage, Fetched], Page]
+Complete = Callable[[ParsedPage, RawPage, Fetched], ParsedPage]
 """Completes a page that was read, given its bytes and the answer that they came in."""
-Worths = Callable[[Page, Sequence[tuple[Url, str]], float], dict[Url, float]]
+Worths = Callable[[ParsedPage, Sequence[tuple[Url, str]], float], dict[Url, float]]
 """What each link of a page is worth, given as URL and anchor, and what the page itself is worth."""
 
 
@@ -150,7 +150,7 @@ class PageReader:
         self._gains: defaultdict[Url, float] = defaultdict(float)
         self._seen = LinkMemory(self._settings.remembered_links, rows, saved)
 
-    def read(self, answers: Sequence[Fetched]) -> list[Page]:
+    def read(self, answers: Sequence[Fetched]) -> list[ParsedPage]:
         """Read several pages at once, which is faster. Never raises for their contents."""
         raw, problems = [], []
         known = self._known(answers)
@@ -196,7 +196,7 @@ class PageReader:
         """Write what changed of the memory of links."""
         return self._seen.flush()
 
-    def links(self, page: Page, depth: int, now: float, share: Share = lambda _links: 0.0) -> list[Discovery]:
+    def links(self, page: ParsedPage, depth: int, now: float, share: Share = lambda _links: 0.0) -> list[Discovery]:
         """The links of the page, without those seen recently."""
         if not self._leads_on(page):
             return []
@@ -207,11 +207,11 @@ class PageReader:
         news = {*page.links.urls, *self._others(page)}.difference(self._seen.young).difference(self._seen.old)
         return self._report(page, news, depth, now) if news else []  # most pages of a site link where the others do
 
-    def _leads_on(self, page: Page) -> bool:
+    def _leads_on(self, page: ParsedPage) -> bool:
         settings = self._settings
         return settings.follow_links and (settings.follow_nofollow or not page.directives.nofollow)
 
-    def _report(self, page: Page, news: set[Url], depth: int, now: float, gain: float = 0.0) -> list[Discovery]:
+    def _report(self, page: ParsedPage, news: set[Url], depth: int, now: float, gain: float = 0.0) -> list[Discovery]:
         first: dict[Url, str] = {}
         for url, anchor in self._followed(page):
             if url in news and url not in first:
@@ -222,7 +222,7 @@ class PageReader:
         self._seen.age()
         return [_link(page, url, anchor, depth, now, gain) for url, anchor in first.items()]
 
-    def _valued_links(self, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
+    def _valued_links(self, page: ParsedPage, depth: int, now: float, share: Share) -> list[Discovery]:
         """The same where every link passes a score on; gains of recently seen links are kept for `gains`."""
         if self._keeps_links:
             followed = dict(self._followed(page))
@@ -239,7 +239,7 @@ class PageReader:
                 news.add(url)
         return self._report(page, news, depth, now, gain) if news else []
 
-    def _valued_apart(self, value: Worths, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
+    def _valued_apart(self, value: Worths, page: ParsedPage, depth: int, now: float, share: Share) -> list[Discovery]:
         """The links of a page, each with its own gain, of several to one URL the best."""
         followed = list(self._followed(page))
         worths = value(page, followed, share(len(followed)))
@@ -264,13 +264,13 @@ class PageReader:
         gains, self._gains = self._gains, defaultdict(float)
         return [Discovery(url, Source.LINK, now, gain=gain) for url, gain in gains.items() if gain]
 
-    def _targets(self, page: Page) -> Iterable[Url]:
+    def _targets(self, page: ParsedPage) -> Iterable[Url]:
         """Where a page leads, each URL once: as `_followed` but without anchors, and faster where no link has a rel."""
         if page.links.rels and not self._settings.follow_nofollow:
             return dict(self._followed(page))
         return dict.fromkeys([*page.links.to_others().urls, *self._others(page)])
 
-    def _followed(self, page: Page) -> Iterable[tuple[Url, str]]:
+    def _followed(self, page: ParsedPage) -> Iterable[tuple[Url, str]]:
         """URL and anchor of what is followed."""
         links = page.links
         pairs: Iterable[tuple[Url, str]] = zip(links.urls, links.anchors, strict=True)
@@ -283,7 +283,7 @@ class PageReader:
             pairs = compress(pairs, flags)
         return chain(pairs, [(url, "") for url in self._others(page)])
 
-    def _others(self, page: Page) -> list[Url]:
+    def _others(self, page: ParsedPage) -> list[Url]:
         """Where a page leads without a link: the same page by other names, its neighbours, and wanted files in it."""
         others = _relatives(page)
         if self._media:
@@ -293,12 +293,12 @@ class PageReader:
         return others
 
 
-def _link(page: Page, url: Url, anchor: str, depth: int, now: float, gain: float) -> Discovery:
+def _link(page: ParsedPage, url: Url, anchor: str, depth: int, now: float, gain: float) -> Discovery:
     hints = Hints(anchor=anchor) if anchor else NO_HINTS
     return Discovery(url, Source.LINK, now, depth + 1, page.url, hints, gain=gain)
 
 
-def _relatives(page: Page) -> list[Url]:
+def _relatives(page: ParsedPage) -> list[Url]:
     """The URLs of the same page under other names, and of its neighbours."""
     relations = page.relations
     refresh = None if page.refresh is None else page.refresh.url

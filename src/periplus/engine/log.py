@@ -34,7 +34,7 @@ from periplus.model import CollectionDamaged, CollectionError, Fetched, FetchOut
 from periplus.store import WarcEnd
 from periplus.store.warc import read_record, read_records
 
-from .inputs import Answer, Answered, Input
+from .inputs import Answered, FetchAnswer, Input
 
 _HEAD = struct.Struct("<IQ")
 _MAX_BODY = 128 * 2**20
@@ -154,7 +154,7 @@ class InputLog:
             return logged
         return replace(logged, answers=tuple(self._with_body(answer) for answer in logged.answers))
 
-    def _with_body(self, answer: Answer) -> Answer:
+    def _with_body(self, answer: FetchAnswer) -> FetchAnswer:
         return replace(answer, outcome=with_body(self._archive, answer.outcome, answer.stored))
 
     # deaths
@@ -225,7 +225,7 @@ def _without_bodies(logged: Input) -> Input:
     return replace(logged, answers=tuple(map(_without_body, logged.answers)))
 
 
-def _without_body(answer: Answer) -> Answer:
+def _without_body(answer: FetchAnswer) -> FetchAnswer:
     is_kept = answer.stored is not None and not answer.stored.is_revisit
     outcome = answer.outcome
     if isinstance(outcome, Fetched) and outcome.rendering is not None:

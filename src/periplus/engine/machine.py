@@ -16,7 +16,7 @@ from random import Random
 
 from msgspec.structs import replace
 
-from periplus.model import NO_PREFERENCES, Discovery, Filter, Located, Ordering, Page, Purpose, Redirected, Site
+from periplus.model import NO_PREFERENCES, Discovery, Filter, Located, Ordering, ParsedPage, Purpose, Redirected, Site
 from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
 from periplus.policy.weights import PageWeights
 from periplus.store import State
@@ -175,8 +175,7 @@ class Machine:
             worths=worths,
             complete=next((do for part in self.parts if (do := part.completing()) is not None), lambda page, *_: page),
         )
-        churn, shortest = self._settings.churn, self._settings.refresh.shortest
-        comparer = PageComparer(self._records, churn, self.revisits, shortest=shortest)
+        comparer = PageComparer(self._records, self._settings.churn, self.revisits)
         return PagePipeline(
             self._state,
             reader,
@@ -188,7 +187,7 @@ class Machine:
             max_gaining=MAX_GAINING if worths is None else MAX_VALUED,
         )
 
-    def _with_preferences(self, page: Page) -> Page:
+    def _with_preferences(self, page: ParsedPage) -> ParsedPage:
         """A page with what robots.txt says about its use."""
         stated = self.frontier.gate.preferences(site_of(page.url), page.url)
         return page if stated is NO_PREFERENCES else replace(page, preferences=page.preferences.and_also(stated))

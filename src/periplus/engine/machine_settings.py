@@ -9,7 +9,6 @@ from msgspec import Struct, field
 from periplus.content import ChurnSettings
 from periplus.model import Url
 from periplus.policy.filters import MediaSettings
-from periplus.policy.settings import RefreshSettings
 from periplus.store import WarcEnd
 
 from .frontier import FrontierRules, FrontierState
@@ -46,7 +45,6 @@ class MachineSettings(FrontierRules, frozen=True):
     shard: int = 0
     random_seed: str = ""
     learning_ordering: str = ""
-    refresh: RefreshSettings = RefreshSettings()
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()
     media: MediaSettings = MediaSettings()

@@ -1,44 +1,236 @@
 """What a feature of the crawl is to the machine: a part, which is called at the moments named here.
 
-The machine makes its parts in the order in which it was given their makers, and calls them in that order; replays rely
-on it. A part overrides the hooks that it needs. One that it does not override is never called, so it costs nothing.
+A part is a class in the module `part` of its folder (`parts.offered`). Its class methods are called while a crawl is
+put together, the others by the machine, in the order of `order`; replays rely on it. A part overrides the hooks
+that it needs. One of the machine's that it does not override is never called, so it costs nothing.
 
 A part works with what lies on its `Desk`, and with nothing of other parts. It keeps rows in the state, or a value that
 `flush` returns and `Desk.saved` gives back. Whatever it does follows from the inputs: it reads no clock.
 """
 
+# ruff: noqa: ARG002, ARG003 - a hook is given what some part needs
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from random import Random
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from msgspec import Struct
 
-from periplus.model import Discovery, Excluded, FetchOutcome, Page, Render, Site, Url, Verdict
+from periplus.model import (
+    Bid,
+    Clock,
+    Discovery,
+    Excluded,
+    FetchOutcome,
+    Ordering,
+    ParsedPage,
+    Render,
+    Site,
+    Stored,
+    SubjectJudged,
+    Url,
+    Verdict,
+)
+from periplus.model.flags import Settings
 from periplus.policy.filters import Guard
 from periplus.policy.filters.reasons import ACCEPT
-from periplus.store import State
+from periplus.store import KnownRanks, State
+from periplus.store.layout import Layout
+
+from .fetch import CrawlerIdentity
 
 if TYPE_CHECKING:
+    from periplus.insight.views import Views
+    from periplus.policy.filters.chain import MakeFilter
     from periplus.policy.weights import PageWeights
 
+    from .fetch import AddressGuard, CurlWire
     from .frontier import Frontier, Revisiting, SiteRecords
     from .links import Complete, Worths
     from .pipeline import Processed
     from .router import ShardRouter
     from .stats import EventCounter
+    from .wire import Wire
 
 S = TypeVar("S")
-TakeProbe = Callable[[FetchOutcome, Page | None, float], None]
+
+
+class VisitMarket(Protocol):
+    """Divides the visits a day of a watch among the shards."""
+
+    @property
+    def granted(self) -> Sequence[float]:
+        """The visits a day of each shard; empty until every shard has bid."""
+
+    def turn(self, bids: Sequence[Bid | None], /) -> Sequence[tuple[int, float]]:
+        """The shards whose visits a day change, each with the new number: first those that get less."""
+
+
+TakeProbe = Callable[[FetchOutcome, ParsedPage | None, float], None]
 """Takes the answer to a probe, and the page that was read from it if there is one."""
 TakeLearnt = Callable[[bytes, float], None]
 """Takes what a job has learnt, at a time; 0 when the machine is opened."""
+MakeMarket = Callable[[int], VisitMarket]
+"""Makes the market of this many shards."""
+RankPages = Callable[[], KnownRanks]
+"""Computes what pages are worth."""
 HowToRender = Callable[[Url, float], Render]
 """Whether a page is opened in a browser."""
 
 
+class Setup(Struct, frozen=True):
+    """The crawl that parts are made for, in one of `shards`.
+
+    `visits_a_day` are those of a watch; 0: it is none. `signed_in` are sites that get a password, token or cookie with
+    each request. With `revisits_only`, only pages that wait to be visited again are fetched.
+    """
+
+    settings: Settings
+    layout: Layout
+    ordering: Ordering | None = None
+    seeds: tuple[Url, ...] = ()
+    shards: int = 1
+    visits_a_day: float = 0.0
+    revisits_only: bool = False
+    identity: CrawlerIdentity = CrawlerIdentity()
+    signed_in: frozenset[Site] = frozenset()
+
+
+Distrust = Callable[[str], float]
+"""The probability that a domain is spam."""
+
+
+class JobDesk(Struct, frozen=True):
+    """What a job works with. `distrust` is what is known of spam, `pages` how many were read."""
+
+    setup: Setup
+    views: Views
+    distrust: Distrust | None
+    pages: int
+    now: float
+
+
+class Job(Struct, frozen=True):
+    """A job: whether a crawl wants it, and what it does. It writes learnt files and verdicts, nothing else."""
+
+    name: str
+    is_wanted: Callable[[Setup], bool]
+    run: Callable[[JobDesk], None]
+
+
 class Part:
     """A feature of the crawl. Every hook has a neutral default."""
+
+    order: ClassVar[int] = 1000
+    """The parts of a crawl are called in ascending order."""
+
+    # while a crawl is put together
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> Iterable[Part]:
+        """The parts of a shard: mostly one, none if the settings want none."""
+        return [cls()]
+
+    @classmethod
+    def check(cls, setup: Setup) -> None:
+        """Raise `ConfigError` if this machine lacks what the settings ask for."""
+
+    @classmethod
+    def prepared(cls, setup: Setup) -> Mapping[str, object]:
+        """Read or fetch what the settings name, before the crawl begins; the settings that are to be changed for it."""
+        return {}
+
+    @classmethod
+    def rankers(cls, setup: Setup) -> Mapping[str, RankPages]:
+        """What computes the importance of pages from the tables, by its name."""
+        return {}
+
+    @classmethod
+    def rank(cls, setup: Setup, rankers: Mapping[str, RankPages]) -> None:
+        """Compute the importance of pages, if the settings ask for it, before the shards are opened."""
+
+    @classmethod
+    def seed(cls, settings: Settings, seed: Discovery) -> Discovery:
+        """A seed, or what is fetched in its place."""
+        return seed
+
+    @classmethod
+    def browser(cls, setup: Setup) -> str:
+        """The `User-Agent` of probes that compare what browsers get, if it sends such."""
+        return ""
+
+    @classmethod
+    def wired(cls, setup: Setup, wire: CurlWire, guard: AddressGuard, clock: Clock) -> Wire | None:
+        """A wire in front of the one that fetches, if it needs one."""
+        return None
+
+    @classmethod
+    def filters(cls, setup: Setup) -> Sequence[MakeFilter]:
+        """What makes filters of URLs that learn."""
+        return ()
+
+    @classmethod
+    def weights(cls, setup: Setup, state: State | None) -> PageWeights | None:
+        """How much pages matter, if it says so; measured as in the last crawl of this state, if there is one."""
+        return None
+
+    @classmethod
+    def jobs(cls) -> Sequence[Job]:
+        """Its jobs over the tables; those of parts that are called first run first."""
+        return ()
+
+    @classmethod
+    def distrust(cls, setup: Setup) -> Distrust | None:
+        """How likely a domain is spam by what was learnt so far, if anything was."""
+        return None
+
+    @classmethod
+    def judge(cls, setup: Setup, views: Views, now: float) -> Mapping[str, Sequence[SubjectJudged]]:
+        """Judge the tables on demand, for crawls that follow; the verdicts, by a name for their kind."""
+        return {}
+
+    @classmethod
+    def market(cls) -> MakeMarket | None:
+        """What makes the market in which shards bid for the visits of a watch, if there is one."""
+        return None
+
+    @classmethod
+    def revisits(
+        cls,
+        setup: Setup,
+        state: State,
+        records: SiteRecords,
+        weights: PageWeights,
+        random: Random,
+    ) -> Revisiting | None:
+        """What schedules further visits to pages, if it does."""
+        return None
+
+    # the state of a shard that does not run
+
+    @classmethod
+    def visits_a_day(cls, state: State) -> float:
+        """Visits a day of the last watch; 0 if there was none."""
+        return 0.0
+
+    @classmethod
+    def half_read(cls, state: State) -> Sequence[Stored | None]:
+        """Where the answers are stored that were not read to their end."""
+        return ()
+
+    @classmethod
+    def make_due(cls, state: State, site: Site) -> None:
+        """Have a refresh of a site ask for its lists again."""
+
+    @classmethod
+    def move(cls, source: State, targets: Mapping[int, State], owner: Callable[[Site], int]) -> None:
+        """Copy what belongs to sites that move to other shards, and is not kept by site, to those shards."""
+
+    @classmethod
+    def settle(cls, state: State, waiting: int) -> None:
+        """Prepare a state for sites that are new to it; `waiting` revisits are queued."""
 
     # what it takes
 
@@ -56,7 +248,7 @@ class Part:
         """The discoveries, some under other names, before they go to their shards."""
         return discoveries
 
-    def reconsider(self, discovery: Discovery) -> Verdict:  # noqa: ARG002 - for parts that refuse
+    def reconsider(self, discovery: Discovery) -> Verdict:
         """Whether a URL that waited is still wanted."""
         return ACCEPT
 
@@ -84,7 +276,7 @@ class Part:
         """What values single links, if it does."""
         return None
 
-    def mark(self, page: Page) -> Page:
+    def mark(self, page: ParsedPage) -> ParsedPage:
         """The page, with what the part knows of it, before its row is written."""
         return page
 
@@ -96,7 +288,7 @@ class Part:
     def read(self, processed: Processed, now: float) -> None:
         """Judge one of them, before its links are found."""
 
-    def lead(self, processed: Processed, found: list[Discovery], now: float) -> list[Discovery]:  # noqa: ARG002
+    def lead(self, processed: Processed, found: list[Discovery], now: float) -> list[Discovery]:
         """Where an answer leads, given what was `found` in it."""
         return found
 
@@ -111,7 +303,7 @@ class Part:
 
     # time
 
-    def wants_step(self, now: float) -> bool:  # noqa: ARG002
+    def wants_step(self, now: float) -> bool:
         """Whether `step` would do something."""
         return False
 
@@ -126,7 +318,7 @@ class Part:
         """When it will want a step, as far as that is known."""
         return None
 
-    def is_idle(self, now: float) -> bool:  # noqa: ARG002
+    def is_idle(self, now: float) -> bool:
         """Whether the crawl may end as far as this part knows."""
         return True
 
@@ -145,7 +337,7 @@ class Part:
         """Whether it has URLs that are not counted as queued yet."""
         return False
 
-    def has_read(self, site: Site) -> bool:  # noqa: ARG002
+    def has_read(self, site: Site) -> bool:
         """Whether it has read all that it expects a site to list."""
         return True
 

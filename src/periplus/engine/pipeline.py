@@ -23,6 +23,7 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.content import version_of
 from periplus.model import (
+    BodyReading,
     ChangeLevel,
     ChangeSeen,
     Digests,
@@ -32,13 +33,12 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     NotModified,
-    Page,
     PageRead,
+    ParsedPage,
     Payload,
     Placement,
     Preference,
     Purpose,
-    Reading,
     Redirected,
     Sketched,
     Source,
@@ -50,7 +50,7 @@ from periplus.policy.filters import Guard, MediaTypes, type_of_header
 from periplus.store import State
 
 from .comparison import Compared, PageComparer
-from .inputs import Answer
+from .inputs import FetchAnswer
 from .links import LinkState, PageReader, Share
 
 log = logging.getLogger(__name__)
@@ -62,21 +62,21 @@ _GONE = frozenset({404, 410})
 class Processed(NamedTuple):
     """An answer, the page that was read from it, and the result; `None`: there was no page to read."""
 
-    answer: Answer
-    page: Page | None
-    reading: Reading | None
+    answer: FetchAnswer
+    page: ParsedPage | None
+    reading: BodyReading | None
 
 
 class Pipeline(Protocol):
     """Turns answers into pages and links. The simulator has its own, without HTML."""
 
-    def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:
+    def process(self, answers: Sequence[FetchAnswer], at: float) -> list[Processed]:
         """Read, deduplicate and compare; events report what was found."""
 
-    def read(self, answers: Sequence[Answer], at: float) -> list[Processed]:
+    def read(self, answers: Sequence[FetchAnswer], at: float) -> list[Processed]:
         """Only read; events report what was found."""
 
-    def read_probe(self, answer: Answer) -> Page | None:
+    def read_probe(self, answer: FetchAnswer) -> ParsedPage | None:
         """The page that a probe returned, if any; no event reports it."""
 
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
@@ -111,7 +111,7 @@ class PagePipeline:
         events: EventSink,
         worth: Callable[[Sequence[Url]], list[float]],
         media: MediaTypes | None = None,
-        marks: Sequence[Callable[[Page], Page]] = (),
+        marks: Sequence[Callable[[ParsedPage], ParsedPage]] = (),
         max_gaining: int = 50_000,
     ) -> None:
         """`marks` add what is known of a page besides: what robots.txt says of its use, soft 404, relevance."""
@@ -123,7 +123,7 @@ class PagePipeline:
         self._deduplicator = Deduplicator(state, comparer, worth=worth)
         self._events = events
 
-    def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:
+    def process(self, answers: Sequence[FetchAnswer], at: float) -> list[Processed]:
         """Read, deduplicate and compare; events report what was found."""
         read = self.read(answers, at)
         readings = self._deduplicator.judge([(each.answer.outcome, each.page) for each in read], at)
@@ -132,7 +132,7 @@ class PagePipeline:
         self._record(_changes(answers, readings, at))
         return [each._replace(reading=reading) for each, reading in zip(read, readings, strict=True)]
 
-    def read(self, answers: Sequence[Answer], at: float) -> list[Processed]:
+    def read(self, answers: Sequence[FetchAnswer], at: float) -> list[Processed]:
         """Only read; events report what was found."""
         found = [answer if self._is_page(answer.outcome) else None for answer in answers]
         pages = self._read([answer.outcome for answer in found if answer is not None and answer.is_read])
@@ -146,7 +146,7 @@ class PagePipeline:
         self._record(PageRead(page, at) for page in read if page is not None)
         return [Processed(answer, page, None) for answer, page in zip(answers, read, strict=True)]
 
-    def read_probe(self, answer: Answer) -> Page | None:
+    def read_probe(self, answer: FetchAnswer) -> ParsedPage | None:
         """The page that a probe returned, if any; no event reports it."""
         outcome = answer.outcome
         is_there = isinstance(outcome, Fetched) and 200 <= outcome.status < 300 and answer.is_read
@@ -162,7 +162,7 @@ class PagePipeline:
         mime = type_of_header(next((value for name, value in outcome.headers if name.lower() == "content-type"), None))
         return self._media.wants(mime) if mime else self._media.wants_url(outcome.task.url)
 
-    def _compare_files(self, answers: Sequence[Answer], readings: list[Reading | None]) -> None:
+    def _compare_files(self, answers: Sequence[FetchAnswer], readings: list[BodyReading | None]) -> None:
         """Put the result for each file in its place: it has changed if its bytes have."""
         places = [place for place, answer in enumerate(answers) if self._is_file(answer.outcome)]
         records = self._records.get([answers[place].outcome.task.url for place in places]) if places else []
@@ -176,7 +176,7 @@ class PagePipeline:
         if recorded:
             self._events.record(recorded)
 
-    def _read(self, outcomes: Sequence[FetchOutcome]) -> dict[Url, Page]:
+    def _read(self, outcomes: Sequence[FetchOutcome]) -> dict[Url, ParsedPage]:
         """Reading never raises for the contents of a page; if it does, that is a bug, and the crawl continues."""
         pages = [outcome for outcome in outcomes if isinstance(outcome, Fetched)]
         try:
@@ -224,14 +224,14 @@ def is_page(outcome: FetchOutcome) -> bool:
     return isinstance(outcome, Fetched) and outcome.task.purpose is Purpose.PAGE and 200 <= outcome.status < 300
 
 
-def _file_reading(body: bytes, before: Digests | None) -> Reading:
+def _file_reading(body: bytes, before: Digests | None) -> BodyReading:
     """The result for a file that is not a page."""
     raw = xxh3_64_intdigest(body)
     level = None if before is None else ChangeLevel.SAME if before.raw == raw else ChangeLevel.MAJOR
-    return Reading(Digests(raw, raw, raw, 0), level=level)
+    return BodyReading(Digests(raw, raw, raw, 0), level=level)
 
 
-def with_last_visits(answers: Sequence[Answer], records: UrlRecords) -> list[Answer]:
+def with_last_visits(answers: Sequence[FetchAnswer], records: UrlRecords) -> list[FetchAnswer]:
     """Archived answers with the time of the visit before, which tasks have and archives do not."""
     known = records.get([answer.outcome.task.url for answer in answers])
     return [
@@ -258,7 +258,7 @@ def redirection(outcome: Redirected, gain: float = 0.0) -> Discovery:
     )
 
 
-def _changes(answers: Sequence[Answer], readings: Sequence[Reading | None], at: float) -> Iterable[ChangeSeen]:
+def _changes(answers: Sequence[FetchAnswer], readings: Sequence[BodyReading | None], at: float) -> Iterable[ChangeSeen]:
     """The level of change from the version before; none where the server answers 304."""
     for answer, reading in zip(answers, readings, strict=True):
         task = answer.outcome.task
@@ -271,7 +271,7 @@ def _changes(answers: Sequence[Answer], readings: Sequence[Reading | None], at: 
 class _Read(NamedTuple):
     """A page, the earlier record of its URL, and their comparison."""
 
-    page: Page
+    page: ParsedPage
     record: UrlRecord | None
     compared: Compared
 
@@ -284,9 +284,9 @@ class Deduplicator:
         self._comparer = comparer
         self._worth = worth
 
-    def judge(self, outcomes: Sequence[tuple[FetchOutcome, Page | None]], at: float) -> list[Reading | None]:
+    def judge(self, outcomes: Sequence[tuple[FetchOutcome, ParsedPage | None]], at: float) -> list[BodyReading | None]:
         """The result for each page, aligned with `outcomes`; `None` if there is no page."""
-        readings: list[Reading | None] = []
+        readings: list[BodyReading | None] = []
         for is_gone, portion in groupby(outcomes, lambda each: _is_gone(each[0])):
             some = list(portion)
             if is_gone:
@@ -296,7 +296,7 @@ class Deduplicator:
                 readings += self._judge(some, at)
         return readings
 
-    def _judge(self, outcomes: Sequence[tuple[FetchOutcome, Page | None]], at: float) -> list[Reading | None]:
+    def _judge(self, outcomes: Sequence[tuple[FetchOutcome, ParsedPage | None]], at: float) -> list[BodyReading | None]:
         known = [(outcome, page) for outcome, page in outcomes if page is not None or _is_unmodified(outcome)]
         records = self._state.records.get([outcome.task.url for outcome, _ in known]) if known else []
         read = []
@@ -308,7 +308,7 @@ class Deduplicator:
         readings = iter(self._readings(read, at))
         return [None if page is None else next(readings) for _, page in outcomes]
 
-    def _readings(self, read: Sequence[_Read], at: float) -> list[Reading]:
+    def _readings(self, read: Sequence[_Read], at: float) -> list[BodyReading]:
         if not read:
             return []
         absent = {each.page.url for each in read if each.page.is_soft_404}
@@ -319,11 +319,11 @@ class Deduplicator:
             self._reading(each, next(placements), at) if each.page.url not in absent else _absent(each) for each in read
         ]
 
-    def _reading(self, read: _Read, placement: Placement | None, at: float) -> Reading:
+    def _reading(self, read: _Read, placement: Placement | None, at: float) -> BodyReading:
         page, _, compared = read
         is_copy = self._is_repeated(page, at) if placement is None else placement.is_copy
         is_indexable = not page.directives.noindex and page.preferences.search is not Preference.DISALLOW
-        return Reading(
+        return BodyReading(
             page.digests, is_copy, is_indexable, compared.level, version_of(page), compared.blocks, placement
         )
 
@@ -332,14 +332,14 @@ class Deduplicator:
             return []
         return self._state.sketches.add(self._sketched([each.page for each in read], [e.record for e in read]))
 
-    def _sketched(self, pages: Sequence[Page], records: Sequence[UrlRecord | None]) -> list[Sketched]:
+    def _sketched(self, pages: Sequence[ParsedPage], records: Sequence[UrlRecord | None]) -> list[Sketched]:
         worth = self._worth([page.url for page in pages])
         return [
             Sketched(page.url, page.sketch, _is_listed(record), value, page.canonical, page.digests.links)
             for page, record, value in zip(pages, records, worth, strict=True)
         ]
 
-    def _is_repeated(self, page: Page, at: float) -> bool:
+    def _is_repeated(self, page: ParsedPage, at: float) -> bool:
         """Whether a very short page has exactly the text of another URL."""
         if not page.main_text:
             return False
@@ -348,10 +348,10 @@ class Deduplicator:
         return first is not None and first.url != page.url
 
 
-def _absent(read: _Read) -> Reading:
+def _absent(read: _Read) -> BodyReading:
     """The result for a soft 404: it is in no cluster, and not to be indexed."""
     page, _, compared = read
-    return Reading(page.digests, True, False, compared.level, version_of(page), compared.blocks)
+    return BodyReading(page.digests, True, False, compared.level, version_of(page), compared.blocks)
 
 
 def _is_gone(outcome: FetchOutcome) -> bool:

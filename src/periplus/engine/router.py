@@ -4,8 +4,8 @@ A batch for another shard is part of this shard's state, leaves after the commit
 other acknowledges it, which that one does after its own commit. So no discovery is lost and none is counted twice,
 whichever process dies. What no shard would want is refused here already, by the filters that need no memory.
 
-When a seed has moved, all shards must know of it before they judge what this one found there: `Outbound.collect` gives
-the new places together with the batches, and they are to be sent first.
+When a seed has moved, all shards must know of it before they judge what this one found there:
+`OutgoingMessages.collect` gives the new places together with the batches, and they are to be sent first.
 
 Every shard has a hash for every site, and the highest owns it. No table is kept, all shards agree without
 communication, and when the number of shards changes only the sites of the added or removed shard move.
@@ -50,7 +50,7 @@ def owner_of(site: Site, shards: int) -> int:
     return max(range(shards), key=lambda shard: xxh3_64_intdigest(name, shard))
 
 
-class Placement:
+class ShardPlacement:
     """`owner_of`, with the last results cached."""
 
     def __init__(self, shards: int) -> None:
@@ -93,7 +93,7 @@ class ShardRouter:
     ) -> None:
         self._shard = shard
         self._shards = shards
-        self._placement = Placement(shards)
+        self._placement = ShardPlacement(shards)
         self._frontier = frontier
         self._exchange = exchange
         self._screen = screen
@@ -175,7 +175,7 @@ class ShardRouter:
         return not self._foreign and not len(self._exchange)
 
 
-class Outbound:
+class OutgoingMessages:
     """The messages that leave a shard after a commit: batches, receipts, and places that seeds have moved to.
 
     Nothing of it has to be remembered: a process that starts again offers all that is not acknowledged.

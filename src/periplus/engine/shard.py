@@ -54,7 +54,7 @@ class Controls(Struct, frozen=True):
         return self.excluded, self.preferred, self.allowed
 
 
-class Question(Struct, frozen=True):
+class ShardQuestion(Struct, frozen=True):
     """A question of a client to a shard.
 
     `sites`: its longest queues, at most this many; `pattern`: which waiting URLs match; `urls`: which of these are
@@ -67,7 +67,7 @@ class Question(Struct, frozen=True):
 
 
 class ShardView(Struct, frozen=True):
-    """The answer of one shard to a `Question`. `excluded` and `preferred` are the patterns that hold."""
+    """The answer of one shard to a `ShardQuestion`. `excluded` and `preferred` are the patterns that hold."""
 
     sites: tuple[SiteNow, ...] = ()
     preview: Preview | None = None
@@ -76,7 +76,7 @@ class ShardView(Struct, frozen=True):
     preferred: tuple[str, ...] = ()
 
 
-class Status(Struct, frozen=True):
+class ShardStatus(Struct, frozen=True):
     """The state of a shard at one moment.
 
     `is_idle`: nothing is queued and nothing is being fetched; `is_quiet`: everything is committed, and every batch for
@@ -168,7 +168,7 @@ class Shard:
         if controls.patterns != before.patterns:
             self._engine.steer(*controls.patterns)
 
-    def view(self, question: Question) -> ShardView:
+    def view(self, question: ShardQuestion) -> ShardView:
         """Answer a question about the shard. It changes nothing."""
         machine = self._engine.machine
         steering = machine.frontier.steering.state
@@ -190,12 +190,12 @@ class Shard:
         """Whether nothing is queued and nothing is being fetched."""
         return self._engine.is_idle
 
-    def status(self) -> Status:
+    def status(self) -> ShardStatus:
         """The state of the shard now."""
         engine = self._engine
         is_idle, is_quiet = engine.is_idle, engine.is_quiet
         sent, taken = engine.batch_numbers() if is_idle and is_quiet else ({}, {})
-        return Status(
+        return ShardStatus(
             self.number,
             *engine.stats(),
             is_idle,

@@ -15,7 +15,7 @@ from typing import Final
 
 from periplus.model import CrawlStalled, InvariantError
 
-from .frontier import ActiveSite, Stage
+from .frontier import ActiveSite, SiteStage
 from .inputs import Effect, Emit, Fetch
 from .machine import Machine
 
@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 PATIENCE: Final = 30.0
 """Seconds for which a shard must have stood still: longer than any answer of its own disk or coordinator takes."""
+_SHARE_OF_A_LOOK: Final = 0.25
+"""Share of the patience that the time between two looks may use up: four must see the shard stand still."""
 SITES_CHECKED: Final = 8
 """Sites whose invariants are checked at a commit: some 100 microseconds."""
 _DEFECTS_LOGGED: Final = 3
@@ -36,25 +38,32 @@ class Standstill:
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
-        self._since: float | None = None
+        self._looked_at: float | None = None
+        self._stood_for = 0.0
         self._is_repaired = False
 
     def moved(self, effects: Sequence[Effect]) -> None:
         """Take note of what an input brought about: the shard has moved if a request began or a row was written."""
         for effect in effects:
             if isinstance(effect, Fetch):
-                self._since, self._is_repaired = None, False
+                self._looked_at, self._is_repaired = None, False
             elif isinstance(effect, Emit):
-                self._since = None
+                self._looked_at = None
 
     def is_over_patience(self, now: float, *, is_still: bool) -> bool:
-        """Whether the shard has stood still for too long, given whether it does now."""
-        if not is_still or (self._since is not None and now < self._since):  # or the clock was set back
-            self._since = None
+        """Whether the shard has stood still for too long, given whether it does now.
+
+        What passed since the last look counts up to a share of the patience: the machine may have been suspended.
+        """
+        if not is_still:
+            self._looked_at = None
             return False
-        if self._since is None:
-            self._since = now
-        return now - self._since >= self._patience
+        if self._looked_at is None:
+            self._stood_for = 0.0
+        else:
+            self._stood_for += min(max(now - self._looked_at, 0.0), self._patience * _SHARE_OF_A_LOOK)
+        self._looked_at = now
+        return self._stood_for >= self._patience
 
     def repair(self, machine: Machine) -> None:
         """Record that the repair is tried now. Raises `CrawlStalled` if it was tried before in vain."""
@@ -65,7 +74,7 @@ class Standstill:
                 hint=f"Everything stored is safe, and the same command tries again; {REPORT}",
             )
         log.error("the crawl stood still (%s), and is scheduled again; %s", "; ".join(lines), REPORT)
-        self._since, self._is_repaired = None, True
+        self._looked_at, self._is_repaired = None, True
 
 
 class DefectLog:
@@ -105,7 +114,7 @@ def stands_still(machine: Machine, now: float) -> bool:
 
 def _will_be_due(active: ActiveSite, now: float) -> bool:
     """Whether a site rests until a later time: one that is due may wait for it, as spam waits for other sites."""
-    return active.stage is Stage.RESTING and active.ready_at > now
+    return active.stage is SiteStage.RESTING and active.ready_at > now
 
 
 def what_waits(machine: Machine) -> list[str]:

@@ -13,7 +13,6 @@ from msgspec import Struct, field
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
-    Discovered,
     Event,
     Excluded,
     Failed,
@@ -27,10 +26,11 @@ from periplus.model import (
     Redirected,
     Refused,
     Site,
+    UrlDiscovered,
 )
 
 from .frontier.politeness import Setback, delay_after
-from .frontier.site import ActiveSite, Stage
+from .frontier.site import ActiveSite, SiteStage
 
 if TYPE_CHECKING:
     from periplus.store import State
@@ -111,7 +111,7 @@ class CrawlStats(Struct):
         for event in events:
             if isinstance(event, Refused):
                 _add(self.refused, event.reason)
-            elif isinstance(event, Discovered):
+            elif isinstance(event, UrlDiscovered):
                 source = event.discovery.source._value_
                 _add(self.sources, source)
                 if not event.is_new:
@@ -182,7 +182,7 @@ class EventCounter:
     def record(self, events: Sequence[Event]) -> None:
         """Keep and count these."""
         if not self.is_counting:
-            events = [event for event in events if isinstance(event, Discovered | Refused)]
+            events = [event for event in events if isinstance(event, UrlDiscovered | Refused)]
         self._events += events
         self.stats.count(events)
 
@@ -273,15 +273,15 @@ def frontier_stats(
     `setbacks` are those of the frontier where people see them: they are not committed, unlike the rest.
     """
     schedule = frontier.schedule
-    resting = [active for active in schedule if active.stage is Stage.RESTING]
+    resting = [active for active in schedule if active.stage is SiteStage.RESTING]
     first = min(resting, key=lambda active: (active.ready_at, active.site), default=None)
     return FrontierStats(
         known=len(state.records),
         queued=waiting_urls(len(state.queues), frontier.scores.queued_twice) + frontier.scores.pooled,
         sites=max(len(state.sites), len(schedule)),
-        ready=schedule.count(Stage.READY),
+        ready=schedule.count(SiteStage.READY),
         resting=len(resting),
-        visited=schedule.count(Stage.BUSY),
+        visited=schedule.count(SiteStage.BUSY),
         backing_off=sum(_is_failing(active) for active in resting),
         done=frontier.pages_done,
         next_site=first.site if first else None,

@@ -1,8 +1,8 @@
 """Reads access logs: the requests to a server, as Apache, nginx, IIS and CloudFront write them.
 
-`read` takes a log line by line and returns a `Hit` for each. `read_line` reads the Common Log Format and its successors
-(`combined`, `vhost_combined`, lines with further fields); `Layout` reads logs that declare their fields in directives
-(W3C Extended Log File Format). A dash stands for an unknown value, and is read as an empty text or a 0.
+`read` takes a log line by line and returns a `LoggedRequest` for each. `read_line` reads the Common Log Format and its
+successors (`combined`, `vhost_combined`, lines with further fields); `LineLayout` reads logs that declare their fields
+in directives (W3C Extended Log File Format). A dash stands for an unknown value, and is read as an empty text or a 0.
 
 Reasons of `Problem`: `not-a-log-line` (no time, no request or no status), `impossible-time` (a time that no clock
 shows), `too-long` (more than 64 KiB). Crawlers are not distinguished from people here.
@@ -26,7 +26,7 @@ LONGEST_LINE: Final = 65_536
 """Bytes; the servers themselves cut what they log well before that."""
 
 
-class Hit(Struct, frozen=True, gc=False):
+class LoggedRequest(Struct, frozen=True, gc=False):
     """One request and its result.
 
     `ip` may be a name where the server looks them up; `host` is the virtual host as logged, with its port if given. A
@@ -55,7 +55,7 @@ _MOST_FIELDS: Final = 200
 _DIGITS: Final = re.compile(r"\d{1,18}", re.ASCII)
 
 
-class Layout:
+class LineLayout:
     """The fields of the lines that follow; no `fields` before the log has declared them.
 
     IIS writes spaces between fields and `+` for spaces in them, CloudFront tabs and percent-escapes, others quotes.
@@ -78,7 +78,7 @@ class Layout:
             self._date = value[:10]
         return True
 
-    def read_line(self, line: bytes) -> Hit | Problem:
+    def read_line(self, line: bytes) -> LoggedRequest | Problem:
         """Parse one line, with or without its end."""
         if len(line) > LONGEST_LINE:
             return Problem("too-long", f"{len(line)} bytes")
@@ -94,7 +94,7 @@ class Layout:
         if moment is None:
             return Problem("impossible-time", f"{day} {values['time']}"[:200])
         query, plain = _first_of(values, "cs-uri-query"), _escaped if is_tabbed else _plus
-        return Hit(
+        return LoggedRequest(
             _first_of(values, "c-ip"),
             moment.at,
             _first_of(values, "cs-method"),
@@ -139,16 +139,16 @@ def _escaped(text: str) -> str:
     return unquote(once) if "%20" in once else once
 
 
-def read(lines: Iterable[bytes]) -> Iterator[Hit | Problem]:
+def read(lines: Iterable[bytes]) -> Iterator[LoggedRequest | Problem]:
     """Every line that is not blank; a problem is `at` the first byte of its line, if lines keep their ends.
 
     A line that says what the fields of those below it are, holds until the next one does.
     """
-    offset, layout = 0, Layout()
+    offset, layout = 0, LineLayout()
     for line in lines:
         if line[:1] != b"#" or not layout.learn(line):
             hit = layout.read_line(line) if layout.fields else read_line(line)
-            if isinstance(hit, Hit):
+            if isinstance(hit, LoggedRequest):
                 yield hit
             elif not line.isspace() and line:
                 yield Problem(hit.reason, hit.detail, offset)
@@ -185,7 +185,7 @@ _ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _SHORT = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"v": b"\v", b"f": b"\f", b'"': b'"', b"\\": b"\\"}
 
 
-def read_line(line: bytes) -> Hit | Problem:
+def read_line(line: bytes) -> LoggedRequest | Problem:
     r"""Parse one line of the Common Log Format or a successor, with or without its end.
 
     Fields between size and referrer or after the agent are skipped, and so is what a syslog puts before the address. Of
@@ -199,7 +199,7 @@ def read_line(line: bytes) -> Hit | Problem:
     return _read_clean(text) or _read_escaped(text) or _read_odd(text.strip())
 
 
-def _read_clean(text: str) -> Hit | None:
+def _read_clean(text: str) -> LoggedRequest | None:
     """A line of `combined` without escapes, as nearly all are: cutting at quotes is twice as fast as any pattern."""
     parts = text.split('"')
     if len(parts) != 7 or "\\" in text or parts[4] != " ":
@@ -219,7 +219,7 @@ def _read_clean(text: str) -> Hit | None:
         at = _read_stamp(when, zone)
         if at is None or not status.isdigit():
             return None
-        return Hit(
+        return LoggedRequest(
             ip,
             at,
             *_split_request(request),
@@ -233,7 +233,7 @@ def _read_clean(text: str) -> Hit | None:
         return None
 
 
-def _read_escaped(text: str) -> Hit | Problem | None:
+def _read_escaped(text: str) -> LoggedRequest | Problem | None:
     """A line of any of the formats, as the servers' manuals have it."""
     match = _LINE.match(text)
     if match is None:
@@ -243,7 +243,7 @@ def _read_escaped(text: str) -> Hit | Problem | None:
     return _hit(_who(words), _read_time(tuple(when)), "".join(when), *match.groups()[8:])
 
 
-def _read_odd(text: str) -> Hit | Problem:
+def _read_odd(text: str) -> LoggedRequest | Problem:
     """Names with spaces, quotes that were not escaped, spaces too many: find what no line can do without."""
     when = _ANY_WHEN.search(text)
     opened = text.find('"', when.end()) if when else -1
@@ -286,7 +286,7 @@ def _hit(
     size: str,
     referrer: str | None,
     agent: str | None,
-) -> Hit | Problem:
+) -> LoggedRequest | Problem:
     """The words of a line as values."""
     if at is None:
         return Problem("impossible-time", when)
@@ -294,7 +294,7 @@ def _hit(
     method, path, protocol = _split_request(request)
     if "\\" in path:
         path = _ESCAPE.sub(_percent_encoded, path.encode()).decode(errors="replace")  # an escape may cut a character
-    return Hit(
+    return LoggedRequest(
         ip,
         at,
         method,

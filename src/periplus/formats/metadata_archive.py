@@ -89,7 +89,7 @@ class ArchiveName(Struct, frozen=True):
     mime: str
 
 
-class Archive(Struct, frozen=True):
+class MetadataArchive(Struct, frozen=True):
     """A file to publish."""
 
     name: str
@@ -105,7 +105,7 @@ class ListedArchive(Struct, frozen=True):
 
 def write(
     entries: Iterable[ArchiveEntry], *, segment: int = SEGMENT, smallest_group: int = SMALLEST_GROUP
-) -> Iterator[Archive]:
+) -> Iterator[MetadataArchive]:
     """The archives of a whole site, oldest first. The same entries give the same names and, from one zlib, bytes."""
     by_date = sorted(entries, key=lambda entry: (floor(entry.modified_at), entry.path))
     used: dict[str, int] = {}
@@ -116,17 +116,17 @@ def write(
             used[name] = used.get(name, 0) + 1
             if used[name] > 1:
                 name = f"{stem}~{used[name]}.{mime.replace('/', '_', 1)}.gz"
-            yield Archive(name, _compress("".join(_line(entry, mime) for entry in group)))
+            yield MetadataArchive(name, _compress("".join(_line(entry, mime) for entry in group)))
 
 
 def write_segment(
     entries: Iterable[ArchiveEntry], from_at: float, to_at: float, *, smallest_group: int = SMALLEST_GROUP
-) -> Iterator[Archive]:
+) -> Iterator[MetadataArchive]:
     """The archives of one segment, named by its span: while the span stays, the names do, too."""
     by_date = sorted(entries, key=lambda entry: (floor(entry.modified_at), entry.path))
     stem = f"{_stamp(from_at)}-{_stamp(to_at)}"
     for mime, group in _groups(by_date, smallest_group):
-        yield Archive(
+        yield MetadataArchive(
             f"{stem}.{mime.replace('/', '_', 1)}.gz", _compress("".join(_line(entry, mime) for entry in group))
         )
 

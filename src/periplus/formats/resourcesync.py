@@ -19,7 +19,7 @@ WELL_KNOWN: Final = ".well-known/resourcesync"
 """Where harvesters look for the source description."""
 
 
-class Listed(Struct, frozen=True):
+class ListedResource(Struct, frozen=True):
     """A resource: its address, the time of its last change, its size in bytes and its media type."""
 
     url: str
@@ -28,7 +28,7 @@ class Listed(Struct, frozen=True):
     mime: str
 
 
-class Change(Struct, frozen=True):
+class ResourceChange(Struct, frozen=True):
     """What happened to a resource: `created`, `updated` or `deleted`, and when it was noticed."""
 
     url: str
@@ -51,7 +51,7 @@ def write_capabilities(description: str, lists: Iterable[tuple[str, str]]) -> by
     return _document("capabilitylist", records, up=description)
 
 
-def write_resources(resources: Iterable[Listed], at: float, capabilities: str) -> bytes:
+def write_resources(resources: Iterable[ListedResource], at: float, capabilities: str) -> bytes:
     """A resource list: all resources of the site at a time."""
     records = "".join(
         f"<url><loc>{escaped(one.url)}</loc>{_lastmod(one.at)}"
@@ -67,7 +67,7 @@ def write_resource_index(lists: Iterable[str], at: float, capabilities: str) -> 
     return _document("resourcelist", records, f' at="{moment(at)}"', up=capabilities, root="sitemapindex")
 
 
-def write_changes(changes: Iterable[Change], from_at: float, until: float, capabilities: str) -> bytes:
+def write_changes(changes: Iterable[ResourceChange], from_at: float, until: float, capabilities: str) -> bytes:
     """A change list: what happened in a span of time, oldest first."""
     records = "".join(
         f"<url><loc>{escaped(one.url)}</loc>{_lastmod(one.lastmod)}"

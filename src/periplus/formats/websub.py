@@ -47,7 +47,7 @@ _SIGNATURE = re.compile(r"\s*([A-Za-z0-9]{1,16})\s*=\s*([0-9A-Fa-f]{1,256})\s*")
 _MODES = ("subscribe", "unsubscribe")
 
 
-class Request(Struct, frozen=True):
+class SubscriberRequest(Struct, frozen=True):
     """A subscriber's request to a hub. `lease`: seconds, as asked for; 0: the hub's default."""
 
     mode: str
@@ -73,7 +73,7 @@ class Intent(Struct, frozen=True):
 # subscriber to hub
 
 
-def write_request(request: Request) -> bytes:
+def write_request(request: SubscriberRequest) -> bytes:
     """The body of a POST to a hub, as a form. Raises `ValueError` for a secret that is too long."""
     if len(request.secret) > MAX_SECRET:
         raise ValueError(f"a WebSub secret has at most {MAX_SECRET} bytes, got {len(request.secret)}")

@@ -11,13 +11,13 @@ Nothing here knows URLs, files or time: numbers in, numbers out. A wrong argumen
 from .edges import Ids, Ranks, depths
 from .krylov import pagerank_of_products
 from .pagerank import pagerank
-from .priority import SitemapFile, priority_rank
+from .priority import SitemapVertex, priority_rank
 from .trust import trust, unique_edges
 
 __all__ = [
     "Ids",
     "Ranks",
-    "SitemapFile",
+    "SitemapVertex",
     "depths",
     "pagerank",
     "pagerank_of_products",

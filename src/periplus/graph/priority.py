@@ -18,7 +18,7 @@ from .edges import Ids, Ranks, checked_edges, checked_ids, checked_weights
 from .pagerank import pagerank
 
 
-class SitemapFile(msgspec.Struct, frozen=True):
+class SitemapVertex(msgspec.Struct, frozen=True):
     """One sitemap file: the page or index that refers to it, and the pages it lists."""
 
     root: int
@@ -35,7 +35,7 @@ def priority_rank(
     sources: ArrayLike,
     targets: ArrayLike,
     n: int,
-    sitemaps: Sequence[SitemapFile],
+    sitemaps: Sequence[SitemapVertex],
     damping: float = 0.85,
     *,
     start: ArrayLike | None = None,
@@ -59,7 +59,7 @@ def priority_rank(
     return ranks[:n]
 
 
-def _links_of_file(sitemaps: Sequence[SitemapFile], position: int, n: int) -> tuple[Ids, Ids, Ranks]:
+def _links_of_file(sitemaps: Sequence[SitemapVertex], position: int, n: int) -> tuple[Ids, Ids, Ranks]:
     """The edge to a file, and those from it, with their weights."""
     file, node = sitemaps[position], n + position
     pages = checked_ids(file.pages, n, f"the pages of sitemap {position}")
@@ -72,7 +72,7 @@ def _links_of_file(sitemaps: Sequence[SitemapFile], position: int, n: int) -> tu
     return froms.astype(np.int64), np.concatenate([[node], pages]).astype(np.int64), np.concatenate([[1.0], weights])
 
 
-def _above(sitemaps: Sequence[SitemapFile], position: int, n: int) -> int:
+def _above(sitemaps: Sequence[SitemapVertex], position: int, n: int) -> int:
     file = sitemaps[position]
     if file.index is None:
         return int(checked_ids([file.root], n, f"the root of sitemap {position}")[0])

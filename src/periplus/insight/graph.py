@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from periplus.store.tables import Spooled
 
 from .executors import Workplace
-from .links import Block, Hashes, Links, Numbers, Ranks, WholeLinks, places
+from .links import Block, Hashes, NumberedLinks, Numbers, Ranks, WholeLinks, places
 from .parted_links import parted_links
 
 __all__ = ["Ranked", "Seen", "places", "ranked"]
@@ -74,7 +74,7 @@ def ranked(
         return _ranked(links, seen, tolerance)
 
 
-def _ranked(links: Links, seen: Seen, tolerance: float) -> Ranked:
+def _ranked(links: NumberedLinks, seen: Seen, tolerance: float) -> Ranked:
     at = links.places(seen.keys)
     is_there = at >= 0
     sites = np.full(links.count, -1, np.int32)
@@ -94,7 +94,7 @@ def _ranked(links: Links, seen: Seen, tolerance: float) -> Ranked:
 # links that are not of the frame
 
 
-def _own_links(links: Links, inlinks: Numbers, sites: Numbers, pages: NDArray[np.int64]) -> Numbers:
+def _own_links(links: NumberedLinks, inlinks: Numbers, sites: Numbers, pages: NDArray[np.int64]) -> Numbers:
     bound = np.maximum(_FEW, FRAME * np.append(pages, 0)[sites])
     is_own = (inlinks <= bound) & (sites >= 0)
     own = np.zeros(links.count, np.int32)
@@ -120,7 +120,7 @@ def _own_in(block: Block, shared: tuple[NDArray[np.bool_], Numbers]) -> tuple[ND
 # clicks
 
 
-def _clicks(links: Links, seeds: NDArray[np.int64]) -> Numbers:
+def _clicks(links: NumberedLinks, seeds: NDArray[np.int64]) -> Numbers:
     """Breadth first, a pass over all links for each click: no path of the web is long, but for traps."""
     clicks = np.full(links.count, -1, np.int32)
     clicks[seeds] = 0
@@ -146,7 +146,7 @@ def _step(block: Block, shared: tuple[Numbers, int]) -> NDArray[np.int64]:
 # sites
 
 
-def _site_ranks(links: Links, sites: Numbers, count: int) -> Ranks:
+def _site_ranks(links: NumberedLinks, sites: Numbers, count: int) -> Ranks:
     """PageRank of sites, where a site passes its rank on in proportion to the number of its links to others."""
     from periplus.graph import pagerank  # its libraries take a second to load
 

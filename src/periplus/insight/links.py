@@ -155,7 +155,7 @@ class Block(Struct, frozen=True):
     count: int
 
 
-class Links(Protocol):
+class NumberedLinks(Protocol):
     """All links of a collection. The URLs at their ends are numbered from 0."""
 
     @property
@@ -176,7 +176,7 @@ class Links(Protocol):
 
 
 class WholeLinks:
-    """`Links` in this memory, as one block."""
+    """`NumberedLinks` in this memory, as one block."""
 
     def __init__(self, tables: Path, spooled: Sequence[Spooled] = ()) -> None:
         linking: list[tuple[Hashes, NDArray[np.int64]]] = []

@@ -42,7 +42,7 @@ Judge = Callable[[str, Sequence[Url]], Sequence[tuple[Url, str]]]
 """For a sitemap and URLs it lists: the canonical form of each, and why the sitemap may not list it, if so."""
 
 
-class Listed(Struct, frozen=True, gc=False):
+class ListedUrl(Struct, frozen=True, gc=False):
     """A URL, the first sitemap that lists it, the metadata there, and in how many files it is.
 
     `refused`: why no file may list it; empty if one may. `lastmod` is POSIX time, as precise as `granularity` says.
@@ -70,7 +70,7 @@ class _Entries(Struct, frozen=True):
     refused: list[str]
 
 
-def listed_urls(tables: Path, scratch: Path, judge: Judge, *, spooled: Sequence[Spooled] = ()) -> Iterator[Listed]:
+def listed_urls(tables: Path, scratch: Path, judge: Judge, *, spooled: Sequence[Spooled] = ()) -> Iterator[ListedUrl]:
     """Every listed URL once. `scratch` is an empty folder for temporary files."""
     whole = _whole_readings(tables, spooled)
     entries = _deal(_entries(tables, spooled, whole, judge), scratch)
@@ -167,7 +167,7 @@ def _find_first(notes: NDArray[np.void], copies: NDArray[np.uint32]) -> None:
     copies[by_row["row"][starts]] = np.add.reduceat(is_other, starts)
 
 
-def _first(some: _Entries, places: NDArray[np.intp], counts: NDArray[np.uint32]) -> Iterator[Listed]:
+def _first(some: _Entries, places: NDArray[np.intp], counts: NDArray[np.uint32]) -> Iterator[ListedUrl]:
     rows = some.rows.take(pa.array(places))
     columns = (
         places.tolist(), counts[places].tolist(), _numbers(rows["lastmod"].cast(pa.int64()), 1e6),
@@ -176,7 +176,7 @@ def _first(some: _Entries, places: NDArray[np.intp], counts: NDArray[np.uint32])
     )  # fmt: skip
     urls, refused, sitemap = some.urls, some.refused, some.sitemap
     for place, files, lastmod, granularity, changefreq, priority, size in zip(*columns, strict=True):
-        yield Listed(urls[place], sitemap, files, lastmod, granularity, changefreq, priority, refused[place], size)
+        yield ListedUrl(urls[place], sitemap, files, lastmod, granularity, changefreq, priority, refused[place], size)
 
 
 def _numbers(column: pa.Array, unit: float) -> list[float | None]:

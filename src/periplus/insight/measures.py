@@ -1,8 +1,8 @@
 """How good each source of URLs is: the measures of Schonfeld & Shivakumar (2009), of a collection or any part of it.
 
-`measures` and `measures_by` compute all of them at once, for a `Part`: a domain, a site, a prefix, a span of time.
-`measures_sql` returns the query, which returns the same numbers in `periplus query DIR`. What each measure means is in
-`docs/measures.md`; what the paper's figures show are views (`insight.views`).
+`measures` and `measures_by` compute all of them at once, for a `UrlSelection`: a domain, a site, a prefix, a span of
+time. `measures_sql` returns the query, which returns the same numbers in `periplus query DIR`. What each measure means
+is in `docs/measures.md`; what the paper's figures show are views (`insight.views`).
 
 A span of time selects URLs by when a source first listed them, from `since` up to `until`, as they were known at its
 end: a source that listed a URL later does not count, nor does a later visit. So SeenDelta is over the URLs first seen
@@ -36,7 +36,7 @@ CLASSES: Final = {
 _PREFIX: Final = "regexp_extract(url, '^[a-z]+://[^/]+/([^/?]+/)?')"
 
 
-class Measures(Struct, frozen=True):
+class UrlMeasures(Struct, frozen=True):
     """Every measure of some URLs (`views.MEASURES` defines each); `None` where the divisor would be 0."""
 
     seen: int
@@ -69,7 +69,7 @@ class Measures(Struct, frozen=True):
     ping_share: float | None
 
 
-class Part(Struct, frozen=True):
+class UrlSelection(Struct, frozen=True):
     """Some of the URLs of a collection; all conditions must hold. Times are POSIX seconds."""
 
     domain: str = ""
@@ -79,29 +79,29 @@ class Part(Struct, frozen=True):
     until: float | None = None
 
 
-EVERYTHING = Part()
+EVERYTHING = UrlSelection()
 
 
-def measures_sql(part: Part = EVERYTHING, by: By | None = None) -> str:
+def measures_sql(part: UrlSelection = EVERYTHING, by: By | None = None) -> str:
     """The query of `measures` or, with `by`, of `measures_by`."""
     key = {None: "", "site": "site, ", "domain": "domain, ", "prefix": f"{_PREFIX} as prefix, "}[by]
     order = f" group by {by} order by seen desc, {by}" if by else ""
     return f"select {key}\n{columns_of(MEASURES)}\nfrom {urls_of(part)}{order}"
 
 
-def measures(views: Views, part: Part = EVERYTHING) -> Measures:
+def measures(views: Views, part: UrlSelection = EVERYTHING) -> UrlMeasures:
     """All measures of a part of the collection."""
     (row,) = views.rows(measures_sql(part))
-    return msgspec.convert(row, Measures)
+    return msgspec.convert(row, UrlMeasures)
 
 
-def measures_by(views: Views, by: By, part: Part = EVERYTHING) -> dict[str, Measures]:
+def measures_by(views: Views, by: By, part: UrlSelection = EVERYTHING) -> dict[str, UrlMeasures]:
     """All measures of each site, domain, or first folder of a site; those with the most URLs first."""
     rows = views.rows(measures_sql(part, by))
-    return {str(row.pop(by)): msgspec.convert(row, Measures) for row in rows}
+    return {str(row.pop(by)): msgspec.convert(row, UrlMeasures) for row in rows}
 
 
-def urls_of(part: Part) -> str:
+def urls_of(part: UrlSelection) -> str:
     """The table `urls` or a part of it, for the `from` of a query."""
     wheres = [
         *([f"domain = {_text(part.domain)}"] if part.domain else []),

@@ -21,7 +21,7 @@ import msgspec
 
 from periplus.model import UsageError
 
-from .query_worker import Answered, Question, Ready, Refused, Reply, encode_question, error_of, reply_in
+from .query_worker import CollectionQuery, QueryRefused, QueryRows, Ready, Reply, encode_question, error_of, reply_in
 
 AT_ONCE: Final = 2
 """Queries that run at once."""
@@ -54,7 +54,7 @@ class QueryPool:
             if not self._idle and not self._is_closed:
                 self._idle.append(_Worker())
 
-    def ask(self, question: Question, *, patience: float) -> Answered:
+    def ask(self, question: CollectionQuery, *, patience: float) -> QueryRows:
         """Rows of a query. Raises `UsageError` if it is wrong, `QueryStopped` if it is too much.
 
         `patience` are seconds to wait for a process that is free, and for a new one to start.
@@ -66,11 +66,11 @@ class QueryPool:
             reply = self._asked(question, until)
         finally:
             self._free.release()
-        if isinstance(reply, Refused):
+        if isinstance(reply, QueryRefused):
             raise error_of(msgspec.structs.replace(reply, message=reply.message[:_LARGEST_ERROR]))
         return reply
 
-    def _asked(self, question: Question, until: float) -> Answered | Refused:
+    def _asked(self, question: CollectionQuery, until: float) -> QueryRows | QueryRefused:
         with self._lock:
             worker = self._idle_worker() or _Worker()
         try:
@@ -145,7 +145,7 @@ class _Worker:
             reply = self._reply(_ENVELOPE, until, is_stopping, QueryStopped(late, hint="Try again in a moment."))
             self._is_ready = isinstance(reply, Ready)
 
-    def ask(self, question: Question, is_stopping: Callable[[], bool]) -> Answered | Refused:
+    def ask(self, question: CollectionQuery, is_stopping: Callable[[], bool]) -> QueryRows | QueryRefused:
         """Send a question and wait for its answer."""
         until = time.monotonic() + question.seconds
         late = f"The query took longer than {question.seconds:g} seconds and was stopped."

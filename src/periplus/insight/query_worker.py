@@ -5,9 +5,9 @@ every function of its own. So a query runs here, where the system limits address
 the process can be killed. It has no more rights than `Views.select`: it reads the tables, and nothing else.
 
 A message on standard input or output is its length (four bytes, big-endian) and its value: first a `Ready` from here,
-then a `Question` from there and an `Answered` or `Refused` from here, and so on. Replies are JSON, which has numbers of
-any size; questions are MessagePack, because paths are bytes. When standard input closes, because
-the server has ended in whatever way, the process ends at once, also in the middle of a query.
+then a `CollectionQuery` from there and an `QueryRows` or `QueryRefused` from here, and so on. Replies are JSON, which
+has numbers of any size; questions are MessagePack, because paths are bytes. When standard input closes, because the
+server has ended in whatever way, the process ends at once, also in the middle of a query.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Ready(Struct, frozen=True, tag="ready"):
     """The process has loaded what it needs."""
 
 
-class Question(Struct, frozen=True, tag="question"):
+class CollectionQuery(Struct, frozen=True, tag="question"):
     """A query of one collection, whose files were verified.
 
     `computed` is the folder of computed tables; they must be current.
@@ -64,7 +64,7 @@ class Question(Struct, frozen=True, tag="question"):
     computed: Path | None = None
 
 
-class Answered(Struct, frozen=True, tag="answered"):
+class QueryRows(Struct, frozen=True, tag="answered"):
     """Rows of a result. `has_more`: there are further rows; `is_too_large`: because `max_bytes` were reached."""
 
     names: list[str]
@@ -73,7 +73,7 @@ class Answered(Struct, frozen=True, tag="answered"):
     is_too_large: bool = False
 
 
-class Refused(Struct, frozen=True, tag="refused"):
+class QueryRefused(Struct, frozen=True, tag="refused"):
     """Why there are no rows. `kind` is the name of the class of the error in `periplus.model`."""
 
     kind: str
@@ -81,12 +81,12 @@ class Refused(Struct, frozen=True, tag="refused"):
     hint: str
 
 
-Reply = Ready | Answered | Refused
+Reply = Ready | QueryRows | QueryRefused
 _replies: Final = msgspec.json.Decoder(Reply)
-_questions: Final = msgspec.msgpack.Decoder(Question, dec_hook=lambda _, path: Path(os.fsdecode(path)))
+_questions: Final = msgspec.msgpack.Decoder(CollectionQuery, dec_hook=lambda _, path: Path(os.fsdecode(path)))
 
 
-def encode_question(question: Question) -> bytes:
+def encode_question(question: CollectionQuery) -> bytes:
     """A question as it is sent."""
     return _with_length(msgspec.msgpack.encode(question, enc_hook=os.fsencode))
 
@@ -113,7 +113,7 @@ def main() -> NoReturn:
     import periplus.insight.views.connection  # noqa: F401 - DuckDB and Arrow, before the limit is taken
 
     _limit_memory()
-    questions: queue.SimpleQueue[Question] = queue.SimpleQueue()
+    questions: queue.SimpleQueue[CollectionQuery] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, questions, scratch), daemon=True).start()
     _send(answers, Ready(), scratch)
     while True:
@@ -130,7 +130,7 @@ def _send(answers: IO[bytes], message: Struct, scratch: Path) -> None:
         _end(scratch)
 
 
-def _receive(incoming: IO[bytes], questions: queue.SimpleQueue[Question], scratch: Path) -> None:
+def _receive(incoming: IO[bytes], questions: queue.SimpleQueue[CollectionQuery], scratch: Path) -> None:
     """Hand questions over; end the process when there are no more, whatever it does at that moment."""
     while len(length := incoming.read(_LENGTH)) == _LENGTH:
         questions.put(_questions.decode(incoming.read(int.from_bytes(length, "big"))))
@@ -142,18 +142,18 @@ def _end(scratch: Path) -> NoReturn:
     os._exit(0)
 
 
-def _answer(question: Question) -> Answered | Refused:
+def _answer(question: CollectionQuery) -> QueryRows | QueryRefused:
     try:
         return _answered(question)
     except PeriplusError as error:
-        return Refused(type(error).__name__, str(error), error.hint)
+        return QueryRefused(type(error).__name__, str(error), error.hint)
     except MemoryError:
-        return Refused("UsageError", "The query needs more memory than it may use.", "Select less.")
+        return QueryRefused("UsageError", "The query needs more memory than it may use.", "Select less.")
     except Exception as error:  # of a library, in a query that we did not write
-        return Refused("UsageError", f"The query failed: {error}", "Select less, or other columns.")
+        return QueryRefused("UsageError", f"The query failed: {error}", "Select less, or other columns.")
 
 
-def _answered(question: Question) -> Answered:
+def _answered(question: CollectionQuery) -> QueryRows:
     from .views.connection import Views, ViewSettings
 
     settings = ViewSettings(memory=MEMORY, spill=f"{SPILL_BYTES}B", threads=THREADS)
@@ -172,9 +172,9 @@ def _answered(question: Question) -> Answered:
             values = [plain(value) for value in row]
             size += len(msgspec.json.encode(values))
             if size > question.max_bytes or len(rows) == question.max_rows:
-                return Answered(answer.names, rows, True, size > question.max_bytes)
+                return QueryRows(answer.names, rows, True, size > question.max_bytes)
             rows.append(values)
-        return Answered(answer.names, rows, False)
+        return QueryRows(answer.names, rows, False)
 
 
 def _refuse_to_compute(_message: str) -> NoReturn:
@@ -203,7 +203,7 @@ def _limit_processor_time(seconds: float) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
-def error_of(refused: Refused) -> PeriplusError:
+def error_of(refused: QueryRefused) -> PeriplusError:
     """The error that was raised in the process."""
     from periplus import model
 

@@ -18,8 +18,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
 
-from periplus.apps.changes import Change, Detail, Kind, Mark, Passage, changes_since, detail_of, usual_beginning
-from periplus.apps.changes.refreshing import Refreshed, Selection, refresh
+from periplus.apps.changes import (
+    Change,
+    ChangeKind,
+    Detail,
+    Passage,
+    RunStatus,
+    changes_since,
+    detail_of,
+    usual_beginning,
+)
+from periplus.apps.changes.refreshing import Refreshed, RefreshSelection, refresh
 from periplus.apps.report.making import audited, check_report_file, described, report_of, write_report
 from periplus.apps.search.indexing import Indexed, open_index, update_index
 from periplus.apps.serve.served import DEFAULT_PORT
@@ -30,8 +39,8 @@ from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_
 from periplus.collection.facts.forms import FormFacts, form_facts
 from periplus.collection.facts.lookup import UrlFacts, url_facts
 from periplus.collection.options import named_settings
-from periplus.collection.parts import OwnParts
 from periplus.collection.typed_values import duration, moment_of
+from periplus.engine.plugins import OwnParts
 from periplus.model import CollectionInUse, Url, UsageError
 from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
 from periplus.store.export.captures import captures_of, find_original, latest_captures
@@ -233,7 +242,7 @@ class Collection:
             moment_of(until, now) if isinstance(until, str) else until,
             sites=_several(site),
             paths=_several(path),
-            kinds=[kind_named(each) for each in _several(kind)] or tuple(Kind),
+            kinds=[kind_named(each) for each in _several(kind)] or tuple(ChangeKind),
             spooled=spooled,
         )
         for change in found:
@@ -303,7 +312,7 @@ class Collection:
         found = plans.existing(self.folder)
         found.check_trusted()
         config = found.config.with_options(named_settings(settings))
-        selection = Selection(tuple(_several(site)), duration("older_than", older_than) or 0.0)
+        selection = RefreshSelection(tuple(_several(site)), duration("older_than", older_than) or 0.0)
         parts = OwnParts(credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth))
         with plans.held(self.folder):
             return refresh(config, self.folder, found.seeds, found.workers, selection, fetches_new=new, parts=parts)
@@ -372,7 +381,7 @@ class Collection:
 
 
 def _marked(passage: Passage) -> str:
-    signs = {Mark.KEPT: ("", ""), Mark.REMOVED: ("[-", "-]"), Mark.ADDED: ("{+", "+}")}
+    signs = {RunStatus.KEPT: ("", ""), RunStatus.REMOVED: ("[-", "-]"), RunStatus.ADDED: ("{+", "+}")}
     return " ".join(f"{signs[run.mark][0]}{run.text.strip()}{signs[run.mark][1]}" for run in passage.runs)
 
 
@@ -380,10 +389,10 @@ def _several(values: str | Sequence[str]) -> Sequence[str]:
     return (values,) if isinstance(values, str) else values
 
 
-def kind_named(name: str) -> Kind:
+def kind_named(name: str) -> ChangeKind:
     """A kind of change by its name."""
     try:
-        return Kind(name)
+        return ChangeKind(name)
     except ValueError as error:
-        names = ", ".join(kind.value for kind in Kind)
+        names = ", ".join(kind.value for kind in ChangeKind)
         raise UsageError(f"kind: {name!r} is not a kind of change", hint=f"give one of {names}") from error

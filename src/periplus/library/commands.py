@@ -11,12 +11,12 @@ from typing import Unpack, cast
 from msgspec.structs import replace
 
 from periplus.collection import collection as plans
-from periplus.collection.layout import Layout
 from periplus.collection.options import asked_settings
-from periplus.collection.parts import EXTRACTORS, load_part, own_parts
 from periplus.collection.seeds import read_seeds
+from periplus.engine.plugins import EXTRACTORS, load_plugin, own_parts
 from periplus.engine.sharding import Gather
 from periplus.policy.found import Score, Want
+from periplus.store.layout import Layout
 
 from .collection import Collection
 from .crawling import Crawl, Extract, Gathering
@@ -65,7 +65,7 @@ def crawl(
     )
     given = credentials_for(plan.seeds, headers=headers, cookies=cookies, auth=auth)
     parts = own_parts(want, score, options.get("order"), plan.credentials.merged(given))
-    made = cast("Extract | None", load_part(EXTRACTORS, extract))
+    made = cast("Extract | None", load_plugin(EXTRACTORS, extract))
     return Crawl(replace(plan, credentials=parts.credentials), parts, extract=made, gathering=_gathering(cluster))
 
 
@@ -80,7 +80,7 @@ def _gathering(address: str | None) -> Gathering | None:
         return None
 
     @contextmanager
-    def on_cluster(plan: plans.Collection) -> Iterator[tuple[plans.Collection, Gather | None]]:
+    def on_cluster(plan: plans.CollectionSetup) -> Iterator[tuple[plans.CollectionSetup, Gather | None]]:
         from periplus.apps.cluster import gathered
 
         asked, lease = plan.config.crawl.workers, plan.config.cluster.lease

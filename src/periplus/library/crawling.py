@@ -26,19 +26,19 @@ from typing import Any, Final, Protocol, Self
 import msgspec
 
 from periplus.collection import collection as plans
-from periplus.collection.layout import Layout
-from periplus.collection.parts import OwnParts
+from periplus.collection.crawl_parts import prepared
 from periplus.collection.progress import Progress
 from periplus.collection.running import CrawlRun
 from periplus.collection.summary import Summary
-from periplus.collection.topic_examples import with_examples
 from periplus.engine import sharding
-from periplus.engine.shard import Status
+from periplus.engine.plugins import OwnParts
+from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather
 from periplus.model import CollectionDamaged, UsageError
 from periplus.store.durable import write_file
 from periplus.store.export.captures import Arrival, Arrivals, Capture, Positions, ends, find_original, valid_positions
 from periplus.store.items import ItemWriter, positions_of_items
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 from periplus.store.tables.tail import Position
 
@@ -128,7 +128,7 @@ _LOOK_AGAIN = 0.5
 
 Extract = Callable[[Page], Any]
 """Makes items of a page: a dict, a list of dicts, or `None`."""
-Gathering = Callable[[plans.Collection], AbstractContextManager[tuple[plans.Collection, Gather | None]]]
+Gathering = Callable[[plans.CollectionSetup], AbstractContextManager[tuple[plans.CollectionSetup, Gather | None]]]
 """Chooses where the shards run."""
 
 
@@ -155,7 +155,7 @@ class Crawl:
 
     def __init__(
         self,
-        plan: plans.Collection,
+        plan: plans.CollectionSetup,
         parts: OwnParts,
         *,
         extract: Extract | None = None,
@@ -169,7 +169,7 @@ class Crawl:
         self._held = ExitStack()
         self._changed = Condition()
         self._thread: Thread | None = None
-        self._crawl: sharding.Crawl | None = None
+        self._crawl: sharding.ShardedCrawl | None = None
         self._run: CrawlRun | None = None
         self._spooled: tuple[Spooled, ...] = ()
         self._looks = 0
@@ -191,7 +191,7 @@ class Crawl:
             opened.enter_context(plans.held(self._plan.folder))
             self._plan, gather = opened.enter_context(self._gathering(self._plan))
             self._parts.check_sendable(self._plan.workers)
-            self._plan = with_examples(self._plan)
+            self._plan = prepared(self._plan)
             self._plan.save()
             self._spooled = self._layout.spooled
             self._handover = Handover(self._layout, self._spooled, extracts=self._extract is not None)
@@ -345,7 +345,7 @@ class Crawl:
                 self._is_over = True
                 self._changed.notify_all()
 
-    def _note(self, statuses: list[Status]) -> None:
+    def _note(self, statuses: list[ShardStatus]) -> None:
         """Remember how far the shards have committed."""
         marks = {shard.shard: shard for shard in self._spooled}
         for status in statuses:

@@ -10,7 +10,7 @@ from typing import Any
 
 from periplus.collection.seeds import seeds_from
 from periplus.engine.fetch import NO_CREDENTIALS, Credentials, basic_auth, cookie_field, header_fields, origin_of
-from periplus.engine.fetch.request import Fields
+from periplus.engine.fetch.request import HeaderFields
 from periplus.model import Url, UsageError
 
 Headers = Mapping[str, str] | Mapping[str, Mapping[str, str]]
@@ -37,7 +37,9 @@ def credentials_for(
     return found
 
 
-def _by_origin(name: str, given: Any, origins: list[str], make: Callable[[Any], Fields]) -> dict[str, Fields]:
+def _by_origin(
+    name: str, given: Any, origins: list[str], make: Callable[[Any], HeaderFields]
+) -> dict[str, HeaderFields]:
     if name == "auth":
         is_by_site = isinstance(given, Mapping)
     else:
@@ -49,7 +51,7 @@ def _by_origin(name: str, given: Any, origins: list[str], make: Callable[[Any], 
     return dict.fromkeys(origins, make(given))
 
 
-def _login(given: Any) -> Fields:
+def _login(given: Any) -> HeaderFields:
     if not (isinstance(given, tuple | list) and len(given) == 2 and all(isinstance(part, str) for part in given)):
         raise UsageError("auth= must be a user name and a password", hint='write auth=("user", "password")')
     return basic_auth(*given)

@@ -12,18 +12,18 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from periplus.collection.layout import Layout
-from periplus.collection.parts import EXTRACTORS, load_part
+from periplus.engine.plugins import EXTRACTORS, load_plugin
 from periplus.model import ConfigError, UsageError
 from periplus.store.export.captures import Arrivals, Capture, find_original
 from periplus.store.items import ItemWriter
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
 from .crawling import Handover, items_of
 from .page import Page
 
 if TYPE_CHECKING:
-    from periplus.engine.shard import Status
+    from periplus.engine.shard import ShardStatus
 
     from .crawling import Extract
 
@@ -35,7 +35,7 @@ def load_extractor(name: str) -> Extract:
     """
     module, colon, function = name.partition(":")
     if not colon:
-        return cast("Extract", load_part(EXTRACTORS, name))
+        return cast("Extract", load_plugin(EXTRACTORS, name))
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
@@ -64,7 +64,7 @@ class Extraction:
         self._arrivals = Arrivals(layout.tables, self._handover.positions)
         self._handover.save()
 
-    def follow(self, statuses: Sequence[Status]) -> None:
+    def follow(self, statuses: Sequence[ShardStatus]) -> None:
         """Handle what the shards have committed since the last call. Raises `UsageError` if the function fails."""
         marks = {shard.shard: shard for shard in self._spooled}
         for status in statuses:

@@ -19,21 +19,21 @@ class CrawlKeywords(TypedDict, total=False):
     scope: str | None
     include: str | Sequence[str] | None
     exclude: str | Sequence[str] | None
+    depth: int | None
+    media: str | Sequence[str] | None
     topic: str | None
     like: str | Sequence[str] | None
     unlike: str | Sequence[str] | None
     topic_by: str | None
-    depth: int | None
-    media: str | Sequence[str] | None
     forms: bool | None
     sitemaps: bool | None
     sitemap: str | Sequence[str] | None
     workers: int | None
-    render: str | None
     ca_file: str | PathLike[str] | None
     proxy: str | None
     allow_private: str | Sequence[str] | None
     resolve: Iterable[str] | Mapping[str, str] | None
+    render: str | None
     rate: float | None
     contact: str | None
     delay: str | float | None

@@ -14,8 +14,8 @@ from periplus.collection import collection as plans
 from periplus.collection.facts.listed_urls import Judging
 from periplus.collection.mapping import map_folder, map_settings
 from periplus.collection.options import asked_settings
-from periplus.collection.parts import OwnParts
 from periplus.collection.running import CrawlRun
+from periplus.engine.plugins import OwnParts
 from periplus.insight.listed import listed_urls
 
 from .keywords import MapKeywords
@@ -66,7 +66,7 @@ def map_found(site: str, asked: Mapping[str, object]) -> list[MappedUrl]:
         return _mapped(plans.planned(folder, found=[site], options=map_settings(folder, asked)))
 
 
-def _mapped(plan: plans.Collection) -> list[MappedUrl]:
+def _mapped(plan: plans.CollectionSetup) -> list[MappedUrl]:
     with plans.held(plan.folder):
         plan.save()
         run = CrawlRun(plan, parts=OwnParts(credentials=plan.credentials))
@@ -76,7 +76,7 @@ def _mapped(plan: plans.Collection) -> list[MappedUrl]:
         return list(_listed(plan))
 
 
-def _listed(plan: plans.Collection) -> Iterator[MappedUrl]:
+def _listed(plan: plans.CollectionSetup) -> Iterator[MappedUrl]:
     layout = plan.layout
     spooled = layout.spooled  # before the states are opened, which can be done once in a process
     with TemporaryDirectory(prefix="periplus-map-") as scratch, plans.states(layout) as opened:

@@ -12,7 +12,7 @@ from periplus import model
 from periplus.formats.encodings import decode
 from periplus.model import CollectionDamaged, Links, Url, UsageError
 from periplus.store.export.captures import Capture
-from periplus.store.export.documents import Document, read_document
+from periplus.store.export.documents import DecodedCapture, read_document
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -60,7 +60,7 @@ class Page:
         return self._capture.content_type
 
     @cached_property
-    def _document(self) -> Document:
+    def _document(self) -> DecodedCapture:
         capture = self._capture
         if capture.body_at is None and self._find_body is not None:
             capture = self._find_body(capture)
@@ -73,7 +73,7 @@ class Page:
         return found
 
     @property
-    def content(self) -> model.Page:
+    def content(self) -> model.ParsedPage:
         """Everything that one pass over the page found: relations, directives, forms, digests, problems."""
         return self._document.page
 

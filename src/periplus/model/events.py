@@ -1,9 +1,9 @@
 """Events for observers: the display, the tables and the tests read these, and return nothing.
 
 One event is one fact that has happened, with its time. The nine tables at rest are these facts written down:
-`discoveries` from `Discovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
+`discoveries` from `UrlDiscovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
 `sitemaps` from `SitemapVisited`, `sitemap_entries` from `SitemapEntriesRead` and `SitemapRead`, `changes` from
-`ChangeSeen`, `verdicts` from `Judged`, `form_probes` from `FormProbed`.
+`ChangeSeen`, `verdicts` from `SubjectJudged`, `form_probes` from `FormProbed`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from .page import Page
+from .page import ParsedPage
 from .state import Stored
 from .types import ChangeFreq, ChangeLevel, Discovery, FetchOutcome, Lastmod, Problem, Site, Url
 
 
-class Discovered(Struct, frozen=True, tag=True, gc=False):
+class UrlDiscovered(Struct, frozen=True, tag="Discovered", gc=False):
     """A URL was discovered. `is_new`: it was not discovered before."""
 
     discovery: Discovery
@@ -43,7 +43,7 @@ class FetchEnded(Struct, frozen=True, tag=True):
 class PageRead(Struct, frozen=True, tag=True):
     """A body was understood as a page."""
 
-    page: Page
+    page: ParsedPage
     read_at: float
 
 
@@ -115,7 +115,7 @@ class ChangeSeen(Struct, frozen=True, tag=True):
     level: ChangeLevel
 
 
-class Judged(Struct, frozen=True, tag=True):
+class SubjectJudged(Struct, frozen=True, tag="Judged"):
     """A judge reached a verdict on a URL, a site, a domain or a template (`kind`), which is the `subject`.
 
     `verdict` is a stable word, `score` how sure the judge is, from 0 to 1, `evidence` the reasons in short sentences.
@@ -161,7 +161,7 @@ class FormProbed(Struct, frozen=True, tag=True):
 
 
 Event = (
-    Discovered
+    UrlDiscovered
     | Refused
     | FetchEnded
     | PageRead
@@ -169,6 +169,6 @@ Event = (
     | SitemapEntriesRead
     | SitemapRead
     | ChangeSeen
-    | Judged
+    | SubjectJudged
     | FormProbed
 )

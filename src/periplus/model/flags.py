@@ -1,4 +1,4 @@
-"""How a setting is given on the command line: declared on its field, beside its type, default and explanation.
+"""How a setting is given, and read: its flags are declared on its field, beside type, default and explanation.
 
     limit: Annotated[int, Flag("--limit", metavar="PAGES", least=1, help="Maximum pages to fetch in all.")] = 0
 
@@ -8,9 +8,11 @@ from command to command has several flags.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
+
+Tables = TypeVar("Tables", bound=Struct)
 
 FAR: Final = "How far"
 HOW: Final = "How it is done and shown"
@@ -63,3 +65,13 @@ class ForAgents(Struct, frozen=True):
 
 
 FOR_AGENTS: Final = ForAgents()
+
+
+class Settings(Protocol):
+    """Every setting of a crawl, for code that knows only some of their tables."""
+
+    def some(self, kind: type[Tables]) -> Tables:
+        """The tables that a struct has as its fields."""
+
+    def value(self, name: str) -> Any:
+        """One setting, by its name: `table.key`."""

@@ -127,7 +127,7 @@ class Links(Struct, frozen=True, repr_omit_defaults=True, dict=True):
         return Link(self.urls[positions], self.anchors[positions], self.rels.get(positions, ""), kind)
 
 
-class Resource(Struct, frozen=True, gc=False):
+class EmbeddedResource(Struct, frozen=True, gc=False):
     """Something the page shows inside itself: an image, a video, a sound. `text` is its `alt`."""
 
     url: Url
@@ -135,7 +135,7 @@ class Resource(Struct, frozen=True, gc=False):
     text: str = ""
 
 
-class Alternate(Struct, frozen=True, gc=False):
+class AlternateLink(Struct, frozen=True, gc=False):
     """The same page for other readers: another language (`hreflang`), medium or format (`type`)."""
 
     url: Url
@@ -155,8 +155,8 @@ class Relations(Struct, frozen=True):
     next: Url | None = None
     prev: Url | None = None
     amphtml: Url | None = None
-    alternates: tuple[Alternate, ...] = ()
-    feeds: tuple[Alternate, ...] = ()
+    alternates: tuple[AlternateLink, ...] = ()
+    feeds: tuple[AlternateLink, ...] = ()
     is_next_declared: bool = True
 
 
@@ -252,7 +252,7 @@ SOFT_404: Final = "soft-404"
 """The problem of an error page that was sent with status 200."""
 
 
-class Page(Struct, frozen=True):
+class ParsedPage(Struct, frozen=True):
     """Everything that is known of one page, from one pass over it.
 
     `url` is where it was fetched; `base` what its links are relative to. `text` is all visible text, `main_text` the
@@ -273,7 +273,7 @@ class Page(Struct, frozen=True):
     text: str
     main_text: str
     links: Links
-    resources: tuple[Resource, ...]
+    resources: tuple[EmbeddedResource, ...]
     relations: Relations
     directives: Directives
     refresh: Refresh | None

@@ -168,7 +168,7 @@ class UrlScores(Protocol):
         """How many are neither in a queue nor done: they wait for the next batch."""
 
 
-class SitemapStore(Protocol):
+class SitemapRows(Protocol):
     """Sitemaps, feeds and archives, as rows that only the crawl interprets; and the entries of each.
 
     A file is identified by a key that its twins share. It is due at a time; `math.inf`: not before it is named again.

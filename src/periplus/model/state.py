@@ -296,7 +296,7 @@ class Placement(Struct, frozen=True, gc=False):
     names: Url | None = None
 
 
-class Reading(Struct, frozen=True):
+class BodyReading(Struct, frozen=True):
     """The result of reading a body: digests, whether another URL had the same text before, whether it may be indexed.
 
     `level` is how much it differs from the version before (`None`: there was none), `version` what to keep of it, and

@@ -56,7 +56,7 @@ KEY = (1 << 32) - 1
 """The number of bits of a page's fingerprint that are kept."""
 
 
-class Sample(Struct, array_like=True):
+class SourceSample(Struct, array_like=True):
     """The lowest-scored pages that one source gave in this epoch, and their results. Stored packed.
 
     `taken` counts pages put to its account; `levels` are sorted, the best first; `marks` are what came of the same
@@ -121,7 +121,7 @@ HISTORY = 20
 """Epochs kept for display; an older one would count less than 1 in 1,000 with a decay of 0.7."""
 
 
-class Move(IntEnum):
+class BalanceMove(IntEnum):
     """The decision after an epoch; `word` is its name in tables and output."""
 
     TO_SITEMAPS = 0
@@ -150,7 +150,7 @@ class Move(IntEnum):
     @property
     def direction(self) -> int:
         """1 where sitemaps got more, -1 where links did, 0 where nothing moved."""
-        return (self in (Move.TO_SITEMAPS, Move.TIE_TO_SITEMAPS)) - (self is Move.TO_DISCOVERY)
+        return (self in (BalanceMove.TO_SITEMAPS, BalanceMove.TIE_TO_SITEMAPS)) - (self is BalanceMove.TO_DISCOVERY)
 
 
 class Epoch(Struct, frozen=True, array_like=True, gc=False):
@@ -166,7 +166,7 @@ class Epoch(Struct, frozen=True, array_like=True, gc=False):
     discovery_good: int
     discovery_known: int
     """The same two counts for pages found by links."""
-    move: Move
+    move: BalanceMove
 
     @property
     def sitemaps_utility(self) -> float | None:
@@ -208,8 +208,8 @@ class BalanceRecord(Struct, array_like=True):
     quota: int
     judged: int = 0
     pages: int = 0
-    sitemaps: Sample = field(default_factory=Sample)
-    discovery: Sample = field(default_factory=Sample)
+    sitemaps: SourceSample = field(default_factory=SourceSample)
+    discovery: SourceSample = field(default_factory=SourceSample)
     history: list[Epoch] = field(default_factory=list)
     shared: dict[int, bool | None] = field(default_factory=dict)
 
@@ -287,7 +287,7 @@ class SiteBalance:
         if is_good is not None:
             self._account(lane, level, key).settle(key, is_good)
 
-    def _account(self, lane: Lane, level: int, key: int) -> Sample:
+    def _account(self, lane: Lane, level: int, key: int) -> SourceSample:
         kept, (for_sitemaps, for_discovery) = self._kept, self.quotas
         is_sitemaps = lane is Lane.SITEMAPS
         sample, quota = (kept.sitemaps, for_sitemaps) if is_sitemaps else (kept.discovery, for_discovery)
@@ -337,30 +337,30 @@ class SiteBalance:
         kept.sitemaps.clear()
         kept.discovery.clear()
 
-    def _move(self, sitemaps: float, discovery: float) -> Move:
+    def _move(self, sitemaps: float, discovery: float) -> BalanceMove:
         """Decide which source's last pages were worth more, and whether it may get more."""
         kept, settings = self._kept, self._settings
         if settings.is_fixed:
-            return Move.FIXED
+            return BalanceMove.FIXED
         if settings.is_strict:
             if sitemaps < discovery:
-                return Move.TO_DISCOVERY
-            return Move.TO_SITEMAPS if sitemaps > discovery else Move.TIE_TO_SITEMAPS
+                return BalanceMove.TO_DISCOVERY
+            return BalanceMove.TO_SITEMAPS if sitemaps > discovery else BalanceMove.TIE_TO_SITEMAPS
         if not kept.sitemaps.known or not kept.discovery.known:
-            return Move.ONE_SOURCE
+            return BalanceMove.ONE_SOURCE
         if abs(sitemaps - discovery) < 1e-9:
-            return Move.TIE
-        move = Move.TO_SITEMAPS if sitemaps > discovery else Move.TO_DISCOVERY
+            return BalanceMove.TIE
+        move = BalanceMove.TO_SITEMAPS if sitemaps > discovery else BalanceMove.TO_DISCOVERY
         return self._hindrance(move) or move
 
-    def _hindrance(self, move: Move) -> Move | None:
+    def _hindrance(self, move: BalanceMove) -> BalanceMove | None:
         """Why the better source gets no more."""
         kept, settings, (for_sitemaps, for_discovery) = self._kept, self._settings, self.quotas
-        is_sitemaps = move is Move.TO_SITEMAPS
+        is_sitemaps = move is BalanceMove.TO_SITEMAPS
         if (kept.sitemaps.taken < for_sitemaps) if is_sitemaps else (kept.discovery.taken < for_discovery):
-            return Move.UNUSED
+            return BalanceMove.UNUSED
         share = kept.quota if is_sitemaps else settings.epoch - kept.quota
-        return Move.AT_BOUND if share >= settings.epoch - settings.delta else None
+        return BalanceMove.AT_BOUND if share >= settings.epoch - settings.delta else None
 
     def _utilities(self) -> tuple[float, float]:
         kept, settings = self._kept, self._settings

@@ -154,7 +154,7 @@ class Hint(Struct, frozen=True):
     kind: HintKind
 
 
-class Target(Struct, frozen=True):
+class HintTarget(Struct, frozen=True):
     """The known facts about the target of a hint.
 
     `is_like`: its text resembles that of the page; `None` if it was not read, or the page has no text. `is_gone`: it
@@ -174,7 +174,7 @@ class Belief(Struct, frozen=True):
     reason: str
 
 
-def believe(hint: Hint, target: Target) -> Belief:
+def believe(hint: Hint, target: HintTarget) -> Belief:
     """Judge a hint by the known facts about its target."""
     if hint.target == hint.url:
         return Belief(True, "names-itself")

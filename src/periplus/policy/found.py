@@ -9,7 +9,7 @@ from msgspec import Struct
 from periplus.model import Discovery, Source, Url, UsageError
 
 
-class Found(Struct, frozen=True, gc=False):
+class FoundUrl(Struct, frozen=True, gc=False):
     """How a URL was found.
 
     `source` is `seed`, `link`, `sitemap`, `feed`, `ping`, `archive`, `form` or `redirect`; `depth` the number of links
@@ -30,16 +30,16 @@ class Found(Struct, frozen=True, gc=False):
         return self.depth == 0 and self.source in (Source.SEED.value, Source.REDIRECT.value)
 
 
-Want = Callable[[Url, Found], object]
+Want = Callable[[Url, FoundUrl], object]
 """A filter: whether a URL is wanted (any true value)."""
-Score = Callable[[Url, Found], float]
+Score = Callable[[Url, FoundUrl], float]
 """An ordering: how much a URL is wanted, from 0 (last) to 1 (first)."""
 
 
-def found_of(discovery: Discovery) -> Found:
+def found_of(discovery: Discovery) -> FoundUrl:
     """How a URL was found, for a program's own function."""
     hints = discovery.hints
-    return Found(
+    return FoundUrl(
         source=discovery.source.value,
         depth=discovery.depth,
         referrer=discovery.referrer,

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from periplus.model import ConfigError
-from periplus.model.flags import Flag
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -120,43 +119,6 @@ class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ConfigError(f"{name} must be > 0 and <= 1, got {getattr(self, name)}")
         if not 0 <= self.fewest_values <= VALUES:
             raise ConfigError(f"fewest_values must be from 0 to {VALUES}, got {self.fewest_values}")
-
-
-class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When pages are visited again. Times are in seconds."""
-
-    objective: Annotated[
-        str,
-        Flag(
-            "--objective",
-            "What to optimise: mixed (the default), binary, harmonic, longevity, age, capture.",
-            "NAME",
-            verbs=("watch",),
-        ),
-    ] = "mixed"
-    """What to optimise: binary, harmonic, mixed, longevity, age or capture; or a policy to compare with."""
-    weight: str = "equal"
-    """Importance of pages: equal, pagerank, priority (from sitemaps) or priority_rank."""
-    weights: dict[str, float] = field(default_factory=dict)
-    """Importance by the first pattern that fits: { "*/news/*" = 3.0, "*/old/*" = 0.1 }; 0: never again."""
-    unchanged_cost: float = 1.0
-    """Cost of a 304 in pages: 1 where requests count, less (0.1) where bytes do."""
-    margin: float = 0.9
-    """Share of the price from which a page's visit is queued."""
-    shortest: float = 3600.0
-    """Minimum time between two visits of a page..."""
-    longest: float = 90 * 86_400.0
-    """...and maximum time."""
-    explore_share: float = 0.03
-    """Share of visits to random pages, so that estimates stay unbiased."""
-    exact_share: float = 0.98
-    """Precision and recall of a site's metadata archives above which only these decide which pages are visited..."""
-    exact_checks: int = 200
-    """...after this number of visits that checked them; 0: never."""
-    refresh_share: float = 0.25
-    """Share of visits guaranteed to pages that were visited before..."""
-    new_share: float = 0.25
-    """...and to pages that were not."""
 
 
 SCORES: Final = ("trust", "star", "networks", "none")

@@ -11,7 +11,7 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .crawl_state import Sites, SiteState, State
-    from .inbox import Claim, Inbox, Pushed
+    from .inbox import KeyClaim, MessageInbox, Pushed
     from .learnt import LearntFiles
     from .memory import MemoryPayloads, MemoryQueues, MemoryState
     from .ranks import KnownRanks, known_ranks
@@ -23,14 +23,14 @@ else:
 
 __all__ = [
     "Archive",
-    "Claim",
     "DiskState",
-    "Inbox",
+    "KeyClaim",
     "KnownRanks",
     "LearntFiles",
     "MemoryPayloads",
     "MemoryQueues",
     "MemoryState",
+    "MessageInbox",
     "Pushed",
     "Replica",
     "SiteState",

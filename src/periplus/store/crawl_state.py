@@ -32,7 +32,7 @@ from periplus.model import (
     RobotsFiles,
     Rows,
     Site,
-    SitemapStore,
+    SitemapRows,
     SiteVisits,
     Sketches,
     TreeUse,
@@ -225,7 +225,7 @@ class State(Protocol):
         """Scores of URLs, for orderings that learn."""
 
     @property
-    def forest(self) -> SitemapStore:
+    def forest(self) -> SitemapRows:
         """The files that sites publish about themselves."""
 
     @property

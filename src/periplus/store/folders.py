@@ -43,15 +43,15 @@ class FolderLock:
             with suppress(*((FileNotFoundError,) if shared else ())):
                 flags = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
                 self._hold(os.open(folder / note, flags | os.O_CLOEXEC, 0o644), how)
+            if not shared:
+                os.ftruncate(self._descriptors[-1], 0)
+                os.pwrite(self._descriptors[-1], f"{os.getpid()}\n".encode(), 0)
         except BlockingIOError as error:
             self.close()
             raise FolderLocked(folder, _owner(folder / note)) from error
         except BaseException:
             self.close()
             raise
-        if not shared:
-            os.ftruncate(self._descriptors[-1], 0)
-            os.pwrite(self._descriptors[-1], f"{os.getpid()}\n".encode(), 0)
 
     def _hold(self, descriptor: int, how: int, *, is_folder: bool = False) -> None:
         self._descriptors.append(descriptor)

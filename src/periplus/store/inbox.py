@@ -42,7 +42,7 @@ _discovery = msgspec.json.Decoder(Discovery)
 _discoveries = msgspec.json.Decoder(tuple[Discovery, ...])
 
 
-class Claim(Struct, frozen=True, array_like=True):
+class KeyClaim(Struct, frozen=True, array_like=True):
     """A key sent with a message: the host that it is valid for, and the URL of the file that proves it."""
 
     host: str
@@ -50,7 +50,7 @@ class Claim(Struct, frozen=True, array_like=True):
     location: str
 
 
-_claim = msgspec.json.Decoder(Claim)
+_claim = msgspec.json.Decoder(KeyClaim)
 
 
 class Pushed(Struct, frozen=True):
@@ -60,7 +60,7 @@ class Pushed(Struct, frozen=True):
     discoveries: tuple[Discovery, ...]
 
 
-class Inbox:
+class MessageInbox:
     """The inbox at `path`, for any number of threads and processes. It is created by the first message."""
 
     def __init__(self, path: Path, max_waiting: int = MAX_WAITING) -> None:
@@ -79,7 +79,7 @@ class Inbox:
             _insert(database, discoveries)
         return True
 
-    def hold(self, claim: Claim, discoveries: Sequence[Discovery]) -> bool:
+    def hold(self, claim: KeyClaim, discoveries: Sequence[Discovery]) -> bool:
         """Keep URLs until their claim is checked; they are on the disk when this returns. `False`: no room."""
         with self._transaction() as database:
             if _size(database) + len(discoveries) > self._max_waiting:
@@ -88,7 +88,7 @@ class Inbox:
             database.execute("insert into held (claim, size, discoveries) values (?, ?, ?)", row)
         return True
 
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[KeyClaim]:
         """The claims that are not checked yet, oldest first."""
         if not self._exists:
             return []
@@ -96,7 +96,7 @@ class Inbox:
             rows = database.execute("select claim from held group by claim order by min(id)").fetchall()
         return [_claim.decode(row[0]) for row in rows]
 
-    def release(self, claim: Claim) -> int:
+    def release(self, claim: KeyClaim) -> int:
         """A claim is proved: its URLs wait for the crawl now. Returns their number."""
         with self._transaction() as database:
             rows = database.execute("select discoveries from held where claim = ? order by id", (_encode(claim),))
@@ -105,7 +105,7 @@ class Inbox:
             database.execute("delete from held where claim = ?", (_encode(claim),))
         return len(found)
 
-    def drop(self, claim: Claim) -> int:
+    def drop(self, claim: KeyClaim) -> int:
         """A claim is false: its URLs are removed. Returns their number."""
         with self._transaction() as database:
             [[size]] = database.execute("select coalesce(sum(size), 0) from held where claim = ?", (_encode(claim),))

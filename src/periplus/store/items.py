@@ -37,7 +37,7 @@ _POSITIONS: Final = b"periplus.positions"
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
-class Item(Struct, frozen=True):
+class ItemRow(Struct, frozen=True):
     """One row."""
 
     url: Url
@@ -51,12 +51,12 @@ class ItemWriter:
 
     def __init__(self, tables: Path) -> None:
         self._folder = tables / TABLE
-        self._rows: list[Item] = []
+        self._rows: list[ItemRow] = []
 
     def add(self, url: Url, fetched_at: datetime, items: Sequence[dict[str, Any]], now: float) -> None:
         """Add the items of one page. Raises `UsageError` for an item that JSON cannot hold."""
         at = datetime.fromtimestamp(now, UTC)
-        self._rows += [Item(url, fetched_at, at, item_text(url, item)) for item in items]
+        self._rows += [ItemRow(url, fetched_at, at, item_text(url, item)) for item in items]
 
     @property
     def is_full(self) -> bool:

@@ -356,7 +356,7 @@ class Point(Struct, frozen=True):
         return _LEAST + _MORE * math.sqrt(self.weight)
 
 
-class Trace(Struct, frozen=True):
+class ChartLine(Struct, frozen=True):
     """A line through points. Its name is at the highest point, or below the point of index `named`."""
 
     name: str
@@ -407,7 +407,7 @@ def is_taken(place: Box, taken: Sequence[Box]) -> bool:
     return any(abs(place[2] - y) < 14 and place[0] < end and start < place[1] for start, end, y in taken)
 
 
-def line_plot(drawn: Sequence[Trace], x: Scale, y: Scale, titles: tuple[str, str], label: str) -> str:
+def line_plot(drawn: Sequence[ChartLine], x: Scale, y: Scale, titles: tuple[str, str], label: str) -> str:
     """Every line with its name beside it."""
     plane = Plane(x, y, titles)
     parts = [plane.axes(), *(plane.curve(each.points, f"curve {each.style}") for each in drawn)]
@@ -416,7 +416,7 @@ def line_plot(drawn: Sequence[Trace], x: Scale, y: Scale, titles: tuple[str, str
     return svg(parts, label)
 
 
-def _named(curve: Trace, plane: Plane, taken: list[Box]) -> str:
+def _named(curve: ChartLine, plane: Plane, taken: list[Box]) -> str:
     """The name of a line above its highest point; beside or below it where the place is taken."""
     at = max(curve.points, key=lambda point: point[1]) if curve.named is None else curve.points[curve.named]
     half = LETTER * len(curve.name) / 2 + 2

@@ -74,7 +74,7 @@ Counting = Literal["number", "share", "time"]
 Points = list[tuple[float, float]]
 
 
-class Curve(Struct, frozen=True):
+class PlotCurve(Struct, frozen=True):
     """A line, with the interval around each of its points if there is one."""
 
     name: str
@@ -95,7 +95,7 @@ class Curve(Struct, frozen=True):
         return [point for run in self.runs(self.y) for point in run]
 
 
-class Mark(Struct, frozen=True):
+class FigureMark(Struct, frozen=True):
     """A label on the picture: at a point, or along the line of one `x` or one `y` if the other is None."""
 
     text: str
@@ -115,7 +115,7 @@ class Figure(Struct, frozen=True):
     title: str
     x_label: str
     y_label: str
-    curves: tuple[Curve, ...]
+    curves: tuple[PlotCurve, ...]
     caption: str = ""
     kind: Literal["line", "bars", "steps"] = "line"
     log_x: bool = False
@@ -123,7 +123,7 @@ class Figure(Struct, frozen=True):
     y_from_zero: bool = False
     x_as: Counting = "number"
     y_as: Counting = "number"
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[FigureMark, ...] = ()
     values_at: float | None = None
     highlight: str = ""
     name: str = ""
@@ -199,7 +199,7 @@ def _says(value: float, counting: Counting) -> str:
 # values
 
 
-def _cleaned(figure: Figure) -> Iterator[Curve]:
+def _cleaned(figure: Figure) -> Iterator[PlotCurve]:
     """The curves that have any point: NaN for values that an axis cannot show, no interval if it is nowhere wide."""
     for curve in figure.curves:
         x, y = _usable(curve.x, figure.log_x), _usable(curve.y, figure.log_y)
@@ -209,7 +209,7 @@ def _cleaned(figure: Figure) -> Iterator[Curve]:
         if figure.log_y and low:  # an interval that reaches down to nothing goes to the lowest of the curve
             floor = min((value for value in y if not math.isnan(value)), default=1.0)
             low = [value if value > 0 else floor for value in low]
-        found = Curve(curve.name, x, y, low, high)
+        found = PlotCurve(curve.name, x, y, low, high)
         if found.points:
             yield found
 
@@ -219,7 +219,7 @@ def _usable(values: Iterable[float], is_log: bool) -> list[float]:
     return [float(value) if least < value < _LARGEST else math.nan for value in values]
 
 
-def _value_at(curve: Curve, figure: Figure) -> float | None:
+def _value_at(curve: PlotCurve, figure: Figure) -> float | None:
     """The curve's value at the x that the figure asks for: between points as it is drawn, beyond its ends unknown."""
     points, at = sorted(curve.points), figure.values_at
     if at is None or figure.kind == "bars" or not points[0][0] <= at <= points[-1][0]:

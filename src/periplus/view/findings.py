@@ -53,7 +53,7 @@ class FindingKind(Struct, frozen=True):
         }
 
 
-class Example(Struct, frozen=True):
+class FaultyUrl(Struct, frozen=True):
     """A URL with a fault. `note` describes the fault; `at` is a page that links to the URL, if one does."""
 
     url: str
@@ -71,12 +71,12 @@ class Finding(Struct, frozen=True, kw_only=True):
     title: str
     why: str
     advice: str
-    examples: tuple[Example | str, ...] = ()
+    examples: tuple[FaultyUrl | str, ...] = ()
 
     @property
-    def evidence(self) -> list[Example]:
+    def evidence(self) -> list[FaultyUrl]:
         """The examples; those that are not URLs as notes."""
-        return [Example("", each) if isinstance(each, str) else each for each in self.examples]
+        return [FaultyUrl("", each) if isinstance(each, str) else each for each in self.examples]
 
     @property
     def kinds(self) -> Mapping[str, int]:

@@ -14,11 +14,11 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from .findings import Example, Finding, Severity
+from .findings import FaultyUrl, Finding, Severity
 from .values import Column, Sheet
 from .wording import clean, written
 
-Link = Callable[[str], str]
+LinkWriter = Callable[[str], str]
 """Makes HTML from a value; it escapes the value."""
 
 _STYLE = files(__package__).joinpath("page.css").read_text()
@@ -68,13 +68,15 @@ def _severity(name: str) -> str:
     return f'<span class="severity {escape(name)}">{escape(name)}</span>'
 
 
-LINKS: Mapping[str, Link] = {
+LINKS: Mapping[str, LinkWriter] = {
     "url": link, "severity": _severity, "code": lambda text: f"<code>{escape(clean(text, LONGEST_CELL))}</code>"
 }  # fmt: skip
 """How values of a kind are written in a file by itself; pages of a server have links to each other, too."""
 
 
-def html_table(table: Sheet, links: Mapping[str, Link] = LINKS, sorts: Collection[str] = (), sort: Link = str) -> str:
+def html_table(
+    table: Sheet, links: Mapping[str, LinkWriter] = LINKS, sorts: Collection[str] = (), sort: LinkWriter = str
+) -> str:
     """The rows of a table. `sort` makes the target of the titles of the columns in `sorts`."""
     heads = "".join(_head(column, sort if column.name in sorts else None) for column in table.columns)
     rows = "".join(
@@ -87,13 +89,13 @@ def html_table(table: Sheet, links: Mapping[str, Link] = LINKS, sorts: Collectio
     )
 
 
-def _head(column: Column, sort: Link | None) -> str:
+def _head(column: Column, sort: LinkWriter | None) -> str:
     title = escape(column.title or column.name)
     title = title if sort is None else f'<a href="{escape(sort(column.name))}">{title}</a>'
     return f"<th{_class('n' if column.is_number else '')} scope=col>{title}</th>"
 
 
-def _cell(column: Column, value: Any, links: Mapping[str, Link]) -> str:
+def _cell(column: Column, value: Any, links: Mapping[str, LinkWriter]) -> str:
     if value is None or value == "":
         return f"<td{_class('n' if column.is_number else 'quiet')}>–</td>"
     if column.kind in links:
@@ -123,7 +125,7 @@ def html_finding(found: Finding) -> str:
     )
 
 
-def _example(example: Example) -> str:
+def _example(example: FaultyUrl) -> str:
     if not example.url:
         return f"<code>{escape(clean(example.note, LONGEST_LINK))}</code>"
     note = f' <span class="soft">{escape(clean(example.note, LONGEST_LINK))}</span>' if example.note else ""

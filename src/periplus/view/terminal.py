@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from .findings import SIGNS, Finding
-from .values import Column, Facts, Sheet
+from .values import Column, FactSheet, Sheet
 from .wording import count, one_line, written
 
 _STYLES = {"url": "cyan", "site": "cyan", "picture": "cyan", "reason": "yellow"}
@@ -27,7 +27,7 @@ def print_line(console: Console, line: str, style: str = "") -> None:
     console.print(Text(line, style=style), soft_wrap=True)
 
 
-def print_facts(console: Console, facts: Facts) -> None:
+def print_facts(console: Console, facts: FactSheet) -> None:
     """Print a title, and a line for each label that has a text."""
     print_line(console, facts.title, "bold")
     grid = Grid.grid(padding=(0, 2, 0, 0))

@@ -7,15 +7,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-PER_PAGE = 25
-"""Rows of a table on a page: what fits on a screen or two."""
-
 Kind = Literal[
     "text", "url", "site", "table", "reason", "code", "severity", "count", "share", "seconds", "bytes", "number",
     "moment", "picture",
 ]  # fmt: skip
 """How a value is shown. `moment` is POSIX seconds; a `picture` is made of letters, for terminals alone."""
-Row = dict[str, Any]
+TableRow = dict[str, Any]
 Lines = list[tuple[str, str]]
 """Labels with their texts; those without a text are not shown."""
 
@@ -48,25 +45,11 @@ class Sheet(Struct, frozen=True, kw_only=True):
     name: str
     title: str
     columns: tuple[Column, ...]
-    rows: list[Row]
+    rows: list[TableRow]
     says: str = ""
     sql: str = ""
     command: str = ""
     figure: str = ""
-
-
-class Table(Sheet, frozen=True, kw_only=True):
-    """A part of a sheet: rows from number `first` on (0 is the first row); `has_more`: there are more.
-
-    `problem` is why the table could not be read, `empty` what is shown if it has no rows.
-    """
-
-    first: int = 0
-    per_page: int = PER_PAGE
-    has_more: bool = False
-    sorts: tuple[str, ...] = ()
-    problem: str = ""
-    empty: str = "Nothing."
 
 
 def sheet_of(title: str, columns: Sequence[Column], cells: Iterable[Sequence[Any]], notes: Sequence[str] = ()) -> Sheet:
@@ -75,7 +58,7 @@ def sheet_of(title: str, columns: Sequence[Column], cells: Iterable[Sequence[Any
     return Sheet(name="", title=title, columns=tuple(columns), rows=rows, says="\n".join(notes))
 
 
-class Facts(Struct, frozen=True):
+class FactSheet(Struct, frozen=True):
     """What is known of one thing."""
 
     title: str

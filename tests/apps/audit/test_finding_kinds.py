@@ -24,7 +24,7 @@ from periplus.apps.audit import (
 from periplus.apps.audit.html_page import summary
 from periplus.apps.audit.site_audit import check_robots
 from periplus.model import RobotsFile, Site
-from periplus.view.findings import Example, Severity
+from periplus.view.findings import FaultyUrl, Severity
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text()
 
@@ -64,7 +64,7 @@ def audit_of(*findings: SiteFinding) -> Audit:
 
 def found(url: str, note: str = "") -> SiteFinding:
     kind = SiteFindingKind("orphans", Severity.WARNING, "{count} of {of}", "why", "do", Area.LINKS)
-    return SiteFinding(**kind.filled(1, 2), area=kind.area, examples=(Example(url, note, url),))
+    return SiteFinding(**kind.filled(1, 2), area=kind.area, examples=(FaultyUrl(url, note, url),))
 
 
 def test_what_sites_wrote_is_text() -> None:

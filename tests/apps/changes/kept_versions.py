@@ -23,8 +23,8 @@ from periplus.model import (
     FetchTask,
     Lane,
     NotModified,
-    Page,
     PageRead,
+    ParsedPage,
     Purpose,
     Redirected,
     Url,
@@ -47,7 +47,7 @@ class KeptVersions:
             folder / "warc", WarcSettings(), shard=shard, software="", fields={}, end=None, payloads=MemoryPayloads()
         )
         self._is_archived = is_archived
-        self._last: dict[str, Page] = {}
+        self._last: dict[str, ParsedPage] = {}
         self._kept_at: dict[str, float] = {}
 
     def checkpoint(self) -> Spooled:

@@ -7,13 +7,13 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.apps.changes import Difference, Mark, diff
+from periplus.apps.changes import Difference, RunStatus, diff
 from periplus.apps.changes.difference import Budget, matches, pieces_of, words_of
 
 
 def marked(difference: Difference) -> str:
     """A difference on one line: [-removed-], {+added+}, | between passages, ... where something is left out."""
-    signs = {Mark.KEPT: ("", ""), Mark.REMOVED: ("[-", "-]"), Mark.ADDED: ("{+", "+}")}
+    signs = {RunStatus.KEPT: ("", ""), RunStatus.REMOVED: ("[-", "-]"), RunStatus.ADDED: ("{+", "+}")}
     said = []
     for passage in difference.passages:
         runs = "".join(f"{signs[run.mark][0]}{run.text}{signs[run.mark][1]}" for run in passage.runs)

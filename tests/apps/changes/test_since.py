@@ -8,7 +8,7 @@ import pytest
 from tests.apps.changes.kept_versions import KeptVersions, article
 from tests.each_case import each_case
 
-from periplus.apps.changes import Kind, changes_since, detail_of, usual_beginning
+from periplus.apps.changes import ChangeKind, changes_since, detail_of, usual_beginning
 from periplus.apps.changes.window import Piece, runs_of
 from periplus.model import Url
 from periplus.store.tables import SCHEMAS
@@ -96,7 +96,7 @@ def test_filters(folder: Path, tmp_path: Path) -> None:
     assert [url for url, *_ in told(other, 0, sites=["A.test"], paths=["/docs/*"])] == [
         "http://a.test/docs/x", "http://sub.a.test/docs/y",
     ]  # fmt: skip
-    assert {kind for _, kind, _ in told(folder, 0, kinds=[Kind.VANISHED])} == {"vanished"}
+    assert {kind for _, kind, _ in told(folder, 0, kinds=[ChangeKind.VANISHED])} == {"vanished"}
     assert told(folder, 0, sites=["nobody.test"]) == []
 
 
@@ -108,7 +108,9 @@ def test_levels_are_those_that_the_crawl_gave(tmp_path: Path) -> None:
         kept.page(A, article(words, "at 12:31"), T + 1)
         kept.page(A, article(words + " more", "at 12:31"), T + 2)
         kept.page(A, article("Something else altogether"), T + 3)
-    found = [(change.seen_at - T, change.level) for change in changes_since(tmp_path, T) if change.kind is Kind.CHANGED]
+    found = [
+        (change.seen_at - T, change.level) for change in changes_since(tmp_path, T) if change.kind is ChangeKind.CHANGED
+    ]
     assert found == [(2.0, "minor"), (3.0, "major")]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.apps.changes.kept_versions import KeptVersions, article
 
-from periplus.apps.changes import Mark, diff_of, version_at, versions
+from periplus.apps.changes import RunStatus, diff_of, version_at, versions
 from periplus.model import Url, UsageError
 
 A = Url("http://a.test/")
@@ -53,9 +53,9 @@ def test_the_difference_between_any_two(folder: Path) -> None:
     assert (detail.title_before, detail.title) == ("A page", "New prices")
     assert detail.difference is not None
     (changed,) = [passage for passage in detail.difference.passages if passage.is_changed]
-    assert [(run.mark, run.text.strip()) for run in changed.runs if run.mark is not Mark.KEPT] == [
-        (Mark.REMOVED, "ten"),
-        (Mark.ADDED, "twelve"),
+    assert [(run.mark, run.text.strip()) for run in changed.runs if run.mark is not RunStatus.KEPT] == [
+        (RunStatus.REMOVED, "ten"),
+        (RunStatus.ADDED, "twelve"),
     ]
     back = diff_of(folder, A, T, T + 50)
     assert back.size == 0.0

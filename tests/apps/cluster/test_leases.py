@@ -19,7 +19,7 @@ from periplus.apps.cluster.leases import (
     save_memory,
 )
 from periplus.apps.cluster.links import Lease, Renewal, Wait
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.coordinator import MAX_STARTS
 from periplus.engine.sharding.messages import Orders, ShardFailure, StatusReport
 from periplus.engine.stats import CrawlStats, FrontierStats
@@ -37,9 +37,9 @@ def status(
     taken: dict[int, int] | None = None,
     is_idle: bool = True,
     is_quiet: bool = True,
-) -> Status:
+) -> ShardStatus:
     census = msgspec.structs.replace(FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), done=done, queued=queued)
-    return Status(shard, census, CrawlStats(), is_idle, is_quiet, None, (), sent or {}, taken or {})
+    return ShardStatus(shard, census, CrawlStats(), is_idle, is_quiet, None, (), sent or {}, taken or {})
 
 
 class Cluster:
@@ -67,11 +67,11 @@ class Cluster:
         assert isinstance(answer, Lease)
         return answer.epoch
 
-    def renew(self, epoch: int, status: Status, orders: int) -> Renewal | None:
+    def renew(self, epoch: int, status: ShardStatus, orders: int) -> Renewal | None:
         """One report, by a worker that has applied the orders of this number."""
         return self.coordinator.report(status.shard, epoch, StatusReport(status, orders), self.now)
 
-    def report(self, epoch: int, status: Status, orders: int | None = None) -> Orders | None:
+    def report(self, epoch: int, status: ShardStatus, orders: int | None = None) -> Orders | None:
         """Applies the orders and reports again, as a worker does, unless `orders` says which it has applied."""
         renewal = self.renew(epoch, status, orders or 0)
         if renewal is not None and orders is None:

@@ -8,7 +8,7 @@ from periplus import __version__
 from periplus.apps.cluster.leases import INHERITED, LeasedCoordinator, Remembered
 from periplus.apps.cluster.links import Lease
 from periplus.engine.frontier import AddressClaims
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.messages import StatusReport
 from periplus.engine.stats import CrawlStats, FrontierStats
 
@@ -45,7 +45,7 @@ class Cluster:
         """These report, one after another; what the shares are then."""
         for number in numbers:
             claims = self.claims[number]
-            status = Status(
+            status = ShardStatus(
                 number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, False, claims=claims.report()
             )  # fmt: skip
             renewal = self.coordinator.report(number, self.epochs[number], StatusReport(status), self.now)

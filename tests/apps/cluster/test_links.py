@@ -9,7 +9,7 @@ from periplus.apps.cluster.links import (
     PROBE_AFTER,
     Inbox,
     Link,
-    Links,
+    ShardLinks,
     Transfer,
 )
 from periplus.engine.shard import ShardOutput
@@ -102,12 +102,12 @@ def test_a_new_life_takes_nothing_that_rests_on_what_the_last_one_heard() -> Non
 
 def test_who_begins_greets_all_others_and_they_say_everything_again() -> None:
     """Also places, which are not acknowledged."""
-    newcomer = Links(1, 2, 7)
+    newcomer = ShardLinks(1, 2, 7)
     [(_, greeting)] = newcomer.due(0.0)
     assert greeting == Transfer(1, 7)
     newcomer.to[0].answered(1, 0.0)
     assert list(newcomer.due(0.0)) == []
-    links = Links(0, 2, 1)
+    links = ShardLinks(0, 2, 1)
     links.add(ShardOutput(places=(PLACE,)))
     assert [delivery.places for _, delivery in links.due(0.0)] == [(PLACE,)]
     links.to[1].answered(6, 0.0)
@@ -117,7 +117,7 @@ def test_who_begins_greets_all_others_and_they_say_everything_again() -> None:
 
 def test_receipts_travel_with_whatever_goes_there_and_once_more_when_they_were_lost() -> None:
     """Somebody who was begun again asks for them by sending a batch that is known here."""
-    links = Links(0, 2, 9)
+    links = ShardLinks(0, 2, 9)
     links.add(ShardOutput(receipts={1: 4}))
     assert list(links.due(0.0)) == [(1, Transfer(0, 9, 0, (), (), 4))]
     links.to[1].answered(1, 0.0)
@@ -127,7 +127,7 @@ def test_receipts_travel_with_whatever_goes_there_and_once_more_when_they_were_l
 
 
 def test_all_hear_of_places_before_anybody_is_quiet() -> None:
-    links = Links(1, 3, 9)
+    links = ShardLinks(1, 3, 9)
     links.add(ShardOutput(places=(PLACE,)))
     assert not links.is_quiet
     for other, delivery in list(links.due(0.0)):

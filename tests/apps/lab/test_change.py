@@ -14,9 +14,9 @@ from periplus.apps.lab.change import (
     DAY,
     PREHISTORY,
     WEEK,
-    Arrivals,
     Changes,
     History,
+    LastArrival,
     Pattern,
     birth_of,
     generation,
@@ -52,7 +52,7 @@ def test_births_and_deaths_are_as_frequent_as_on_the_web() -> None:
 def test_arrivals_are_what_a_look_at_every_slot_finds() -> None:
     """The newest and the next birth agree with a search through all slots."""
     slots = np.arange(400, dtype=np.int64)
-    arrivals = Arrivals(slots, KEYS[:400])
+    arrivals = LastArrival(slots, KEYS[:400])
     for tick in (NOW, NOW + 17 * DAY, NOW + 3 * WEEK + 1):
         _, born = generations(KEYS[:400], tick)
         order = sorted(zip((-born).tolist(), slots.tolist(), strict=True))
@@ -64,7 +64,7 @@ def test_arrivals_are_what_a_look_at_every_slot_finds() -> None:
 
 def test_no_arrivals() -> None:
     """A hub of a tiny site may have nothing to tell."""
-    none = Arrivals(np.arange(0, dtype=np.int64), KEYS[:0])
+    none = LastArrival(np.arange(0, dtype=np.int64), KEYS[:0])
     assert none.latest(NOW, 10) == []
     assert none.next_after(NOW) > NOW
 

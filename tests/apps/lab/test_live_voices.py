@@ -74,7 +74,7 @@ def test_feeds_tell_the_newest(world: World, kind: str) -> None:
     answer = get(world, f"http://{site.host}/feed.xml", at)
     told = feed.read(bytes_of(answer), url=f"http://{site.host}/feed.xml")
     assert told.problems == ()
-    assert told.kind is feed.Kind(kind)
+    assert told.kind is feed.FeedKind(kind)
     assert told.items
     dates = [item.published.at for item in told.items if item.published]
     assert dates == sorted(dates, reverse=True)

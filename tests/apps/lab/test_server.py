@@ -15,7 +15,7 @@ import pytest
 
 from periplus.apps.lab.http import Answer, Request
 from periplus.apps.lab.log import RequestLog
-from periplus.apps.lab.server import Limits, RunningClock, RunningLab, Server, SteppedClock
+from periplus.apps.lab.server import ConnectionLimits, RunningClock, RunningLab, Server, SteppedClock
 from periplus.apps.lab.world import World
 from periplus.model import UsageError
 
@@ -194,7 +194,7 @@ def test_a_hundred_clients_at_once(lab: RunningLab) -> None:
 
 def test_connections_are_bounded(lab_world: World, start_lab: StartLab) -> None:
     """One too many is closed before a word."""
-    lab = start_lab(Server(lab_world, limits=Limits(most_connections=3)))
+    lab = start_lab(Server(lab_world, limits=ConnectionLimits(most_connections=3)))
     kept = [open_socket(lab) for _ in range(3)]
     time.sleep(0.1)
     with open_socket(lab) as extra:
@@ -205,7 +205,7 @@ def test_connections_are_bounded(lab_world: World, start_lab: StartLab) -> None:
 
 def test_silence_is_bounded(lab_world: World, start_lab: StartLab) -> None:
     """A client that says nothing is hung up on."""
-    lab = start_lab(Server(lab_world, limits=Limits(longest_idle=0.1)))
+    lab = start_lab(Server(lab_world, limits=ConnectionLimits(longest_idle=0.1)))
     with open_socket(lab) as sock, contextlib.suppress(ConnectionResetError):
         assert sock.recv(10) == b""
 

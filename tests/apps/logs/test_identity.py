@@ -12,10 +12,10 @@ from periplus.apps.logs.agents import Crawler
 from periplus.apps.logs.identity import (
     KEPT_FOR,
     Answer,
+    IdentityVerdict,
     LedgerAnswers,
     Ranges,
     SystemResolver,
-    Verdict,
     confirm,
     ends_with,
     parse_ranges,
@@ -62,22 +62,22 @@ class Zone:
 @each_case(
     ("address", "judged"),
     [
-        ("192.0.2.1", Verdict.VERIFIED),
-        ("2001:db8::1", Verdict.VERIFIED),
-        ("192.0.2.2", Verdict.FALSE),
-        ("192.0.2.3", Verdict.FALSE),
-        ("192.0.2.4", Verdict.FALSE),
-        ("192.0.2.99", Verdict.UNKNOWN),
+        ("192.0.2.1", IdentityVerdict.VERIFIED),
+        ("2001:db8::1", IdentityVerdict.VERIFIED),
+        ("192.0.2.2", IdentityVerdict.FALSE),
+        ("192.0.2.3", IdentityVerdict.FALSE),
+        ("192.0.2.4", IdentityVerdict.FALSE),
+        ("192.0.2.99", IdentityVerdict.UNKNOWN),
     ],
 )
-def test_a_name_must_be_of_the_operator_and_have_the_address(address: str, judged: Verdict) -> None:
+def test_a_name_must_be_of_the_operator_and_have_the_address(address: str, judged: IdentityVerdict) -> None:
     answer = Zone().answers([address])[address]
     assert verdict(GOOGLE, address, Ranges(), answer) is judged
 
 
 def test_without_an_answer_nothing_is_claimed() -> None:
-    assert verdict(GOOGLE, "192.0.2.1", Ranges(), None) is Verdict.UNKNOWN
-    assert verdict(LISTED, "192.0.2.1", Ranges(), Answer(())) is Verdict.UNKNOWN
+    assert verdict(GOOGLE, "192.0.2.1", Ranges(), None) is IdentityVerdict.UNKNOWN
+    assert verdict(LISTED, "192.0.2.1", Ranges(), Answer(())) is IdentityVerdict.UNKNOWN
 
 
 def test_suffixes_end_at_the_boundary_of_a_label() -> None:
@@ -96,14 +96,14 @@ def test_published_ranges_verify(tmp_path: Path) -> None:
     ranges, oldest = read_ranges(tmp_path)
     assert oldest is not None
     for address, judged in {
-        "192.0.2.15": Verdict.VERIFIED,
-        "192.0.2.16": Verdict.FALSE,
-        "2001:db8:1::5": Verdict.VERIFIED,
-        "a.name.test": Verdict.UNKNOWN,
+        "192.0.2.15": IdentityVerdict.VERIFIED,
+        "192.0.2.16": IdentityVerdict.FALSE,
+        "2001:db8:1::5": IdentityVerdict.VERIFIED,
+        "a.name.test": IdentityVerdict.UNKNOWN,
     }.items():
         assert verdict(LISTED, address, ranges, None) is judged
-    assert verdict(GOOGLE, "198.51.100.3", ranges, None) is Verdict.VERIFIED
-    assert verdict(GOOGLE, "192.0.2.1", ranges, None) is Verdict.UNKNOWN  # its name was not looked up
+    assert verdict(GOOGLE, "198.51.100.3", ranges, None) is IdentityVerdict.VERIFIED
+    assert verdict(GOOGLE, "192.0.2.1", ranges, None) is IdentityVerdict.UNKNOWN  # its name was not looked up
 
 
 @each_case("body", [b"", b"[]", b"{}", b'{"prefixes": 1}', b'{"prefixes": [1]}', b"[" * 100_000])
@@ -126,4 +126,4 @@ def test_the_resolver_of_the_machine_knows_its_own_address() -> None:
     """Loopback has a name on most machines; without one the answer is that there is none."""
     found = SystemResolver().answers(["127.0.0.1"])
     assert set(found) <= {"127.0.0.1"}
-    assert verdict(GOOGLE, "127.0.0.1", Ranges(), found.get("127.0.0.1")) is not Verdict.VERIFIED
+    assert verdict(GOOGLE, "127.0.0.1", Ranges(), found.get("127.0.0.1")) is not IdentityVerdict.VERIFIED

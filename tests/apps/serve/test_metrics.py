@@ -18,7 +18,7 @@ import periplus
 from periplus.apps.lab.server import RunningLab, Server
 from periplus.collection.collection import tally_of
 from periplus.collection.control import ControlClient
-from periplus.collection.layout import Layout
+from periplus.store.layout import Layout
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 

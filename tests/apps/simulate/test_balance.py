@@ -9,7 +9,7 @@ from periplus.apps.simulate.balance import (
     KINDS,
     WAYS,
     BalanceRow,
-    Queues,
+    SourceQueues,
     best_split,
     fetch,
     queues_of,
@@ -46,21 +46,21 @@ def test_balance_moves_the_budget_to_the_better_source(rows: dict[tuple[str, str
 
 def test_a_fixed_balance_is_half_and_half() -> None:
     """With two endless queues each gets half of the fetches."""
-    queues = Queues(tuple(range(1000)), tuple(range(1000, 2000)))
+    queues = SourceQueues(tuple(range(1000)), tuple(range(1000, 2000)))
     found = fetch(queues, BalanceSettings(is_fixed=True), 400)
     assert (found.unique, found.sitemaps) == (400, 200)
 
 
 def test_a_page_of_both_queues_is_fetched_once() -> None:
     """Two equal queues are one: as many unique pages as fetches."""
-    queues = Queues(tuple(range(500)), tuple(range(500)))
+    queues = SourceQueues(tuple(range(500)), tuple(range(500)))
     assert fetch(queues, BalanceSettings(), 300).unique == 300
     assert fetch(queues, BalanceSettings(), 900).unique == 500
 
 
 def test_the_best_split_is_found() -> None:
     """All good pages of the sitemap, then links."""
-    queues = Queues(tuple(range(100, 200)), (*range(50), *([-1] * 50)))
+    queues = SourceQueues(tuple(range(100, 200)), (*range(50), *([-1] * 50)))
     assert best_split(queues, 100).unique == 100
     assert fetch(queues, Lane.SITEMAPS, 100).unique == 50
 

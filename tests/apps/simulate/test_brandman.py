@@ -21,7 +21,7 @@ from periplus.apps.simulate.brandman import (
     reproduce_brandman,
     waste,
 )
-from periplus.apps.simulate.findings import Finding
+from periplus.apps.simulate.findings import ReplicatedValue
 from periplus.formats.metadata_archive import SEGMENT, needed, write
 
 SEEDS = (0, 1)
@@ -39,7 +39,7 @@ def figure(request: pytest.FixtureRequest) -> Figure6:
     return figure_6(request.param, SEEDS, budgets=BUDGETS)
 
 
-def value(findings: list[Finding], words: str) -> float:
+def value(findings: list[ReplicatedValue], words: str) -> float:
     (found,) = [found for found in findings if words in found.what]
     return found.ours
 

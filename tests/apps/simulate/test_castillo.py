@@ -12,7 +12,7 @@ from periplus.apps.simulate.batches import batch_activity
 from periplus.apps.simulate.castillo import in_proportion, plots_of, reproduce_castillo, web_settings
 from periplus.apps.simulate.castillo_evidence import LINES, SHARES, WEBS, Case, Evidence, cases, depth_profile
 from periplus.apps.simulate.castillo_findings import findings_of, relation
-from periplus.apps.simulate.findings import Finding
+from periplus.apps.simulate.findings import ReplicatedValue
 from periplus.apps.simulate.generated import WebSettings, generate
 from periplus.apps.simulate.graph_files import ranked
 from periplus.apps.simulate.network import NetworkSettings
@@ -113,7 +113,7 @@ def test_every_figure_has_its_findings(evidence: Evidence) -> None:
 def test_table_1_is_relative_to_one_connection(evidence: Evidence) -> None:
     """Its first place is 1 and agrees; the others are held against the paper's with a fifth of tolerance."""
     table = [each for each in findings_of(evidence) if each.what.startswith("Table I")]
-    assert table[0] == Finding(
+    assert table[0] == ReplicatedValue(
         table[0].what, 1.0, 1.0, "", "agrees", "no more than 9 is possible (line)", table[0].tolerance
     )
     assert [each.paper for each in table[:3]] == [1.0, 54.6, 220.1]

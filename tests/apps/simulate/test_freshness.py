@@ -13,11 +13,11 @@ from tests.reference.visit_frequencies import expected_freshness
 
 from periplus.apps.simulate.freshness import WARM_UP, FreshnessResult, simulate_freshness
 from periplus.apps.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
-from periplus.apps.simulate.refresh import RefreshSettings, refresh_policies
+from periplus.apps.simulate.refresh import TruthSettings, refresh_policies
 from periplus.model import ConfigError
 from periplus.parts.revisit.allocation import frequencies_for_freshness
 
-NO_COST = RefreshSettings(archives=0)
+NO_COST = TruthSettings(archives=0)
 
 
 def history(
@@ -60,7 +60,7 @@ def test_nothing_ever(pages: list[list[float]]) -> None:
     """Without a fetch a copy is stale from its first change on, and its age is counted from there."""
     warm = 8 * WARM_UP
     since = [page[0] for page in pages if page]
-    told = simulate_freshness(history(*pages), "metadata", 1.0, settings=RefreshSettings(archive_bytes=10**9))
+    told = simulate_freshness(history(*pages), "metadata", 1.0, settings=TruthSettings(archive_bytes=10**9))
     assert told.fetches == 0
     assert told.freshness_at_end == pytest.approx(1 - len(since) / len(pages))
     assert told.freshness == pytest.approx(1 - sum(8 - max(at, warm) for at in since) / (6 * len(pages)))
@@ -164,7 +164,7 @@ def test_no_policy_beats_the_oracle(seed: int, budget: float) -> None:
 def test_page_counts_from_its_birth() -> None:
     """A page born in the window has a copy from then on; its birth is not a change, and before it nothing counts."""
     told = simulate_freshness(
-        history([5.0, 6.0], begins=[5.0], ends=8), "metadata", 1.0, start=0.0, settings=RefreshSettings(10**6)
+        history([5.0, 6.0], begins=[5.0], ends=8), "metadata", 1.0, start=0.0, settings=TruthSettings(10**6)
     )
     assert (told.pages, told.days) == (1, 8)
     assert told.freshness == pytest.approx(1 / 3)

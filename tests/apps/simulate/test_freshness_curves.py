@@ -19,7 +19,7 @@ from periplus.apps.simulate.freshness import (
     saved,
 )
 from periplus.apps.simulate.histories import Histories, HistorySettings, generate_histories, read_histories
-from periplus.apps.simulate.refresh import RefreshSettings, refresh_policies
+from periplus.apps.simulate.refresh import TruthSettings, refresh_policies
 from periplus.model import ConfigError
 
 BUDGETS = np.array([0.1, 0.2, 0.3])
@@ -86,7 +86,7 @@ def test_without_a_baseline_nothing_is_gained() -> None:
 def test_every_run_is_told_and_repeats() -> None:
     """Progress counts every run up to the total; the same seeds give the same bytes, other seeds others."""
     steps: list[tuple[int, int]] = []
-    free = RefreshSettings(archives=0)
+    free = TruthSettings(archives=0)
     results = run_freshness(
         small,
         ["conventional", "metadata"],
@@ -117,7 +117,7 @@ def test_a_wrong_name_is_refused_before_hours_of_runs() -> None:
 def test_pages_that_really_changed(corpus: Path) -> None:
     """On years of real changes: told beats guessing, knowing all beats being told, and more budget is fresher."""
     histories = read_histories(corpus / "change_histories" / "changes.tsv.gz")
-    results = run_freshness(histories, refresh_policies(), [0.01, 0.1], days=120, settings=RefreshSettings(archives=0))
+    results = run_freshness(histories, refresh_policies(), [0.01, 0.1], days=120, settings=TruthSettings(archives=0))
     _, table = freshness_table(results, "freshness")
     low, high = np.array([table[name][0] for name in table]).T
     assert (low < high).all()

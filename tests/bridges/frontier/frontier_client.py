@@ -18,7 +18,7 @@ from typing import Any
 import grpc
 
 from periplus.bridges.frontier.messages import CALLS, MESSAGES
-from periplus.bridges.frontier.server import FrontierSettings, running
+from periplus.bridges.frontier.server import FrontierServerSettings, running
 
 PROTO = """
 syntax = "proto3";
@@ -157,7 +157,7 @@ def serving(folder: Path, clock: Time | None = None, **settings: Any) -> Iterato
     async def run() -> None:
         stop = asyncio.Event()
         found.append(partial(asyncio.get_running_loop().call_soon_threadsafe, stop.set))
-        async with running(folder, FrontierSettings(port=0, **settings), clock) as address:
+        async with running(folder, FrontierServerSettings(port=0, **settings), clock) as address:
             found.append(address)
             started.set()
             await stop.wait()

@@ -20,12 +20,12 @@ from periplus.bridges.frontier.crawls import Crawls
 from periplus.bridges.frontier.messages import FAIL, MESSAGES, OK
 from periplus.bridges.frontier.service import Service
 from periplus.bridges.frontier.worker import Worker
-from periplus.engine.client_frontier import MAX_GRANTED_BYTES, Found
+from periplus.engine.client_frontier import MAX_GRANTED_BYTES, SentUrl
 from periplus.model import CollectionError
 
 from .frontier_client import Time
 
-FOUND = Found("k", "https://a.example/", "https://a.example/")
+FOUND = SentUrl("k", "https://a.example/", "https://a.example/")
 
 
 def test_clients_are_answered_when_commits_fail(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_what_one_call_grants_is_bounded_by_its_size(tmp_path: Path) -> None:
     frontier = crawls.frontier("c")
     large = b"x" * (MAX_GRANTED_BYTES // 4)
     urls = [f"https://{host}.example/{n}" for host in "ab" for n in range(3)]
-    frontier.discover([Found(url[8], url, url, large) for url in urls], 1.0)
+    frontier.discover([SentUrl(url[8], url, url, large) for url in urls], 1.0)
     first, second = (frontier.take(0, 0, "", 100.0, now, 1000) for now in (2.0, 3.0))
     assert [each.url for each in (*first, *second)] == urls
     assert len(first) == 4

@@ -18,7 +18,7 @@ grpc = pytest.importorskip("grpc")
 pytest.importorskip("google.protobuf")
 
 from periplus.bridges.frontier.crawls import Crawls  # noqa: E402
-from periplus.bridges.frontier.server import FrontierSettings, parsed_address, serve  # noqa: E402
+from periplus.bridges.frontier.server import FrontierServerSettings, parsed_address, serve  # noqa: E402
 from periplus.bridges.frontier.worker import Worker  # noqa: E402
 from periplus.model import PeriplusError, UsageError  # noqa: E402
 
@@ -430,22 +430,22 @@ def test_a_token_is_asked_for(tmp_path: Path, messages: dict[str, Any]) -> None:
 
 def test_other_machines_need_a_token(tmp_path: Path) -> None:
     with pytest.raises(PeriplusError, match=r"0\.0\.0\.0 can be reached from other machines and needs a token"):
-        serve(tmp_path, FrontierSettings(host="0.0.0.0", port=0), print)
+        serve(tmp_path, FrontierServerSettings(host="0.0.0.0", port=0), print)
 
 
 def test_a_folder_is_served_once_and_is_not_a_collection(tmp_path: Path) -> None:
     with serving(tmp_path), pytest.raises(PeriplusError, match="is in use by process"):
-        serve(tmp_path, FrontierSettings(port=0), print)
+        serve(tmp_path, FrontierServerSettings(port=0), print)
     (tmp_path / "periplus.toml").touch()
     with pytest.raises(PeriplusError, match="is a collection"):
-        serve(tmp_path, FrontierSettings(port=0), print)
+        serve(tmp_path, FrontierServerSettings(port=0), print)
 
 
 def test_a_port_in_use_leaves_no_folder_behind(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"cannot listen on 127.0.0.1:{port}") as raised:
-            serve(tmp_path / "new", FrontierSettings(port=port), print)
+            serve(tmp_path / "new", FrontierServerSettings(port=port), print)
     assert "--grpc" in raised.value.hint
     assert not (tmp_path / "new").exists()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from tests.each_case import each_case
 
-from periplus.apps.changes import Mark, Passage, Run
+from periplus.apps.changes import Passage, Run, RunStatus
 from periplus.cli.changes.command import PageLine, VisitLine
 from periplus.cli.changes.output import ChangeLine, VersionPlace
 
@@ -22,4 +22,4 @@ def test_every_key_is_documented(kind: type[msgspec.Struct]) -> None:
     assert found
     names = [name for name in kind.__struct_fields__ if (kind, name) != (Run, "text")]
     assert [name for name in names if f"`{name}`" not in found[0]] == []
-    assert [mark.value for mark in Mark if f"`{mark.value}`" not in found[0]] == []
+    assert [mark.value for mark in RunStatus if f"`{mark.value}`" not in found[0]] == []

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from tests.each_case import each_case
 
-from periplus.apps.changes import Change, Detail, Kind, LinkChange, diff
+from periplus.apps.changes import Change, ChangeKind, Detail, LinkChange, diff
 from periplus.cli.changes.output import Asked, nothing_of, share_of
 from periplus.cli.changes.terminal import about, passage_text, percent, print_changes
 from periplus.collection.typed_values import moment_of
@@ -17,14 +17,14 @@ from periplus.model import Url, UsageError
 NOW = 1_700_000_000.0
 
 
-def change(kind: Kind = Kind.CHANGED, url: str = "http://a.test/", **facts: object) -> Change:
+def change(kind: ChangeKind = ChangeKind.CHANGED, url: str = "http://a.test/", **facts: object) -> Change:
     return Change(Url(url), "a.test", kind, NOW, **facts)  # type: ignore[arg-type]
 
 
 def shown(detail: Detail, *, is_coloured: bool) -> str:
     out = StringIO()
     console = Console(file=out, force_terminal=is_coloured, color_system="standard" if is_coloured else None, width=80)
-    print_changes(console, [(change(level="major"), detail)], {Kind.CHANGED: 3}, {"a.test": 3}, is_diff=True)
+    print_changes(console, [(change(level="major"), detail)], {ChangeKind.CHANGED: 3}, {"a.test": 3}, is_diff=True)
     return out.getvalue()
 
 
@@ -61,13 +61,13 @@ def test_many_places_and_long_texts_are_cut_short() -> None:
 @each_case(
     ("what", "said"),
     [
-        ((change(Kind.APPEARED), Detail()), "is new"),
-        ((change(Kind.APPEARED, is_back=True), Detail()), "is back"),
+        ((change(ChangeKind.APPEARED), Detail()), "is new"),
+        ((change(ChangeKind.APPEARED, is_back=True), Detail()), "is back"),
         (
-            (change(Kind.VANISHED, reason="redirected", target="http://b.test/"), Detail()),
+            (change(ChangeKind.VANISHED, reason="redirected", target="http://b.test/"), Detail()),
             "leads to http://b.test/ now",
         ),
-        ((change(Kind.VANISHED, reason="http-410"), Detail()), "the server answered 410, Gone"),
+        ((change(ChangeKind.VANISHED, reason="http-410"), Detail()), "the server answered 410, Gone"),
         ((change(level="major"), Detail(problem="not-kept")), "major; its bytes were not kept"),
         (
             (change(), Detail("N", "O", links=LinkChange(2, 1), difference=diff("a", "a"))),
@@ -100,13 +100,17 @@ def test_shares_and_times_as_people_write_them() -> None:
 @each_case(
     ("kinds", "paths", "said"),
     [
-        (tuple(Kind), (), "nothing appeared, changed or vanished"),
-        ((Kind.CHANGED,), (), "nothing changed"),
-        ((Kind.VANISHED, Kind.APPEARED), ("/docs/*",), "nothing appeared or vanished, of what was asked for"),
+        (tuple(ChangeKind), (), "nothing appeared, changed or vanished"),
+        ((ChangeKind.CHANGED,), (), "nothing changed"),
+        (
+            (ChangeKind.VANISHED, ChangeKind.APPEARED),
+            ("/docs/*",),
+            "nothing appeared or vanished, of what was asked for",
+        ),
     ],
 )
 def test_nothing_is_said_of_what_was_asked_for_alone(
-    kinds: tuple[Kind, ...], paths: tuple[str, ...], said: str
+    kinds: tuple[ChangeKind, ...], paths: tuple[str, ...], said: str
 ) -> None:
     """Who asks for one kind is not told that the others did not happen."""
     assert nothing_of(Asked(0.0, None, (), paths, kinds, 0.0, False)) == said

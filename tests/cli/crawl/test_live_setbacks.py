@@ -7,7 +7,7 @@ from periplus.collection.progress import Meter
 from periplus.collection.summary import failure_of, failures_of
 from periplus.engine.fetch import reasons
 from periplus.engine.frontier import Setback
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Site, Url
 
@@ -84,6 +84,6 @@ def test_a_failure_of_a_seed_is_reported_once() -> None:
 def test_no_time_is_estimated_from_failures() -> None:
     """Nothing was fetched and a retry is waited for: any number would be invented."""
     frontier = FrontierStats(1, 1, 1, 0, 1, 0, 1, 0, longest=1.0, setbacks=(setback("dns-not-found"),))
-    status = Status(0, frontier, CrawlStats(), False, True)
+    status = ShardStatus(0, frontier, CrawlStats(), False, True)
     meter = Meter(NOW)
     assert [meter.read([status], NOW + second).left for second in range(8)] == [None] * 8

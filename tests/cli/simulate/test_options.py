@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 
 from periplus.apps.simulate.balance import BalanceRow
-from periplus.apps.simulate.findings import Finding
+from periplus.apps.simulate.findings import ReplicatedValue
 from periplus.apps.simulate.noisy_refresh import SignalsRow
 from periplus.apps.simulate.reputation import ReputationRow
 from periplus.apps.simulate.results import (
@@ -170,7 +170,7 @@ def test_intervals_are_shown_where_there_are_some() -> None:
 
 def test_what_is_not_a_number_is_null_for_programs() -> None:
     """JSON knows neither infinity nor NaN."""
-    found = finding_rows([Finding("x", None, float("nan"), "%", "not comparable")], "brandman")
+    found = finding_rows([ReplicatedValue("x", None, float("nan"), "%", "not comparable")], "brandman")
     assert msgspec.json.decode(json_line(found[0]))["ours"] is None
 
 

@@ -31,11 +31,11 @@ from periplus.parts.revisit import visit_value
 from periplus.parts.revisit.evidence import PageEvidence, SignalKind
 from periplus.parts.revisit.gains import SiteGains
 from periplus.parts.revisit.records import RevisitState
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.parts.sitemaps.revisit import IndexTrust
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.parts.sitemaps.trees import Origin, SitemapNode
-from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState, SiteState
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "freshness.md").read_text()

@@ -16,7 +16,7 @@ from periplus.collection.wording import by_source
 from periplus.model import FirstSeen, Lane, Site, Source, Url, UrlRecord
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.parts.sitemaps.trees import Origin, SitemapNode
-from periplus.policy.balance import Move, SiteBalance
+from periplus.policy.balance import BalanceMove, SiteBalance
 from periplus.policy.settings import BalanceSettings
 from periplus.store import DiskState, SiteState
 from periplus.view.terminal import print_table
@@ -108,7 +108,7 @@ def test_old_epochs_keep_their_numbers() -> None:
 
 def test_every_move_has_its_words() -> None:
     """A reason that cannot be read is not shown."""
-    assert set(MOVES) == set(Move)
+    assert set(MOVES) == set(BalanceMove)
 
 
 def test_what_was_not_counted_is_said() -> None:

@@ -9,7 +9,7 @@ from tests.engine.fetch.raw_servers import HOME
 from tests.lab.loopback_guard import LoopbackGuard
 
 from periplus.engine.clock import SystemClock
-from periplus.engine.fetch import CurlWire, Identity, Resolver, WireSettings
+from periplus.engine.fetch import CrawlerIdentity, CurlWire, Resolver, WireSettings
 from periplus.model import FetchOutcome, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 
@@ -24,7 +24,7 @@ def impatient_wire(**settings: object) -> CurlWire:
     clock = SystemClock()
     return CurlWire(
         WireSettings(**chosen),  # type: ignore[arg-type]
-        identity=Identity(),
+        identity=CrawlerIdentity(),
         clock=clock,
         resolver=Resolver(clock=clock),
         guard=LoopbackGuard(),

@@ -12,7 +12,7 @@ import pytest
 from tests.each_case import each_case
 
 from periplus.apps.lab.server import SteppedClock
-from periplus.engine.fetch import Address, NoAddress, Resolver, ResolverSettings
+from periplus.engine.fetch import HostAddress, NoAddress, Resolver, ResolverSettings
 from periplus.model import ConfigError
 
 
@@ -41,8 +41,8 @@ def resolving(
     resolver.close()
 
 
-def wait_for(resolver: Resolver, count: int) -> dict[str, Address | NoAddress]:
-    found: dict[str, Address | NoAddress] = {}
+def wait_for(resolver: Resolver, count: int) -> dict[str, HostAddress | NoAddress]:
+    found: dict[str, HostAddress | NoAddress] = {}
     until = time.monotonic() + 60
     while len(found) < count and time.monotonic() < until:
         found |= dict(resolver.answered())
@@ -50,7 +50,7 @@ def wait_for(resolver: Resolver, count: int) -> dict[str, Address | NoAddress]:
     return found
 
 
-def find(resolver: Resolver, host: str) -> Address | NoAddress:
+def find(resolver: Resolver, host: str) -> HostAddress | NoAddress:
     """Look up one host, from the cache or with a lookup."""
     known = resolver.known(host)
     if known is None:
@@ -65,9 +65,9 @@ def test_an_answer_holds_for_its_lifetime() -> None:
     with resolving(names, clock, lifetime=60.0) as resolver:
         assert resolver.known("a.test") is None
         resolver.ask("a.test")
-        assert wait_for(resolver, 1) == {"a.test": Address("192.0.2.1", 1060.0)}
+        assert wait_for(resolver, 1) == {"a.test": HostAddress("192.0.2.1", 1060.0)}
         clock.advance(59.0)
-        assert resolver.known("a.test") == Address("192.0.2.1", 1060.0)
+        assert resolver.known("a.test") == HostAddress("192.0.2.1", 1060.0)
         clock.advance(1.0)
         assert resolver.known("a.test") is None
     assert names.asked == ["a.test"]
@@ -78,13 +78,13 @@ def test_a_name_keeps_its_address_while_it_is_still_named() -> None:
     clock = SteppedClock(1000.0)
     names = Names(a_test=["192.0.2.1", "192.0.2.2"])
     with resolving(names, clock) as resolver:
-        assert find(resolver, "a.test") == Address("192.0.2.1", 4600.0)
+        assert find(resolver, "a.test") == HostAddress("192.0.2.1", 4600.0)
         names.records["a.test"] = ["192.0.2.2", "192.0.2.1"]
         clock.advance(3600.0)
-        assert find(resolver, "a.test") == Address("192.0.2.1", 8200.0)
+        assert find(resolver, "a.test") == HostAddress("192.0.2.1", 8200.0)
         names.records["a.test"] = ["192.0.2.3", "192.0.2.2"]
         clock.advance(3600.0)
-        assert find(resolver, "a.test") == Address("192.0.2.3", 11800.0)
+        assert find(resolver, "a.test") == HostAddress("192.0.2.3", 11800.0)
 
 
 @each_case(
@@ -147,7 +147,7 @@ def test_addresses_need_no_name_server() -> None:
     table = {"A.test": "192.0.2.1", "*.test": "192.0.2.2", "*.b.test": "192.0.2.3"}
     with resolving(Names(), hosts=table) as resolver:
         found = {host: resolver.known(host) for host in ("a.test", "x.y.test", "c.b.test", "b.test", "192.0.2.9")}
-        assert {host: answer.ip for host, answer in found.items() if isinstance(answer, Address)} == {
+        assert {host: answer.ip for host, answer in found.items() if isinstance(answer, HostAddress)} == {
             "a.test": "192.0.2.1",
             "x.y.test": "192.0.2.2",
             "c.b.test": "192.0.2.3",
@@ -155,7 +155,7 @@ def test_addresses_need_no_name_server() -> None:
             "192.0.2.9": "192.0.2.9",
         }
         six = resolver.known("[2001:db8::1]")
-        assert isinstance(six, Address)
+        assert isinstance(six, HostAddress)
         assert six.ip == "2001:db8::1"
         assert resolver.known("test") is None
         assert resolver.known("example.org") is None
@@ -192,7 +192,7 @@ def test_many_at_once() -> None:
             resolver.ask(host)
         found = wait_for(resolver, 400)
         assert sorted(found) == hosts
-        assert all(isinstance(answer, Address) for answer in found.values())
+        assert all(isinstance(answer, HostAddress) for answer in found.values())
         assert len(resolver._threads) <= 4
         until = time.monotonic() + 60
         while len(rings) < 400 and time.monotonic() < until:  # an answer is there a moment before it is announced
@@ -203,5 +203,5 @@ def test_many_at_once() -> None:
 def test_the_system_knows_this_machine() -> None:
     """The real lookup, without a network: IPv4 first."""
     found = find(Resolver(clock=SteppedClock(0.0)), "localhost")
-    assert isinstance(found, Address)
+    assert isinstance(found, HostAddress)
     assert found.ip in ("127.0.0.1", "::1")

@@ -11,7 +11,7 @@ import pytest
 from tests.typed_seeds import guard_of
 
 from periplus.engine.clock import SystemClock
-from periplus.engine.fetch import Identity, ResolverSettings, SingleRequests, WireSettings
+from periplus.engine.fetch import CrawlerIdentity, ResolverSettings, SingleRequests, WireSettings
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, Redirected, Url
 
 FORM = b"hub.mode=subscribe&hub.topic=x"
@@ -75,7 +75,9 @@ def requests(server: Server, *, is_open: bool = True) -> SingleRequests:
     guard = guard_of(seeds, hosts=hosts if is_open else {})
     dns = ResolverSettings(hosts=hosts)
     settings = WireSettings(timeout=10.0)
-    return SingleRequests(settings, identity=Identity("us@example.org"), clock=SystemClock(), dns=dns, guard=guard)
+    return SingleRequests(
+        settings, identity=CrawlerIdentity("us@example.org"), clock=SystemClock(), dns=dns, guard=guard
+    )
 
 
 def get(server: Server, path: str) -> FetchOutcome:

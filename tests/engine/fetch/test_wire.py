@@ -24,7 +24,7 @@ from tests.typed_seeds import guard_of
 from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningClock, RunningLab, Server, SteppedClock
 from periplus.engine.clock import SystemClock
-from periplus.engine.fetch import AddressGuard, CurlWire, Identity, Resolver, ResolverSettings, WireSettings
+from periplus.engine.fetch import AddressGuard, CrawlerIdentity, CurlWire, Resolver, ResolverSettings, WireSettings
 from periplus.engine.fetch.head import WantedTypes
 from periplus.engine.fetch.request import Requests
 from periplus.engine.fetch.transfer import Buffers, Transfer
@@ -89,7 +89,7 @@ def make_wire() -> Iterator[MakeWire]:
             clock = SystemClock()
             wire = CurlWire(
                 WireSettings(**settings),  # type: ignore[arg-type]
-                identity=Identity("me@example.org"),
+                identity=CrawlerIdentity("me@example.org"),
                 clock=clock,
                 resolver=Resolver(ResolverSettings(hosts=hosts or {}), clock=clock),
                 guard=guard or LoopbackGuard(),
@@ -363,7 +363,7 @@ def mad() -> Iterator[tuple[Scripted, CurlWire]]:
     clock = SystemClock()
     wire = CurlWire(
         WireSettings(timeout=5.0),
-        identity=Identity(),
+        identity=CrawlerIdentity(),
         clock=clock,
         resolver=Resolver(clock=clock),
         guard=LoopbackGuard(),
@@ -450,7 +450,7 @@ def test_lookups_that_fail(make_wire: MakeWire) -> None:
 
     clock = SystemClock()
     resolver = Resolver(clock=clock, look_up=look_up)
-    wire = CurlWire(identity=Identity(), clock=clock, resolver=resolver, guard=AddressGuard())
+    wire = CurlWire(identity=CrawlerIdentity(), clock=clock, resolver=resolver, guard=AddressGuard())
     found = outcomes(wire, *[task(f"http://nowhere.test/{number}", ip=None) for number in range(3)])
     wire.close()
     assert [getattr(one, "reason", "") for one in found] == ["dns-not-found"] * 3
@@ -491,7 +491,9 @@ def test_private_addresses_are_refused_at_every_door(make_wire: MakeWire) -> Non
         assert isinstance(fetch(wire, task(other)), Fetched)
         assert server.connections == 1
         settings = WireSettings()
-        guarded = Transfer(settings, Requests(Identity()), guard, WantedTypes(settings.accept_types), Buffers(1 << 20))
+        guarded = Transfer(
+            settings, Requests(CrawlerIdentity()), guard, WantedTypes(settings.accept_types), Buffers(1 << 20)
+        )
         guarded.begin(task(server.url()), 0.0)
         with pytest.raises(pycurl.error) as error:
             guarded.handle.perform()
@@ -511,7 +513,7 @@ def test_dns_rebinding_is_refused() -> None:
     resolver = Resolver(ResolverSettings(lifetime=60.0), clock=clock, look_up=lambda _host: answers.pop(0))
     with Scripted(OK) as server:
         one = task(server.url(), ip=None)
-        wire = CurlWire(identity=Identity(), clock=clock, resolver=resolver, guard=guard_of([one.url]))
+        wire = CurlWire(identity=CrawlerIdentity(), clock=clock, resolver=resolver, guard=guard_of([one.url]))
         assert fetch(wire, one) == Located(one, "93.184.215.14", 1060.0)
         clock.advance(61.0)
         assert fetch(wire, one) == Excluded(one, "private-address", HOME)
@@ -666,7 +668,7 @@ def test_everything_started_ends_once_when_the_wire_is_closed(make_wire: MakeWir
     clock = SystemClock()
     with Scripted(OK, delay=30.0) as silent, Scripted(OK) as quick:
         resolver = Resolver(clock=clock, look_up=hang)
-        wire = CurlWire(identity=Identity(), clock=clock, resolver=resolver, guard=LoopbackGuard())
+        wire = CurlWire(identity=CrawlerIdentity(), clock=clock, resolver=resolver, guard=LoopbackGuard())
         tasks = [
             task(silent.url("/1")),
             task("http://hangs.test/", ip=None),

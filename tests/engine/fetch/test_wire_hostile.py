@@ -15,7 +15,7 @@ from periplus.apps.lab import World
 from periplus.apps.lab.hostile import DOMAIN, REGISTRY
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.engine.clock import SystemClock
-from periplus.engine.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
+from periplus.engine.fetch import CrawlerIdentity, CurlWire, Resolver, ResolverSettings, WireSettings
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, FetchTask, Lane, Located, Purpose, Redirected
 from periplus.urls import canonical, site_of
 
@@ -80,7 +80,7 @@ def wire(lab: RunningLab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def wire_with(settings: WireSettings) -> CurlWire:
     clock = SystemClock()
     resolver = Resolver(ResolverSettings(hosts={f"*.{DOMAIN}": "127.0.0.1"}), clock=clock)
-    return CurlWire(settings, identity=Identity(), clock=clock, resolver=resolver, guard=LoopbackGuard())
+    return CurlWire(settings, identity=CrawlerIdentity(), clock=clock, resolver=resolver, guard=LoopbackGuard())
 
 
 def task(url: str, purpose: Purpose = Purpose.PAGE, *, ip: str | None = "127.0.0.1", attempt: int = 1) -> FetchTask:

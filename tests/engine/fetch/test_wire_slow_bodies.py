@@ -12,7 +12,7 @@ import pytest
 from tests.lab.loopback_guard import LoopbackGuard
 
 from periplus.engine.clock import SystemClock
-from periplus.engine.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
+from periplus.engine.fetch import CrawlerIdentity, CurlWire, Resolver, ResolverSettings, WireSettings
 from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 
@@ -66,7 +66,7 @@ def make_wire() -> Iterator[MakeWire]:
             clock = SystemClock()
             wire = CurlWire(
                 WireSettings(**settings),  # type: ignore[arg-type]
-                identity=Identity("me@example.org"),
+                identity=CrawlerIdentity("me@example.org"),
                 clock=clock,
                 resolver=Resolver(ResolverSettings(), clock=clock),
                 guard=LoopbackGuard(),

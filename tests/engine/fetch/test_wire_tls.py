@@ -20,7 +20,7 @@ from tests.lab.loopback_guard import LoopbackGuard
 from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningLab, Server
 from periplus.engine.clock import SystemClock
-from periplus.engine.fetch import CurlWire, Identity, Resolver, WireSettings
+from periplus.engine.fetch import CrawlerIdentity, CurlWire, Resolver, WireSettings
 from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 
@@ -46,7 +46,9 @@ def make_wire() -> Iterator[Callable[..., CurlWire]]:
         clock = SystemClock()
         chosen = WireSettings(**settings)  # type: ignore[arg-type]
         guard = LoopbackGuard()
-        made.append(CurlWire(chosen, identity=Identity(), clock=clock, resolver=Resolver(clock=clock), guard=guard))
+        made.append(
+            CurlWire(chosen, identity=CrawlerIdentity(), clock=clock, resolver=Resolver(clock=clock), guard=guard)
+        )
         return made[-1]
 
     yield make
@@ -188,7 +190,7 @@ http {{ log_format w '$server_protocol $connection $http_user_agent|$http_accept
     assert getattr(found[1], "target", "") == f"{base}/page.html"
     log = (tmp_path / "log").read_text().splitlines()
     assert [line.split()[0] for line in log] == ["HTTP/2.0"] * 3 + ["HTTP/1.1"]
-    assert all(line.endswith(f"{Identity().agent}|gzip, deflate, br, zstd") for line in log)
+    assert all(line.endswith(f"{CrawlerIdentity().agent}|gzip, deflate, br, zstd") for line in log)
 
 
 def _wait_for(port: int) -> None:

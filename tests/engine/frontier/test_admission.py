@@ -6,7 +6,7 @@ from tests.engine.frontier.opened_frontier import FrontierOptions, open_frontier
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import Frontier
-from periplus.model import Accept, Discovered, Discovery, Lane, Refused, Reject, Rewrite, Site, Source, Url, Verdict
+from periplus.model import Accept, Discovery, Lane, Refused, Reject, Rewrite, Site, Source, Url, UrlDiscovered, Verdict
 from periplus.policy.filters import Chain
 from periplus.store import MemoryState
 
@@ -55,7 +55,7 @@ def test_url_is_queued_once_for_each_lane() -> None:
     assert record is not None
     assert [seen.source for seen in record.first_seen] == [Source.LINK, Source.SITEMAP, Source.FEED]
     assert len(state.queues) == 2  # once for each of its two sources; it is fetched once
-    assert [event.is_new for event in events.events if isinstance(event, Discovered)] == [True, False, False]
+    assert [event.is_new for event in events.events if isinstance(event, UrlDiscovered)] == [True, False, False]
 
 
 def test_refusals_are_recorded_with_their_rule() -> None:

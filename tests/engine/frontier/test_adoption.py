@@ -10,17 +10,16 @@ from typing import Any
 import pytest
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.inputs import (
     Adopted,
     AdoptionEnded,
-    Answer,
     Answered,
     Discovered,
     Emit,
     Fetch,
+    FetchAnswer,
     Granted,
     Restarted,
     Tick,
@@ -43,6 +42,7 @@ from periplus.model import (
     Url,
 )
 from periplus.store import MemoryState
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 A, B = "http://a.test/", "http://b.test/"
@@ -72,7 +72,7 @@ class Adopting:
     def adopt(self, *outcomes: FetchOutcome, is_counted: bool = True) -> None:
         for outcome in outcomes:
             self._now += 1.0
-            self.apply(Adopted((Answer(outcome),), self._now, is_counted))
+            self.apply(Adopted((FetchAnswer(outcome),), self._now, is_counted))
             while self.machine.wants_tick(self._now):
                 self.apply(Tick(self._now))
 
@@ -93,7 +93,7 @@ class Adopting:
                 else:
                     asked.append(task.url)
                     outcome = Fetched(task, 404, (), b"", self._now, 0.1)
-                self.apply(Answered((Answer(outcome),), self._now))
+                self.apply(Answered((FetchAnswer(outcome),), self._now))
         return asked
 
     def stats(self) -> ShardMeta:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 from tests.engine.frontier.scheduled_sites import ScheduledSites
 
-from periplus.engine.frontier import Discounts, Domains, PassState, Stage
+from periplus.engine.frontier import Discounts, Domains, PassState, SiteStage
 from periplus.engine.frontier.domains import DISCOUNTED_REST, MAX_DISCOUNTED_SITES
 from periplus.model import Delegation, Site, Url
 from periplus.policy.settings import DomainBudgets
@@ -168,7 +168,7 @@ def test_verdict_changes_the_count_of_active_sites() -> None:
     sites.schedule.rest(late, 0.0)
     sites.schedule.reorder()
     assert sites.ask() is None
-    assert late.stage is Stage.RESTING
+    assert late.stage is SiteStage.RESTING
     domains.discounts = Discounts()
     domains.appraise_again()
     sites.schedule.rest(late, 0.0)

@@ -6,7 +6,7 @@ import pytest
 from tests.properties.simulated_web import ScriptedRobots, World
 from tests.properties.watched_crawl import START, Crawl
 
-from periplus.engine.frontier import Frontier, PolitenessSettings, Stage, file_name
+from periplus.engine.frontier import Frontier, PolitenessSettings, SiteStage, file_name
 from periplus.model import Delegation, Discovery, FetchTask, Purpose, Site, Source, Url
 
 DAY = 86_400.0
@@ -126,7 +126,7 @@ def test_restart_ends_leases_without_counting_an_attempt() -> None:
     out = [task for task in tasks_out(crawl.frontier) if task.purpose is Purpose.PAGE]
     crawl.crash()
     assert tasks_out(crawl.frontier) == []
-    assert crawl.frontier.schedule.count(Stage.BUSY) == 0
+    assert crawl.frontier.schedule.count(SiteStage.BUSY) == 0
     for record in crawl.state.records.get([task.url for task in out]):
         assert record is not None
         assert (record.failures, record.reason, record.visits) == (0, "", 0)
@@ -191,7 +191,7 @@ def test_delegated_robots_fetch_under_way_is_made_again() -> None:
     run_until_out(crawl, COMMON)
     held = crawl.frontier.schedule.get(S0)
     assert held is not None
-    assert held.stage is Stage.HELD
+    assert held.stage is SiteStage.HELD
     crawl.crash()
     asked = crawl.frontier.schedule.get(S1)
     assert asked is not None

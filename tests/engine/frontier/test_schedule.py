@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from tests.engine.frontier.scheduled_sites import DELAY, ScheduledSites
 
-from periplus.engine.frontier import ActiveSite, Move, Stage
+from periplus.engine.frontier import ActiveSite, Move, SiteStage
 from periplus.engine.frontier.politeness import MAX_DELAY
 from periplus.model import InvariantError, Lane, Queued, Site, Url
 
@@ -107,7 +107,7 @@ def test_held_site_is_never_ready() -> None:
     active = sites.put("a", IP)
     active.awaits_robots = True
     sites.schedule.place(active, 0.0)
-    assert active.stage is Stage.HELD
+    assert active.stage is SiteStage.HELD
     assert sites.schedule.pop_ready(1e9) is None
     assert sites.schedule.next_at is None
     active.awaits_robots = False
@@ -126,7 +126,7 @@ def test_site_with_requests_under_way_stays_busy() -> None:
     for until in (50.0, 10.0):
         sites.end(active, until)
         stages.append(active.stage)
-    assert stages == [Stage.BUSY, Stage.RESTING]
+    assert stages == [SiteStage.BUSY, SiteStage.RESTING]
     assert sites.schedule.next_at == 50.0
 
 

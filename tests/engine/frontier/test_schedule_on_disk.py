@@ -17,7 +17,7 @@ from periplus.engine.frontier import (
     PolitenessSettings,
     Schedule,
     SiteRecords,
-    Stage,
+    SiteStage,
 )
 from periplus.model import Lane, Queued, Site, Url
 from periplus.policy.filters import Chain
@@ -48,7 +48,7 @@ def test_a_request_is_written_and_read_back(tmp_path: Path, ip_delay: float) -> 
         schedule.grant(active, "192.0.2.1", 1.0)
         schedule.flush()
         state.commit()
-        assert [row.stage for row in state.visits] == [Stage.BUSY]
+        assert [row.stage for row in state.visits] == [SiteStage.BUSY]
         assert [row.next_at for row in state.addresses] == ([1.0 + ip_delay] if ip_delay else [])
         again = schedule_on(state, ip_delay)
         assert [each.site for each in again] == [SITE]

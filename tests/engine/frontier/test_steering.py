@@ -7,7 +7,7 @@ from tests.engine.frontier.test_scores import NOW, SITE, Begin, begin, url
 
 from periplus.engine.clock import RateLimiter
 from periplus.engine.frontier.steering import MAX_LOOKED_AT, Preview, Steering, SteeringState, preview
-from periplus.model import ConfigError, Discovered, FetchEnded, Lane, Queued, Refused, Url
+from periplus.model import ConfigError, FetchEnded, Lane, Queued, Refused, Url, UrlDiscovered
 from periplus.store import MemoryState
 
 __all__ = ["begin"]
@@ -55,7 +55,7 @@ def test_excluded_urls_leave_their_queue_and_are_refused_when_found(begin: Begin
     crawl.frontier.steer((), (), ("*/b*",), NOW)
     crawl.read("c1", "b3", "b4")
     assert {crawl.fetch(), crawl.fetch()} == {"b3", "b4"}
-    assert any(isinstance(event, Discovered) for event in crawl.events.events)
+    assert any(isinstance(event, UrlDiscovered) for event in crawl.events.events)
 
 
 def test_patterns_are_merged_in_order() -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from periplus.engine.frontier import Setback
 from periplus.engine.frontier.politeness import MAX_SETBACKS
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.crawl import are_unreachable, has_begun
 from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Site, Url
@@ -20,13 +20,13 @@ def setback(site: Site, reason: str = "dns-not-found") -> Setback:
     return Setback(site, Url(f"http://{site}/robots.txt"), reason, retry_at=10.0)
 
 
-def status(*setbacks: Setback, answers: tuple[str, ...] = (), **frontier: Any) -> Status:
+def status(*setbacks: Setback, answers: tuple[str, ...] = (), **frontier: Any) -> ShardStatus:
     """A shard all of whose sites rest after a failure."""
     failed = len(setbacks)
     made = FrontierStats(failed, failed, failed, 0, failed, 0, failed, 0, setbacks=setbacks)
     outcomes = {"failed robots": failed} if failed else {}
     stats = CrawlStats(outcomes=outcomes | dict.fromkeys(answers, 1))
-    return Status(0, replace(made, **frontier), stats, is_idle=not failed, is_quiet=True)
+    return ShardStatus(0, replace(made, **frontier), stats, is_idle=not failed, is_quiet=True)
 
 
 def test_all_seeds_of_all_shards_have_failed() -> None:

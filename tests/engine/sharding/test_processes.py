@@ -1,4 +1,4 @@
-"""The process team sends shards their visit budgets: when these change, and before a shard works again."""
+"""The process team sends shards their orders: when these change, and before a shard works, also again."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from periplus.engine.shard import Status
-from periplus.engine.sharding.messages import Orders, StatusReport
+from periplus.engine.shard import Controls, ShardQuestion, ShardStatus
+from periplus.engine.sharding.crawl import ShardedCrawl
+from periplus.engine.sharding.messages import Asked, Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Bid
@@ -44,7 +45,7 @@ class Played(ProcessTeam):
 
     def report(self, number: int, bid: Bid | None) -> None:
         """A shard reports."""
-        status = Status(number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, True, bid=bid)
+        status = ShardStatus(number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, True, bid=bid)
         self.ends[number].send(StatusReport(status))
         self.poll(1.0)
 
@@ -97,3 +98,21 @@ def test_a_crawl_without_a_watch_has_no_visit_budgets() -> None:
         assert [team.budgets(number) for number in (0, 1)] == [[None], [None]]
     finally:
         team.close()
+
+
+def test_controls_from_before_the_crawl_are_among_the_first_orders() -> None:
+    """A crawl that was paused, and is opened again, makes no request before it is resumed."""
+    team = Played(2)
+    crawl = ShardedCrawl(cast("Any", None), 2, gather=lambda *_: team)
+    asked, paused = crawl.ask(ShardQuestion(sites=1)), crawl.control(Controls(is_paused=True))
+    progress = crawl.progress()
+    next(progress)
+    for number in range(2):
+        first, *later = team.received(number)
+        assert isinstance(first, Orders)
+        assert first.controls.is_paused
+        assert [message for message in later if isinstance(message, Asked)]
+    assert not paused.done()
+    assert not asked.done()
+    progress.close()  # type: ignore[attr-defined]
+    assert paused.exception() is not None

@@ -7,13 +7,13 @@ from tests.each_case import each_case
 from tests.formats.linear_time import assert_linear
 
 from periplus.formats import feed
-from periplus.formats.feed import Feed, Item, Kind
+from periplus.formats.feed import FeedDocument, FeedKind, Item
 from periplus.model import Granularity, Lastmod
 
 URL = "https://example.com/news/feed.xml"
 
 
-def reasons(read: Feed) -> list[str]:
+def reasons(read: FeedDocument) -> list[str]:
     return [problem.reason for problem in read.problems]
 
 
@@ -33,8 +33,8 @@ def test_rss_2() -> None:
            <atom:link xmlns:atom="http://www.w3.org/2005/Atom" rel="hub" href="https://hub.example/"/>
            <lastBuildDate>Sat, 07 Sep 2002 09:42:31 GMT</lastBuildDate>""",
     )
-    assert feed.read(body, URL) == Feed(
-        kind=Kind.RSS,
+    assert feed.read(body, URL) == FeedDocument(
+        kind=FeedKind.RSS,
         version="2.0",
         url="https://example.com/feed",
         link="https://example.com/",
@@ -58,7 +58,7 @@ def test_rss_1() -> None:
       <sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>2</sy:updateFrequency></channel>
       <item rdf:about="https://example.com/1"><title>One</title><dc:date>2002-09-07</dc:date></item></rdf:RDF>"""
     read = feed.read(body)
-    assert (read.kind, read.version, read.link, read.ttl) == (Kind.RDF, "1.0", "https://example.com/", 43200.0)
+    assert (read.kind, read.version, read.link, read.ttl) == (FeedKind.RDF, "1.0", "https://example.com/", 43200.0)
     when = Lastmod(1031356800.0, Granularity.DAY)
     assert read.items == (Item("https://example.com/1", "", "One", published=when),)
     assert read.problems == ()
@@ -70,7 +70,7 @@ def test_rss_090() -> None:
       xmlns="http://my.netscape.com/rdf/simple/0.9/"><channel><title>T</title><link>http://e.com/</link></channel>
       <item><title>One</title><link>http://e.com/1</link></item></rdf:RDF>"""
     read = feed.read(body)
-    assert (read.kind, read.version, read.items) == (Kind.RDF, "0.90", (Item("http://e.com/1", title="One"),))
+    assert (read.kind, read.version, read.items) == (FeedKind.RDF, "0.90", (Item("http://e.com/1", title="One"),))
 
 
 def test_atom_1() -> None:
@@ -86,7 +86,7 @@ def test_atom_1() -> None:
         <summary type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">Some <b>text</b></div></summary>
       </entry></feed>"""
     read = feed.read(body, URL)
-    assert (read.kind, read.version, read.title) == (Kind.ATOM, "1.0", "A < B")
+    assert (read.kind, read.version, read.title) == (FeedKind.ATOM, "1.0", "A < B")
     assert (read.url, read.link) == ("https://example.com/blog/atom.xml", "https://example.com/blog/")
     assert read.hubs == ("https://hub.example/",)
     assert read.items == (
@@ -107,7 +107,7 @@ def test_atom_03() -> None:
       <link rel="alternate" type="text/html" href="http://e.com/1"/><modified>2003-12-13T18:30:02Z</modified>
       <issued>2003-12-13T08:29:29-04:00</issued></entry></feed>"""
     read = feed.read(body)
-    assert (read.kind, read.version) == (Kind.ATOM, "0.3")
+    assert (read.kind, read.version) == (FeedKind.ATOM, "0.3")
     assert [(item.url, item.lastmod) for item in read.items] == [
         ("http://e.com/1", Lastmod(1071340202.0, Granularity.SECOND))
     ]
@@ -252,7 +252,7 @@ def test_unclosed_element_ends_with_its_item(item: str) -> None:
 def test_references_to_invalid_characters_do_not_raise(reference: str, around: str) -> None:
     """Whatever the parser takes for markup, no reference to half a character gets through to where it would raise."""
     read = feed.read(rss(f"<item><title>{around.format(reference)}</title><link href='/{reference}'/></item>"), URL)
-    assert read.kind is Kind.RSS
+    assert read.kind is FeedKind.RSS
 
 
 def test_dates_that_are_none_are_told() -> None:
@@ -390,7 +390,7 @@ def test_written_atom_is_complete() -> None:
     """Atom demands an id and a date of the feed and of every entry."""
     when = Lastmod(1031356800.0, Granularity.DAY)
     items = (Item("https://e.com/1", title="A <b> & c", published=when), Item("https://e.com/2"))
-    body = feed.write(Feed(Kind.ATOM, link="https://e.com/", items=items)).decode()
+    body = feed.write(FeedDocument(FeedKind.ATOM, link="https://e.com/", items=items)).decode()
     assert body.count("<updated>2002-09-07T00:00:00Z</updated>") == 3
     assert body.count("<id>") == 3
     assert feed.read(body.encode()).items[0].title == "A <b> & c"
@@ -399,7 +399,9 @@ def test_written_atom_is_complete() -> None:
 def test_written_atom_has_an_author_and_content_as_html() -> None:
     """RFC 4287 demands an author of a feed whose entries have none; HTML is escaped as a whole."""
     item = Item("https://e.com/1", "urn:x:1", content="<p>1 &lt; <ins>2</ins></p>")
-    body = feed.write(Feed(Kind.ATOM, link="https://e.com/", id="urn:x:0", author="A & B", items=(item,))).decode()
+    body = feed.write(
+        FeedDocument(FeedKind.ATOM, link="https://e.com/", id="urn:x:0", author="A & B", items=(item,))
+    ).decode()
     assert "<author><name>A &amp; B</name></author>" in body
     assert "<id>urn:x:0</id>" in body
     assert '<content type="html">&lt;p&gt;1 &amp;lt; &lt;ins&gt;2&lt;/ins&gt;&lt;/p&gt;</content>' in body

@@ -10,7 +10,7 @@ from tests.each_case import each_case
 from tests.insight.asked_collection import Made
 
 from periplus.insight.views import DERIVED, ITEMS, MADE, QUESTIONS, TABLES, VIEWS, Views, ViewSettings
-from periplus.model import Discovered, Discovery, Source, Url, UsageError
+from periplus.model import Discovery, Source, Url, UrlDiscovered, UsageError
 from periplus.store.tables import SCHEMAS, Spooled, Tables
 
 A = "http://a.test"
@@ -77,9 +77,9 @@ def test_a_page_that_redirected_or_failed_before_is_a_page_like_any_other(tmp_pa
 def test_rows_that_are_in_no_file_yet_count_too(tmp_path: Path) -> None:
     """Of a crawl that runs, as of its last commit; and what it wrote after that does not count."""
     tables = Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=None)
-    tables.record([Discovered(Discovery(Url(f"{A}/1"), Source.SEED, 1.0), True)])
+    tables.record([UrlDiscovered(Discovery(Url(f"{A}/1"), Source.SEED, 1.0), True)])
     mark = tables.checkpoint()
-    tables.record([Discovered(Discovery(Url(f"{A}/2"), Source.LINK, 2.0), True)])
+    tables.record([UrlDiscovered(Discovery(Url(f"{A}/2"), Source.LINK, 2.0), True)])
     tables.close()
     with Views(tmp_path, spooled=[Spooled(0, tmp_path / "spool", mark)]) as views:
         assert views.rows("select url from discoveries") == [{"url": f"{A}/1"}]
@@ -90,7 +90,7 @@ def test_rows_in_no_file_that_are_too_many_for_memory(tmp_path: Path) -> None:
     """They are copied to a file outside the collection, which goes away; what is asked has the same answers."""
     tables = Tables(tmp_path / "c" / "tables", tmp_path / "spool", shard=0, mark=None)
     found = [Discovery(Url(f"{A}/{number}"), Source.SEED, 1.0) for number in range(3)]
-    tables.record([Discovered(each, True) for each in found])
+    tables.record([UrlDiscovered(each, True) for each in found])
     spooled = [Spooled(0, tmp_path / "spool", tables.checkpoint())]
     tables.close()
     scratch = tmp_path / "scratch"

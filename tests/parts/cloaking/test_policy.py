@@ -6,7 +6,7 @@ from periplus.content import read_page
 from periplus.model import Url
 from periplus.parts.cloaking.policy import (
     Copy,
-    Kind,
+    CopyDifference,
     SiteProbes,
     SiteRedirections,
     Step,
@@ -38,7 +38,11 @@ def copied(text: str, links: str = "", script: str = "") -> Copy:
 def test_kinds_of_cloaking() -> None:
     crawler, browser = copied(words("a")), copied(words("b"))
     both = copied(f"{words('a')} {words('b')}")
-    for one, other, kind in ((crawler, browser, Kind.SWAPS), (both, crawler, Kind.HIDES), (crawler, both, Kind.SHOWS)):
+    for one, other, kind in (
+        (crawler, browser, CopyDifference.SWAPS),
+        (both, crawler, CopyDifference.HIDES),
+        (crawler, both, CopyDifference.SHOWS),
+    ):
         found = compare([one], [other], SETTINGS)
         assert found is not None
         assert found.kind is kind
@@ -50,7 +54,7 @@ def test_a_redirect_of_browsers_only() -> None:
     away = copied(words("a"), script='location.href = "http://casino.com/";')
     found = compare([copied(words("a"))], [away], SETTINGS)
     assert found is not None
-    assert found.kind is Kind.REDIRECTS
+    assert found.kind is CopyDifference.REDIRECTS
     assert compare([away], [away], SETTINGS) is None
 
 
@@ -70,7 +74,7 @@ def test_a_page_that_differs_from_itself_is_acquitted() -> None:
 def test_a_shell_for_scripts_is_dynamic_serving() -> None:
     found = compare([copied(words("a"))], [copied("Loading", script="render()")], SETTINGS)
     assert found is not None
-    assert found.kind is Kind.DYNAMIC_SERVING
+    assert found.kind is CopyDifference.DYNAMIC_SERVING
     assert not found.is_offence
 
 

@@ -6,34 +6,34 @@ from pathlib import Path
 
 import pytest
 
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
-from periplus.collection.layout import Layout
 from periplus.insight.views.kept import write_verdicts
-from periplus.model import ConfigError, Judged
+from periplus.model import ConfigError, SubjectJudged
 from periplus.parts.dust.given import GivenRule, RuleFile, read_rule_file, write_rule_file
-from periplus.parts.dust.rules import Rule, describe
+from periplus.parts.dust.rules import DustRule, describe
 from periplus.store import LearntFiles
+from periplus.store.layout import Layout
 
-REF = Rule("drop-param", "ref")
+REF = DustRule("drop-param", "ref")
 
 
-def verdict(site: str, rule: Rule, at: float, reason: str = "") -> Judged:
+def verdict(site: str, rule: DustRule, at: float, reason: str = "") -> SubjectJudged:
     evidence = (describe(rule), "9 pairs of pages were equal, 0 were not", *([reason] if reason else []))
-    return Judged("site", site, "dust", "withdrawn" if reason else "learnt", 0.7, evidence, at)
+    return SubjectJudged("site", site, "dust", "withdrawn" if reason else "learnt", 0.7, evidence, at)
 
 
-def written(folder: Path, *found: Judged) -> bytes:
+def written(folder: Path, *found: SubjectJudged) -> bytes:
     """The file after a judgement of a collection with these verdicts."""
     write_verdicts(folder, "dust", found)
-    judge(Collection(folder, Config(), (), False), 0.0)
+    judge(CollectionSetup(folder, Config(), (), False), 0.0)
     return (folder / "insight" / "dust.json").read_bytes()
 
 
 def test_the_last_verdict_on_each_rule_is_written(tmp_path: Path) -> None:
-    index = Rule("drop-suffix", "index.html")
-    local = Rule("drop-param", "sort", path="/p/#")
+    index = DustRule("drop-suffix", "index.html")
+    local = DustRule("drop-param", "sort", path="/p/#")
     data = written(
         tmp_path, verdict("a.net", REF, 1.0), verdict("a.net", index, 1.0), verdict("a.net", local, 1.0),
         verdict("a.net", index, 2.0, "pages differ"),
@@ -49,9 +49,9 @@ def test_what_a_person_wrote_stays_and_wins(tmp_path: Path) -> None:
     mine = RuleFile((GivenRule("a.net", "drop-param", "ref", state="never"), GivenRule("*", "drop-param", "sid")))
     (tmp_path / "insight" / "dust.json").write_bytes(write_rule_file(mine))
     rules = read_rule_file(written(tmp_path, verdict("a.net", REF, 1.0), verdict("b.net", REF, 1.0)))
-    assert rules.applied("a.net") == [Rule("drop-param", "sid")]
+    assert rules.applied("a.net") == [DustRule("drop-param", "sid")]
     assert rules.refused("a.net") == {REF}
-    assert rules.applied("b.net") == [REF, Rule("drop-param", "sid")]
+    assert rules.applied("b.net") == [REF, DustRule("drop-param", "sid")]
 
 
 def test_names_that_held_on_many_domains_are_priors(tmp_path: Path) -> None:
@@ -64,5 +64,5 @@ def test_a_file_that_cannot_be_read_is_not_overwritten(tmp_path: Path) -> None:
     place = tmp_path / "insight" / "dust.json"
     place.write_text('{"rules": [')
     with pytest.raises(ConfigError, match=r"dust\.json"):
-        judge(Collection(tmp_path, Config(), (), False), 0.0)
+        judge(CollectionSetup(tmp_path, Config(), (), False), 0.0)
     assert place.read_text() == '{"rules": ['

@@ -24,19 +24,19 @@ from periplus.parts.dust.learning import (
 )
 from periplus.parts.dust.renames import Renames
 from periplus.parts.dust.renaming import is_probe, renamed
-from periplus.parts.dust.rules import Rule, apply, describe, operation_between, operations, parse_rule
+from periplus.parts.dust.rules import DustRule, apply, describe, operation_between, operations, parse_rule
 from periplus.parts.dust.settings import DustSettings
 from periplus.policy.filters import FilterStates, path_template_of
 
 SITE = "http://a.net"
 RULES = [
-    (Rule("drop-param", "ref"), "/a?ref=1&id=2", "/a?id=2"),
-    (Rule("drop-param-value", "view", "list"), "/a?view=list", "/a"),
-    (Rule("sort-query"), "/a?b=1&a=2", "/a?a=2&b=1"),
-    (Rule("drop-prefix", "/print"), "/print/a", "/a"),
-    (Rule("drop-suffix", "index.html"), "/a/index.html", "/a/"),
-    (Rule("replace-segment", "en-gb", "en"), "/en-gb/a", "/en/a"),
-    (Rule("lower-case"), "/About%C3%A9/Us", "/about%C3%A9/us"),
+    (DustRule("drop-param", "ref"), "/a?ref=1&id=2", "/a?id=2"),
+    (DustRule("drop-param-value", "view", "list"), "/a?view=list", "/a"),
+    (DustRule("sort-query"), "/a?b=1&a=2", "/a?a=2&b=1"),
+    (DustRule("drop-prefix", "/print"), "/print/a", "/a"),
+    (DustRule("drop-suffix", "index.html"), "/a/index.html", "/a/"),
+    (DustRule("replace-segment", "en-gb", "en"), "/en-gb/a", "/en/a"),
+    (DustRule("lower-case"), "/About%C3%A9/Us", "/about%C3%A9/us"),
 ]
 
 
@@ -50,22 +50,22 @@ def test_quantile_of_the_posterior(equal: int, unequal: int, quantile: float) ->
 
 
 @each_case(("rule", "url", "short"), RULES)
-def test_each_kind_renames(rule: Rule, url: str, short: str) -> None:
+def test_each_kind_renames(rule: DustRule, url: str, short: str) -> None:
     assert apply(rule, SITE + url) == SITE + short
     assert apply(rule, SITE + short) is None
     assert parse_rule(describe(rule)) == rule
 
 
 def test_host_and_scheme() -> None:
-    assert apply(Rule("host", "www.a.net", "a.net"), "http://www.a.net/b") == "http://a.net/b"
-    assert apply(Rule("host", "www.a.net", "a.net"), "http://www.a.network/b") is None
-    assert apply(Rule("scheme", "http", "https"), "http://a.net/") == "https://a.net/"
+    assert apply(DustRule("host", "www.a.net", "a.net"), "http://www.a.net/b") == "http://a.net/b"
+    assert apply(DustRule("host", "www.a.net", "a.net"), "http://www.a.network/b") is None
+    assert apply(DustRule("scheme", "http", "https"), "http://a.net/") == "https://a.net/"
 
 
 def test_rules_between_two_urls() -> None:
     found = operation_between(f"{SITE}/en-gb/a", f"{SITE}/en/a")
     assert found is not None
-    assert found[1].rules == (Rule("replace-segment", "en-gb", "en"),)
+    assert found[1].rules == (DustRule("replace-segment", "en-gb", "en"),)
     assert operation_between(f"{SITE}/x/1", f"{SITE}/x/2") is None
     for one, other in (("en", "da"), ("pt-br", "en"), ("zh_CN", "fr")):
         assert operation_between(f"{SITE}/{one}/a", f"{SITE}/{other}/a") is None, "a translation is not a duplicate"
@@ -211,15 +211,15 @@ def test_clean_param() -> None:
 
 
 def test_priors_need_twenty_domains() -> None:
-    rules = [(f"d{number}.net", Rule("drop-param", "ref"), False) for number in range(20)]
+    rules = [(f"d{number}.net", DustRule("drop-param", "ref"), False) for number in range(20)]
     assert [(prior.name, prior.domains) for prior in priors_of(rules)] == [("ref", 20)]
     assert not priors_of(rules[:19])
-    assert not priors_of([*rules, ("d1.net", Rule("drop-param", "ref"), True)])
+    assert not priors_of([*rules, ("d1.net", DustRule("drop-param", "ref"), True)])
 
 
 def test_file_of_rules() -> None:
     given = read_rule_file(b'{"rules": [{"site": "*", "kind": "drop-param", "name": "ref", "state": "never"}]}')
-    assert given.refused("a.net") == {Rule("drop-param", "ref")}
+    assert given.refused("a.net") == {DustRule("drop-param", "ref")}
     with pytest.raises(ConfigError, match="unknown kind"):
         read_rule_file(b'{"rules": [{"site": "*", "kind": "drop"}]}')
 

@@ -9,7 +9,7 @@ from tests.each_case import each_case
 from periplus.apps.lab import Answer, Request
 from periplus.apps.lab.spam_web import Dust, HostileWorld
 from periplus.apps.lab.spam_web.dust import page_of
-from periplus.model import Judged, Refused
+from periplus.model import Refused, SubjectJudged
 from periplus.parts.dust.given import GivenRule, RuleFile
 from periplus.parts.dust.renaming import is_probe
 from periplus.parts.dust.settings import DustSettings
@@ -20,7 +20,9 @@ WORLD = HostileWorld(7, 2, pages=20, parts=(Dust,))
 def crawled(name: str, limit: int | None = None) -> tuple[WorldCrawl, list[str]]:
     """A crawl of a site, and the rules that were learnt."""
     crawl = WorldCrawl(WORLD, [f"http://{name}-dust.lab.test/"], hurried(scope__kind="host"), limit=limit).run()
-    return crawl, [each.evidence[0] for each in crawl.events if isinstance(each, Judged) and each.verdict == "learnt"]
+    return crawl, [
+        each.evidence[0] for each in crawl.events if isinstance(each, SubjectJudged) and each.verdict == "learnt"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_what_a_withdrawn_rule_renamed_is_fetched_after_all() -> None:
         hurried(scope__kind="host"),
         learnt=RuleFile((wrong,)),
     ).run()
-    assert [each.verdict for each in crawl.events if isinstance(each, Judged)] == ["withdrawn"]
+    assert [each.verdict for each in crawl.events if isinstance(each, SubjectJudged)] == ["withdrawn"]
     assert len({page_of(url) for url, _ in crawl.fetched}) == 1201
 
 

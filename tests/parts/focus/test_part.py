@@ -8,11 +8,10 @@ import pytest
 from tests.each_case import each_case
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.collection.wording import dried_up, harvest
-from periplus.engine.inputs import Answer, Answered, Discovered, Effect, Emit, Fetch, Flushed, Granted
+from periplus.engine.inputs import Answered, Discovered, Effect, Emit, Fetch, FetchAnswer, Flushed, Granted
 from periplus.engine.machine import Machine
 from periplus.engine.stats import CrawlStats
 from periplus.model import (
@@ -30,6 +29,7 @@ from periplus.model import (
 from periplus.parts.focus.ordering import potential_of
 from periplus.parts.focus.part import DRY_PAGES, FocusState
 from periplus.store import MemoryState
+from periplus.store.layout import Layout
 
 HOME = "http://a.test/"
 SPIDERS = "Spiders and their traps: how a spider trap keeps a crawler, and how crawlers leave a trap. "
@@ -88,7 +88,7 @@ class Run:
                 self.now += 0.01
                 if task.purpose is Purpose.PAGE and task.ip is not None:
                     self.fetched.append(task.url.removeprefix(HOME))
-                self.take(self.machine.apply(Answered((Answer(answer(task, self.now)),), self.now)))
+                self.take(self.machine.apply(Answered((FetchAnswer(answer(task, self.now)),), self.now)))
             self.take(self.machine.apply(Flushed(self.now)))
             if self.restarts:
                 self.state.put_meta(self.machine.flush())

@@ -12,7 +12,7 @@ import pytest
 from tests.each_case import each_case
 
 from periplus.content import read_page
-from periplus.model import ConfigError, Page, UsageError
+from periplus.model import ConfigError, ParsedPage, UsageError
 from periplus.parts.focus.classifier import (
     LAYERS,
     Judge,
@@ -32,7 +32,7 @@ SPIDERS = "Spiders crawl the web. A spider trap is a set of pages that a crawler
 COOKING = "Cut the onions and cook them in butter. Add salt, pepper and a glass of wine, and let it rest."
 
 
-def page(text: str, links: str = "") -> Page:
+def page(text: str, links: str = "") -> ParsedPage:
     body = f"<html lang=en><title>A page</title><body><main><p>{text}</p>{links}</main></body></html>"
     return read_page(body.encode(), "http://a.test/p", "text/html")
 

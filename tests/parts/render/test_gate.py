@@ -14,7 +14,7 @@ from tests.typed_seeds import guard_of
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import Resolver, ResolverSettings
 from periplus.model import Url
-from periplus.parts.render.gate import Gate, Names, Passage, Target, is_supported_proxy, read_target
+from periplus.parts.render.gate import Gate, GatePassage, Names, Target, is_supported_proxy, read_target
 
 HOST = "open.example"
 
@@ -76,10 +76,10 @@ def server(answer: bytes) -> Iterator[tuple[int, list[bytes]]]:
         thread.join(5)
 
 
-def sent(port: int, *requests: bytes, max_bytes: int = 10_000) -> tuple[list[bytes], Passage]:
+def sent(port: int, *requests: bytes, max_bytes: int = 10_000) -> tuple[list[bytes], GatePassage]:
     """The answers of a gate to requests, each on a connection of its own; `HOST` leads to this machine."""
 
-    async def run() -> tuple[list[bytes], Passage]:
+    async def run() -> tuple[list[bytes], GatePassage]:
         clock = SystemClock()
         table = {HOST: "127.0.0.1"}
         resolver = Resolver(ResolverSettings(hosts=table), clock=clock, look_up=lambda _host: ["127.0.0.1"])

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.each_case import each_case
 
 from periplus.content import RawPage, read_page, read_pages
-from periplus.model import ConfigError, Fetched, FetchTask, Lane, Page, Purpose, ReadFrom, Render, Rendering, Url
+from periplus.model import ConfigError, Fetched, FetchTask, Lane, ParsedPage, Purpose, ReadFrom, Render, Rendering, Url
 from periplus.parts.render.pages import completed, escaped, hash_routes, script_data, script_need, unescaped
 from periplus.parts.render.settings import RenderSettings
 from periplus.parts.render.templates import (
@@ -91,7 +91,7 @@ def answer(html: str, render: Render, rendering: Rendering | None = None) -> Fet
     return Fetched(task, 200, (("Content-Type", "text/html"),), html.encode(), 0.0, 0.1, rendering=rendering)
 
 
-def read(html: str, render: Render, rendering: Rendering | None = None) -> Page:
+def read(html: str, render: Render, rendering: Rendering | None = None) -> ParsedPage:
     raw = RawPage(html.encode(), URL, "text/html; charset=utf-8")
     return completed(read_pages([raw])[0], raw, answer(html, render, rendering))
 

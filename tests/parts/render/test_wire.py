@@ -9,9 +9,9 @@ from typing import Any
 from tests.each_case import each_case
 
 from periplus.content import RawPage, read_pages
-from periplus.engine.inputs import Answer
+from periplus.engine.inputs import FetchAnswer
 from periplus.engine.pipeline import Processed
-from periplus.model import Event, Fetched, FetchTask, Judged, Lane, Purpose, Render, Rendering, Url
+from periplus.model import Event, Fetched, FetchTask, Lane, Purpose, Render, Rendering, SubjectJudged, Url
 from periplus.parts.render.pages import completed
 from periplus.parts.render.part import ScriptNeeds
 from periplus.parts.render.pool import Rendered
@@ -108,10 +108,10 @@ class Learner:
     def learn(self, outcome: Fetched, now: float = 0.0) -> None:
         raw = RawPage(outcome.body, outcome.task.url, "text/html; charset=utf-8")
         page = completed(read_pages([raw])[0], raw, outcome)
-        self.needs.learn([Processed(Answer(outcome), page, None)], now)
+        self.needs.learn([Processed(FetchAnswer(outcome), page, None)], now)
 
     def verdicts(self) -> list[tuple[str, str]]:
-        return [(event.subject, event.verdict) for event in self.events if isinstance(event, Judged)]
+        return [(event.subject, event.verdict) for event in self.events if isinstance(event, SubjectJudged)]
 
 
 def test_a_template_is_tested_decided_and_tested_again() -> None:

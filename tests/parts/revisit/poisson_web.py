@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from tests.parts.revisit.revisited_pages import DAY, START, ChangingPage, RevisitedWeb
 
-from periplus.model import ChangeLevel, Digests, Fetched, FetchOutcome, FetchTask, Freshness, Lane, Reading
-from periplus.policy.settings import RefreshSettings
+from periplus.model import BodyReading, ChangeLevel, Digests, Fetched, FetchOutcome, FetchTask, Freshness, Lane
+from periplus.parts.revisit.settings import RefreshSettings
 
 _BORN = (10.0, 2000.0)
 """Days before the first visit at which pages with dates were born."""
@@ -90,14 +90,14 @@ class PoissonWeb(RevisitedWeb):
         known = 1.96 * math.sqrt(sum(chance * (1.0 - chance) for chance in chances)) / len(chances)
         return Moment(told, sum(fresh) / len(fresh), known)
 
-    def _answer(self, task: FetchTask) -> tuple[FetchOutcome, Reading | None]:
+    def _answer(self, task: FetchTask) -> tuple[FetchOutcome, BodyReading | None]:
         self.visits[task.url] += 1
         self.lanes[task.lane] += 1
         before, version = self.record_of(task.url).digests, self.version(task.url, self.now)
         level = None
         if before is not None:
             level = ChangeLevel.SAME if before.raw == version else ChangeLevel.MAJOR
-        reading = Reading(Digests(version, 0, 0, 0), False, True, level, b"", b"")
+        reading = BodyReading(Digests(version, 0, 0, 0), False, True, level, b"", b"")
         return Fetched(task, 200, self._headers(task.url, version), b"", self.now, 0.0), reading
 
     def _headers(self, url: str, version: int) -> tuple[tuple[str, str], ...]:

@@ -21,9 +21,9 @@ from periplus.content import read_page, version_of
 from periplus.engine.frontier import SiteRecords
 from periplus.engine.frontier.reports import after_visit
 from periplus.model import (
+    BodyReading,
     ChangeLevel,
     Digests,
-    Discovered,
     Discovery,
     Failed,
     Fetched,
@@ -37,16 +37,16 @@ from periplus.model import (
     NotModified,
     Purpose,
     Queued,
-    Reading,
     Site,
     Source,
     Url,
+    UrlDiscovered,
     UrlRecord,
 )
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.records import RevisitState, SampleRows
 from periplus.parts.revisit.revisits import Revisits
-from periplus.policy.settings import RefreshSettings
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
@@ -216,7 +216,7 @@ class RevisitedWeb:
         known = self.state.records.add_new([UrlRecord(url, (FirstSeen(source, self.now),)) for url in urls])
         new = [each for each, before in zip(found, known, strict=True) if before is None]
         self.state.queues.push([Queued(each.url, site_of(each.url), Lane.DISCOVERY, 60) for each in new])
-        self.revisits.found_new([Discovered(each, True) for each in new])
+        self.revisits.found_new([UrlDiscovered(each, True) for each in new])
         if referrer is not None:
             self.revisits.linked(referrer, urls, self.now)
 
@@ -274,7 +274,7 @@ class RevisitedWeb:
     def _page(self, url: Url) -> ChangingPage:
         return self.pages.get(url.removeprefix(HOME), ChangingPage())
 
-    def _answer(self, task: FetchTask) -> tuple[FetchOutcome, Reading | None]:
+    def _answer(self, task: FetchTask) -> tuple[FetchOutcome, BodyReading | None]:
         path, page = task.url.removeprefix(HOME), self._page(task.url)
         self.visits[path] += 1
         self.lanes[task.lane] += 1
@@ -287,13 +287,13 @@ class RevisitedWeb:
             return NotModified(task, headers, self.now, 0.0), None
         return Fetched(task, 200, headers, b"", self.now, 0.0), self._reading(task, path, page, version)
 
-    def _reading(self, task: FetchTask, path: str, page: ChangingPage, version: int) -> Reading:
+    def _reading(self, task: FetchTask, path: str, page: ChangingPage, version: int) -> BodyReading:
         digests = self.record_of(task.url).digests
         level = None
         if digests is not None:
             level = ChangeLevel.SAME if digests.raw == version else ChangeLevel.MAJOR
         kept = _version(path, version, page.replaced)
-        return Reading(Digests(version, 0, 0, 0), page.is_copy, True, level, kept, page.blocks)
+        return BodyReading(Digests(version, 0, 0, 0), page.is_copy, True, level, kept, page.blocks)
 
 
 def unchanging(count: int, **how: object) -> dict[str, ChangingPage]:

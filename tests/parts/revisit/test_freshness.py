@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.parts.revisit.poisson_web import Moment, PoissonWeb
 
 from periplus.apps.simulate.histories import DAY, Histories, read_histories
-from periplus.policy.settings import RefreshSettings
+from periplus.parts.revisit.settings import RefreshSettings
 
 FEW = (31,)
 """A generated site that is watched quickly: nightly changes."""

@@ -7,8 +7,8 @@ import pytest
 
 from periplus.parts.revisit.evidence import DAY, PageEvidence, SignalKind
 from periplus.parts.revisit.page_value import Appraiser, Hub, certainty, learnt
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
-from periplus.policy.settings import RefreshSettings
 
 NOW = 1.7e9
 HONEST = SiteEvidence(rate=0.01, signals=0.1, pages=50).with_kind(

@@ -15,9 +15,9 @@ from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import SignalKind
 from periplus.parts.revisit.gains import NO_SITE_GAINS, SiteGains, unpack_page_gains
 from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
 from periplus.parts.revisit.visit_value import UpcomingVisits, VisitValuer
-from periplus.policy.settings import RefreshSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState, SiteState
 

@@ -15,8 +15,8 @@ from periplus.model import FirstSeen, Site, Source, Url, UrlRecord
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import PageEvidence
 from periplus.parts.revisit.freshness import FreshnessEstimator
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.revisit.signals import SiteEvidence
-from periplus.policy.settings import RefreshSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.revisit.signals import NO_PROOF, ArchiveProof
-from periplus.policy.settings import RefreshSettings
 
 SETTINGS = RefreshSettings()
 

@@ -10,9 +10,9 @@ from tests.kept_values import with_values
 from periplus.engine.frontier.site import SiteRecords
 from periplus.model import FirstSeen, Lane, NextVisit, Queued, Site, Source, Url, UrlRecord
 from periplus.parts.revisit.evidence import PageEvidence, SignalKind
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.parts.revisit.visit_value import UpcomingVisits
-from periplus.policy.settings import RefreshSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState, SiteState
 

@@ -14,9 +14,9 @@ from periplus.model import CollectionDamaged, ConfigError, Url
 from periplus.parts.sitemaps.difference import (
     ALL,
     NOTHING,
-    Change,
     Compared,
     Comparison,
+    EntryChange,
     FileMemory,
     is_appended,
     prints_of,
@@ -38,27 +38,27 @@ def read(
     slices: int = 7,
     *,
     is_whole: bool = True,
-) -> tuple[Compared, dict[int, Change]]:
+) -> tuple[Compared, dict[int, EntryChange]]:
     """Compare a reading, a slice at a time: the difference, and what was said of each entry."""
     comparison = Comparison(before, DifferenceSettings(limit))
-    said: dict[int, Change] = {}
+    said: dict[int, EntryChange] = {}
     rows = list(entries.items())
     for start in range(0, len(rows), slices):
         numbers = [number for number, _ in rows[start : start + slices]]
         times = np.array([NOW + time if time else 0 for _, time in rows[start : start + slices]], np.uint32)
         codes = comparison.compare(HASHES[numbers], times)
-        said |= dict(zip(numbers, map(Change, codes.tolist()), strict=True))
+        said |= dict(zip(numbers, map(EntryChange, codes.tolist()), strict=True))
     return comparison.end(is_whole=is_whole), said
 
 
-def expected(before: Mapping[int, int], after: Mapping[int, int]) -> dict[int, Change]:
+def expected(before: Mapping[int, int], after: Mapping[int, int]) -> dict[int, EntryChange]:
     changes = {}
     for number, time in after.items():
         if number not in before:
-            changes[number] = Change.ADDED
+            changes[number] = EntryChange.ADDED
         else:
             is_moved = 0 < before[number] < time
-            changes[number] = Change.MOVED if is_moved else Change.SAME
+            changes[number] = EntryChange.MOVED if is_moved else EntryChange.SAME
     return changes
 
 
@@ -66,14 +66,14 @@ def expected(before: Mapping[int, int], after: Mapping[int, int]) -> dict[int, C
 def test_difference_is_that_of_two_dictionaries(before: dict[int, int], after: dict[int, int], slices: int) -> None:
     """Added, removed and moved are those of the sets, whatever the slices and whatever was packed in between."""
     first, said = read(before)
-    assert set(said.values()) <= {Change.ADDED}
+    assert set(said.values()) <= {EntryChange.ADDED}
     assert (first.added, len(first.memory)) == (len(before), len(before))
     second, said = read(after, unpack(first.memory.pack()), slices=slices)
     truth = expected(before, after)
     assert said == truth
     values = list(truth.values())
     assert (second.added, second.moved, second.same) == tuple(
-        values.count(change) for change in (Change.ADDED, Change.MOVED, Change.SAME)
+        values.count(change) for change in (EntryChange.ADDED, EntryChange.MOVED, EntryChange.SAME)
     )
     assert set(second.removed.tolist()) == {int(HASHES[number]) for number in before.keys() - after.keys()}
     again, _ = read(after, second.memory)
@@ -91,8 +91,8 @@ def test_beyond_its_bound_memory_says_unknown_and_never_wrong(
     assert (first.memory.bound < ALL) == (len(before) > limit)
     second, said = read(after, first.memory, limit=limit, slices=slices)
     truth = expected(before, after)
-    assert all(change in (truth[number], Change.UNKNOWN) for number, change in said.items())
-    assert (Change.UNKNOWN in said.values()) <= (len(before) > limit)
+    assert all(change in (truth[number], EntryChange.UNKNOWN) for number, change in said.items())
+    assert (EntryChange.UNKNOWN in said.values()) <= (len(before) > limit)
     assert set(second.removed.tolist()) <= {int(HASHES[number]) for number in before.keys() - after.keys()}
     assert len(second.memory) <= limit
 

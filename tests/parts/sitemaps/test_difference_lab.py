@@ -18,9 +18,9 @@ from periplus.formats.sitemap import Child, Entry
 from periplus.model import Problem, Url
 from periplus.parts.sitemaps.difference import (
     NOTHING,
-    Change,
     Compared,
     Comparison,
+    EntryChange,
     FileMemory,
     is_appended,
     prints_of,
@@ -52,21 +52,23 @@ def known(url: str) -> Url:
     return found
 
 
-def readings(world: World, url: str) -> Iterator[tuple[list[Entry | Child], dict[str, Change], Compared, FileMemory]]:
+def readings(
+    world: World, url: str
+) -> Iterator[tuple[list[Entry | Child], dict[str, EntryChange], Compared, FileMemory]]:
     """Each day's file, what was said of its entries, the difference, and the memory before it."""
     before = NOTHING
     for day in DAYS:
         now = world.epoch + day * DAY
         listed = values(world, url, now)
         comparison = Comparison(before)
-        said: dict[str, Change] = {}
+        said: dict[str, EntryChange] = {}
         for start in range(0, len(listed), 100):
             part = listed[start : start + 100]
             seconds = [np.nan if value.lastmod is None else value.lastmod.at for value in part]
             times, bad = times_at(np.array(seconds), now)
             assert bad == 0
             codes = comparison.compare(prints_of(known(value.url) for value in part), times)
-            said |= {value.url: Change(int(code)) for value, code in zip(part, codes, strict=True)}
+            said |= {value.url: EntryChange(int(code)) for value, code in zip(part, codes, strict=True)}
         compared = comparison.end()
         yield listed, said, compared, before
         before = compared.memory
@@ -78,12 +80,12 @@ def test_difference_is_the_truth(profile: Profile) -> None:
     last: dict[str, Entry | Child] = {}
     for listed, said, compared, _ in readings(*of_profile(profile)):
         now = {value.url: value for value in listed}
-        assert {url for url, change in said.items() if change is Change.ADDED} == now.keys() - last.keys()
+        assert {url for url, change in said.items() if change is EntryChange.ADDED} == now.keys() - last.keys()
         assert set(compared.removed.tolist()) == set(prints_of(map(known, last.keys() - now.keys())).tolist())
         for url in now.keys() & last.keys():
             old, new = last[url].lastmod, now[url].lastmod
             is_moved = old is not None and new is not None and int(new.at) > int(old.at)
-            assert said[url] is (Change.MOVED if is_moved else Change.SAME)
+            assert said[url] is (EntryChange.MOVED if is_moved else EntryChange.SAME)
         last = now
 
 

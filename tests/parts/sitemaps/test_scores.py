@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.each_case import each_case
 
-from periplus.graph import SitemapFile
+from periplus.graph import SitemapVertex
 from periplus.model import ConfigError, Url
 from periplus.parts.sitemaps.scores import UNRANKED, Priorities, SitemapScore, entry_ranks, sitemap_score
 from periplus.parts.sitemaps.settings import ScoreSettings
@@ -83,7 +83,7 @@ def test_ranks_of_links_and_of_both() -> None:
     plain = entry_ranks("pagerank", sources, targets, 4)
     assert plain[3] == 0.0
     assert plain[:3].min() > 0.0
-    files = [SitemapFile(0, [0, 1, 2, 3], [1.0, 0.5, 0.5, 0.8])]
+    files = [SitemapVertex(0, [0, 1, 2, 3], [1.0, 0.5, 0.5, 0.8])]
     even = entry_ranks("priority_rank", sources, targets, 4, files, is_informative=False)
     told = entry_ranks("priority_rank", sources, targets, 4, files)
     assert even.mean() == pytest.approx(1.0)

@@ -13,11 +13,11 @@ from periplus.apps.lab.world import World
 from periplus.content import read_page
 from periplus.insight.views import QUESTIONS, Views
 from periplus.insight.views.kept import write_verdicts
-from periplus.model import Discovered, Discovery, PageRead, Source, Url
+from periplus.model import Discovery, PageRead, Source, Url, UrlDiscovered
 from periplus.parts.spam.job import SpamJob
 from periplus.parts.spam.model import shipped
 from periplus.parts.spam.scores import SpamScores
-from periplus.parts.spam.verdict import SpamSettings
+from periplus.parts.spam.settings import SpamSettings
 from periplus.store.tables import Tables
 
 SUFFIXES = ("lab.test",)
@@ -40,7 +40,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
             bodies[f"http://{host}{target}"] = answer.body
     tables = Tables(folder / "tables", folder / "spool", shard=0, mark=None)
     seed = Url(f"http://{world.sites()[0].host}/")
-    tables.record([Discovered(Discovery(seed, Source.SEED, NOW), True)])
+    tables.record([UrlDiscovered(Discovery(seed, Source.SEED, NOW), True)])
     tables.record([PageRead(read_page(body, url, "text/html; charset=utf-8"), NOW) for url, body in bodies.items()])
     tables.settle()
     tables.close()

@@ -11,12 +11,12 @@ from periplus.apps.lab.http import Request
 from periplus.apps.lab.spam_web import Farm, HostileWorld
 from periplus.content import read_page
 from periplus.insight.views import Views
-from periplus.model import Discovered, Discovery, PageRead, Source, Url
+from periplus.model import Discovery, PageRead, Source, Url, UrlDiscovered
 from periplus.parts.reputation.job import ReputationSettings, learn_reputation
 from periplus.parts.spam.job import SpamJob, SpamJudgement
 from periplus.parts.spam.model import shipped
 from periplus.parts.spam.scores import SpamScores
-from periplus.parts.spam.verdict import SpamSettings
+from periplus.parts.spam.settings import SpamSettings
 from periplus.store.tables import Tables
 
 SUFFIXES = ("lab.test",)
@@ -42,7 +42,7 @@ def collection(world: HostileWorld, tmp_path_factory: pytest.TempPathFactory) ->
     urls += [f"http://{host}/" for host in farm[OFTEN : OFTEN + ONCE]]
     tables = Tables(folder / "tables", folder / "spool", shard=0, mark=None)
     seed = Url(f"http://{world.sites()[0].host}/")
-    tables.record([Discovered(Discovery(seed, Source.SEED, NOW), True)])
+    tables.record([UrlDiscovered(Discovery(seed, Source.SEED, NOW), True)])
     tables.record([PageRead(read_page(_body(world, url), url, "text/html; charset=utf-8"), NOW) for url in urls])
     tables.settle()
     tables.close()

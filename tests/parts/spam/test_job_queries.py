@@ -12,11 +12,11 @@ import pytest
 
 from periplus.content import read_page
 from periplus.insight.views import Views
-from periplus.model import Discovered, Discovery, PageRead, Source, Url
+from periplus.model import Discovery, PageRead, Source, Url, UrlDiscovered
 from periplus.parts.mirrors.job import judge_hosts
 from periplus.parts.spam.job import SpamJob
 from periplus.parts.spam.model import shipped
-from periplus.parts.spam.verdict import SpamSettings
+from periplus.parts.spam.settings import SpamSettings
 from periplus.store.tables import Tables
 
 DOMAINS = 3000
@@ -44,7 +44,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     folder = tmp_path_factory.mktemp("domains")
     chance = Random(1)
     tables = Tables(folder / "tables", folder / "spool", shard=0, mark=None)
-    tables.record([Discovered(Discovery(Url("http://s0.test/"), Source.SEED, NOW), True)])
+    tables.record([UrlDiscovered(Discovery(Url("http://s0.test/"), Source.SEED, NOW), True)])
     links = 0
     for number in range(DOMAINS):
         others = chance.sample(range(DOMAINS), LINKED)

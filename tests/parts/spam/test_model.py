@@ -14,9 +14,9 @@ from periplus.parts.spam.features import name_features, suffix_kind
 from periplus.parts.spam.link_features import DomainGraph, anti_trust_of, link_features, supporter_penalties, trust_of
 from periplus.parts.spam.model import Curve, Model, decoded, encoded, loudest, probability, shipped
 from periplus.parts.spam.scores import SpamScores, written
+from periplus.parts.spam.settings import SpamSettings
 from periplus.parts.spam.training import Example, TrainingSettings, cross_validated, evaluated, train
 from periplus.parts.spam.verdict import (
-    SpamSettings,
     budget_multiplier,
     domain_score,
     is_retired,

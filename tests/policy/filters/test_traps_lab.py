@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from periplus.apps.lab import Answer, Request, World
 from periplus.apps.lab.traps import CALENDAR, CLOAKER, DOUBLING, FACETS, FARM, SESSIONS
 from periplus.content import read_page
-from periplus.model import Discovery, Page, Reject, Rewrite, Site, Source, Url
+from periplus.model import Discovery, ParsedPage, Reject, Rewrite, Site, Source, Url
 from periplus.policy.filters import (
     BudgetSettings,
     Chain,
@@ -79,7 +79,7 @@ class Walk:
             for link in page.links:
                 self._offer(Discovery(link.url, Source.LINK, 0.0, discovery.depth + 1, discovery.url))
 
-    def _fetch(self, url: Url) -> Page | None:
+    def _fetch(self, url: Url) -> ParsedPage | None:
         target = url[url.index("/", 8) :]
         answer = self.world.answer(
             Request("GET", site_of(url), target, (("user-agent", "periplus"),), self.world.epoch)

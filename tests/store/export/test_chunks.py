@@ -11,7 +11,7 @@ from periplus.content import read_page
 from periplus.model import Stored, Url
 from periplus.store.export.captures import Capture
 from periplus.store.export.chunks import CHARACTERS_PER_WORD, MAX_WORDS, MIN_WORDS, Chunk, chunk_line, chunks_of, cut
-from periplus.store.export.documents import Document
+from periplus.store.export.documents import DecodedCapture
 
 URL = Url("https://example.org/guide")
 MARK = "\x02"
@@ -20,7 +20,7 @@ MARK = "\x02"
 def chunks(html: str, cluster: int | None = 7) -> list[Chunk]:
     capture = Capture(URL, 200, datetime(2026, 1, 1, tzinfo=UTC), "text/html", Stored("f", 0, 1, "", False))
     body = html.encode()
-    return list(chunks_of(Document(capture, read_page(body, URL, "text/html; charset=utf-8"), body), cluster))
+    return list(chunks_of(DecodedCapture(capture, read_page(body, URL, "text/html; charset=utf-8"), body), cluster))
 
 
 def text_of(html: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.store import DiskState
+from periplus.store import DiskState, Replica
 
 SITE = Site("a.test")
 
@@ -83,6 +84,23 @@ def test_one_process_holds_a_folder(tmp_path: Path) -> None:
     )
     state.close()
     assert in_another_process("DiskState(folder).close()\nprint('held')", tmp_path) == "held"
+
+
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_a_state_that_could_not_be_opened_is_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_copied: bool
+) -> None:
+    """Whichever step fails: the same process may try again."""
+
+    def failing(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for step in ("periplus.store.state.disk.note_begun", "periplus.store.state.files.os.pwrite"):
+        monkeypatch.setattr(step, failing)
+        with pytest.raises(OSError, match="No space left"):
+            DiskState(tmp_path / "state", replica=Replica(tmp_path / "home") if is_copied else None)
+        monkeypatch.undo()
+    DiskState(tmp_path / "state", replica=Replica(tmp_path / "home") if is_copied else None).close()
 
 
 def test_another_process_reads_the_last_commit_meanwhile(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from periplus.model import (
     ChangeFreq,
     ChangeLevel,
     ChangeSeen,
-    Discovered,
     Discovery,
     EntryColumns,
     Event,
@@ -35,8 +34,8 @@ from periplus.model import (
     Links,
     Located,
     NotModified,
-    Page,
     PageRead,
+    ParsedPage,
     Problem,
     Purpose,
     Redirected,
@@ -49,6 +48,7 @@ from periplus.model import (
     Source,
     Stored,
     Url,
+    UrlDiscovered,
 )
 from periplus.store import Tables, TableSettings
 from periplus.store.tables import SCHEMAS, read
@@ -89,7 +89,7 @@ def test_discovery_is_a_row_with_its_hints(write: Write) -> None:
     """Everything a source said of a URL can be asked for."""
     hints = Hints(Lastmod(NOW, Granularity.DAY), ChangeFreq.DAILY, 0.5, "anchor", "title")
     found = Discovery(URL, Source.SITEMAP, NOW, 2, Url("https://example.org/sitemap.xml"), hints, 1)
-    [row] = write(Discovered(found, True))["discoveries"]
+    [row] = write(UrlDiscovered(found, True))["discoveries"]
     assert row == {
         "url": URL, "site": SITE, "source": "sitemap", "found_at": NOON, "depth": 2, "redirects": 1,
         "referrer": "https://example.org/sitemap.xml", "is_new": True, "lastmod": NOON, "lastmod_granularity": "day",
@@ -100,7 +100,7 @@ def test_discovery_is_a_row_with_its_hints(write: Write) -> None:
 def test_refusal_is_a_row_with_its_rule(write: Write) -> None:
     """A rejection is a row with a reason, never silence."""
     plain = Discovery(Url("http://me:secret@example.org/"), Source.LINK, NOW)
-    first, second = write(Discovered(plain, False), Refused(plain, "out-of-scope", "domain"))["discoveries"]
+    first, second = write(UrlDiscovered(plain, False), Refused(plain, "out-of-scope", "domain"))["discoveries"]
     assert (first["refused"], first["is_new"], first["site"]) == (None, False, "example.org")
     assert (second["refused"], second["rule"], second["is_new"]) == ("out-of-scope", "domain", None)
 
@@ -202,7 +202,7 @@ def test_links_within_a_page_have_no_row(write: Write) -> None:
     assert [row["links"] for row in rows["pages"]] == [2]
 
 
-def with_links(url: str, count: int, rel: str) -> Page:
+def with_links(url: str, count: int, rel: str) -> ParsedPage:
     kinds = list(LinkKind)
     links = Links.of(
         Link(Url(f"http://s{place % 2}.example/{place}"), f"{url} {place}", rel, kinds[place % 4])

@@ -16,13 +16,11 @@ from periplus.model import (
     ChangeSeen,
     CollectionDamaged,
     CollectionError,
-    Discovered,
     Discovery,
     Failed,
     FetchEnded,
     FetchTask,
     FormProbed,
-    Judged,
     Lane,
     PageRead,
     Purpose,
@@ -31,7 +29,9 @@ from periplus.model import (
     SitemapEntry,
     SitemapVisited,
     Source,
+    SubjectJudged,
     Url,
+    UrlDiscovered,
 )
 from periplus.store import Tables, TableSettings
 from periplus.store.tables import SCHEMAS, Spooled, count_rows, read
@@ -41,7 +41,7 @@ NOW = 1_700_000_000.0
 URL = Url("https://example.org/")
 TASK = FetchTask(URL, Site("example.org"), Purpose.PAGE, Lane.DISCOVERY, NOW)
 EVENTS = (
-    Discovered(Discovery(URL, Source.SEED, NOW), True),
+    UrlDiscovered(Discovery(URL, Source.SEED, NOW), True),
     FetchEnded(Failed(TASK, "timeout", NOW, 0.1), NOW),
     PageRead(read_page(b"<title>T</title><a href=/x>x\0y</a>", URL, "text/html"), NOW),
     SitemapVisited(
@@ -70,7 +70,7 @@ EVENTS = (
     SitemapEntriesRead(URL, NOW, (SitemapEntry("https://example.org/a"),)),
     ChangeSeen(URL, NOW, ChangeLevel.MINOR),
     FormProbed(7, Site("example.org"), URL, URL, "GET", "search", ("q (text)",), "open", "", NOW, 1, 2, 3, 3, 4.0),
-    Judged("site", "a.test", "spam", "spam", 0.9, ("every page has the same words",), NOW),
+    SubjectJudged("site", "a.test", "spam", "spam", 0.9, ("every page has the same words",), NOW),
 )
 IN_SQL = {
     "string": "VARCHAR", "dictionary": "VARCHAR", "timestamp": "TIMESTAMP WITH TIME ZONE", "int32": "INTEGER",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from periplus.insight.views import Views
-from periplus.model import CollectionDamaged, Discovered, Discovery, Source, Url, UsageError
+from periplus.model import CollectionDamaged, Discovery, Source, Url, UrlDiscovered, UsageError
 from periplus.store.folders import digest_of
 from periplus.store.tables import Spooled, Tables, TableSettings, count_rows, read, scan, verifying
 from periplus.store.tables.reader import damaged_files, files_of, intact_files_of
@@ -23,7 +23,7 @@ def written(folder: Path, rows: int = 1000) -> bytes:
     mark = b""
     for start in range(0, rows, 100):
         urls = [Url(f"http://a.test/{number}") for number in range(start, start + 100)]
-        tables.record([Discovered(Discovery(url, Source.LINK, 1.7e9), True) for url in urls])
+        tables.record([UrlDiscovered(Discovery(url, Source.LINK, 1.7e9), True) for url in urls])
         mark = tables.checkpoint()
     tables.close()
     return mark

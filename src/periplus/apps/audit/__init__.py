@@ -17,12 +17,12 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .ci_formats import to_csv, to_junit, to_sarif
-    from .comparison import Change, Comparison, compare, load_last, save_last
+    from .comparison import AuditComparison, FindingChange, compare, load_last, save_last
     from .embedded_files import Checks, SitemapLook, UrlCheck, load_checks, save_checks
     from .finding_kinds import KINDS, SiteFindingKind
     from .html_page import page
     from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
-    from .site_audit import AuditSettings, Judged, audit, judge
+    from .site_audit import AuditSettings, JudgedAudit, audit, judge
 else:
     __getattr__ = lazy_exports(__name__)
 
@@ -31,13 +31,13 @@ __all__ = [
     "QUESTIONS",
     "Area",
     "Audit",
+    "AuditComparison",
     "AuditSettings",
-    "Change",
     "Checks",
-    "Comparison",
     "Cost",
     "Dates",
-    "Judged",
+    "FindingChange",
+    "JudgedAudit",
     "Mark",
     "SiteFinding",
     "SiteFindingKind",

@@ -18,9 +18,9 @@ import msgspec
 
 from periplus import __version__
 from periplus.view.csv_text import csv_chunks
-from periplus.view.findings import Example, Severity
+from periplus.view.findings import FaultyUrl, Severity
 
-from .comparison import Comparison
+from .comparison import AuditComparison
 from .finding_kinds import KINDS, SiteFindingKind
 from .results import Audit, SiteFinding
 
@@ -36,7 +36,7 @@ _LISTED: Final = 50
 _INVALID_XML: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65534, 65535), "�")
 
 
-def to_csv(audit: Audit, comparison: Comparison | None = None) -> str:
+def to_csv(audit: Audit, comparison: AuditComparison | None = None) -> str:
     """One row for each fault, with a header."""
     rows = (
         (
@@ -53,11 +53,11 @@ def _inert(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def _places(found: SiteFinding) -> tuple[Example, ...]:
-    return found.examples or (Example("", found.title),)
+def _places(found: SiteFinding) -> tuple[FaultyUrl, ...]:
+    return found.examples or (FaultyUrl("", found.title),)
 
 
-def _state(comparison: Comparison | None, found: SiteFinding, example: Example) -> str:
+def _state(comparison: AuditComparison | None, found: SiteFinding, example: FaultyUrl) -> str:
     if comparison is None or found.name in comparison.unknown:
         return ""
     return "new" if comparison.is_new(found.name, example.url) else "remaining"
@@ -104,7 +104,7 @@ def _xml(text: str) -> str:
     return text.translate(_INVALID_XML).encode("utf-8", "replace").decode()
 
 
-def to_sarif(audit: Audit, comparison: Comparison | None = None) -> str:
+def to_sarif(audit: Audit, comparison: AuditComparison | None = None) -> str:
     """One result for each fault. With a comparison, results are marked as new, unchanged or absent (fixed)."""
     rules = list(KINDS.values())
     numbers = {kind.name: number for number, kind in enumerate(rules)}
@@ -147,7 +147,7 @@ def _rule(kind: SiteFindingKind) -> dict[str, Any]:
 
 
 def _result(
-    audit: Audit, found: SiteFinding, example: Example, number: int, comparison: Comparison | None
+    audit: Audit, found: SiteFinding, example: FaultyUrl, number: int, comparison: AuditComparison | None
 ) -> dict[str, Any]:
     result = _bare_result(audit, found.name, number, _LEVELS[found.severity], example.url)
     text = example.note if example.url and example.note else found.title
@@ -160,7 +160,7 @@ def _result(
     return result
 
 
-def _absent(audit: Audit, comparison: Comparison, numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _absent(audit: Audit, comparison: AuditComparison, numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
     for change in comparison.changes:
         for url in change.fixed:
             level = _LEVELS[KINDS[change.name].severity]

@@ -23,7 +23,7 @@ MAX_FAULTS: Final = 10_000
 _UNSAFE: Final = re.compile(r"[^a-z0-9.-]+")
 
 
-class Change(msgspec.Struct, frozen=True):
+class FindingChange(msgspec.Struct, frozen=True):
     """One finding in both audits. `new` and `fixed` are URLs; counts are exact where the lists are not complete."""
 
     name: str
@@ -34,11 +34,11 @@ class Change(msgspec.Struct, frozen=True):
     after: int
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class AuditComparison(msgspec.Struct, frozen=True):
     """All findings that either audit has. `before`: when the answers of the earlier audit were fetched."""
 
     before: float | None
-    changes: tuple[Change, ...]
+    changes: tuple[FindingChange, ...]
     unknown: tuple[str, ...] = ()
 
     @property
@@ -61,7 +61,7 @@ class Comparison(msgspec.Struct, frozen=True):
         return any(change.name == name and url in change.new for change in self.changes)
 
 
-def compare(before: Audit, after: Audit) -> Comparison:
+def compare(before: Audit, after: Audit) -> AuditComparison:
     """Compare two audits of a site, both with all examples (at most `MAX_FAULTS` of a finding)."""
     earlier = {found.name: found for found in before.findings}
     later = {found.name: found for found in after.findings}
@@ -72,16 +72,16 @@ def compare(before: Audit, after: Audit) -> Comparison:
             unknown.append(name)
         else:
             changes.append(_change(name, earlier.get(name), later.get(name)))
-    return Comparison(before.seen_until, tuple(changes), tuple(unknown))
+    return AuditComparison(before.seen_until, tuple(changes), tuple(unknown))
 
 
-def _change(name: str, before: SiteFinding | None, after: SiteFinding | None) -> Change:
+def _change(name: str, before: SiteFinding | None, after: SiteFinding | None) -> FindingChange:
     old, new = _faults(before), _faults(after)
     counts = (before.count if before else 0), (after.count if after else 0)
     if old is None or new is None:
-        return Change(name, (), (), min(counts), *counts)
+        return FindingChange(name, (), (), min(counts), *counts)
     added = tuple(sorted(new - old))
-    return Change(name, added, tuple(sorted(old - new)), len(old & new), *counts)
+    return FindingChange(name, added, tuple(sorted(old - new)), len(old & new), *counts)
 
 
 def _faults(found: SiteFinding | None) -> frozenset[str] | None:

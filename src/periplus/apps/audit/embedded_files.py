@@ -21,7 +21,7 @@ from msgspec import Struct
 from periplus.model import Url
 from periplus.store.durable import write_file
 from periplus.store.export.captures import latest_captures
-from periplus.store.export.documents import Document, read_document
+from periplus.store.export.documents import DecodedCapture, read_document
 from periplus.urls import resolve_all, site_of
 
 from .results import SiteFinding
@@ -166,14 +166,14 @@ def read_embedded(views: Views, sites: Sequence[str]) -> Embedded:
     return found
 
 
-def _documents(views: Views, sites: Sequence[str]) -> Iterator[Document]:
+def _documents(views: Views, sites: Sequence[str]) -> Iterator[DecodedCapture]:
     read = 0
     for capture in latest_captures(views.tables, views.spooled):
         if read >= MAX_PAGES:
             return
         if site_of(capture.url) in sites:
             document = read_document(_archive(views.folder), capture)
-            if isinstance(document, Document):
+            if isinstance(document, DecodedCapture):
                 read += 1
                 yield document
 
@@ -182,7 +182,7 @@ def _archive(folder: Path) -> Path:
     return folder / "warc"
 
 
-def _files(document: Document) -> Iterator[tuple[Url, str]]:
+def _files(document: DecodedCapture) -> Iterator[tuple[Url, str]]:
     """URL and kind of everything the page embeds."""
     page = document.page
     written = list(_written(document.body))

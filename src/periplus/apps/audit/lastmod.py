@@ -18,7 +18,7 @@ from typing import Final
 import pyarrow as pa
 from msgspec import Struct
 
-from periplus.view.findings import Example
+from periplus.view.findings import FaultyUrl
 
 from .embedded_files import SitemapLook
 from .results import Dates, SiteFinding
@@ -148,7 +148,7 @@ def _uniform(table: SiteTable, shape: dict[str, object], name: str) -> list[Site
     when = table.row(
         "select strftime(to_timestamp($minute), '%Y-%m-%d %H:%M UTC') as said", minute=_number(shape, "minute")
     )
-    return finding(name, Found(uniform, (Example("", f"all are {when.get('said')}"),)), dated)
+    return finding(name, Found(uniform, (FaultyUrl("", f"all are {when.get('said')}"),)), dated)
 
 
 def _by_visits(table: SiteTable, entries: int, dated: int, *, is_judged: bool) -> tuple[list[SiteFinding], Dates]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from periplus.view.findings import Example, Finding, Severity
+from periplus.view.findings import FaultyUrl, Finding, Severity
 
 
 class Area(StrEnum):
@@ -39,7 +39,7 @@ class SiteFinding(Finding, frozen=True, kw_only=True):
     """A fault of a site. `parts` counts the faults by kind, where there are several kinds."""
 
     area: Area
-    examples: tuple[Example, ...] = ()
+    examples: tuple[FaultyUrl, ...] = ()
     parts: dict[str, int] = field(default_factory=dict)
 
     @property

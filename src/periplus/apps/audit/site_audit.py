@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from periplus.formats.robots import parse
 from periplus.model import RobotsFile
-from periplus.view.findings import Example, in_order
+from periplus.view.findings import FaultyUrl, in_order
 
 from .embedded_files import Checks, Embedded, check_embedded, read_embedded
 from .finding_kinds import KINDS
@@ -50,7 +50,7 @@ def check_hints(table: SiteTable) -> list[SiteFinding]:
     ):
         number = int(str(row.get(fields) or 0))
         if number >= _MIN_ENTRIES and row.get(f"different_{fields}") == 1:
-            found += finding(name, Found(number, (Example("", f"{field} {row.get(field)}"),)), number)
+            found += finding(name, Found(number, (FaultyUrl("", f"{field} {row.get(field)}"),)), number)
     return found
 
 
@@ -74,7 +74,7 @@ def check_robots(file: RobotsFile | None, home: str, *, has_sitemap: bool) -> li
     robots = parse(file.body)
     problems = Found(
         len(robots.problems),
-        tuple(Example("", f"{problem.reason}: {problem.detail}") for problem in robots.problems[:EXAMPLES]),
+        tuple(FaultyUrl("", f"{problem.reason}: {problem.detail}") for problem in robots.problems[:EXAMPLES]),
         {},
     )
     found = finding("robots-format", problems)
@@ -264,7 +264,7 @@ class AuditSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Unix time: the cost is that of requests from then on. An audit that crawls judges its own requests."""
 
 
-class Judged(Struct, frozen=True):
+class JudgedAudit(Struct, frozen=True):
     """An audit, and the URLs to request for a complete one: files and external links, the most used first."""
 
     audit: Audit
@@ -297,7 +297,7 @@ def judge(
     settings: AuditSettings | None = None,
     checks: Checks | None = None,
     embedded: Embedded | None = None,
-) -> Judged:
+) -> JudgedAudit:
     """Audit a site, and list what could be requested for a more complete audit."""
     settings, checks = settings or AuditSettings(), checks or Checks()
     table = SiteTable(views, sites, examples=settings.examples)
@@ -343,7 +343,7 @@ def judge(
         seen_until=_time(seen.get("last")),
     )
     why = "" if pages else _why_unread(table)
-    return Judged(replace(found, marks=marks_of(found, status, why)), files.files, files.external)
+    return JudgedAudit(replace(found, marks=marks_of(found, status, why)), files.files, files.external)
 
 
 def _time(value: object) -> float | None:

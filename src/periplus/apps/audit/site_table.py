@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 from periplus.urls import resolve_all
-from periplus.view.findings import Example, Severity
+from periplus.view.findings import FaultyUrl, Severity
 
 from .finding_kinds import KINDS
 from .results import SiteFinding
@@ -178,7 +178,7 @@ class Found(Struct, frozen=True):
     """The result of a check: how many rows, some of them, and how many of each kind."""
 
     count: int
-    examples: tuple[Example, ...] = ()
+    examples: tuple[FaultyUrl, ...] = ()
     parts: dict[str, int] = {}
 
 
@@ -226,7 +226,7 @@ class SiteTable:
         parts = database.execute(
             "select kind, count(*) as urls from audited_found where kind <> '' group by kind order by urls desc, kind"
         ).fetchall()
-        examples = tuple(Example(url or "", note or "", at or "") for url, note, at in shown)
+        examples = tuple(FaultyUrl(url or "", note or "", at or "") for url, note, at in shown)
         return Found(count, examples, {str(kind): int(urls) for kind, urls in parts})
 
     def of_urls(self, condition: str, *, note: str = "''", kind: str = "''") -> Found:

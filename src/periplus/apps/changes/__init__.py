@@ -7,23 +7,23 @@ any two texts: by sentences (`difference`), then by words, within a bounded time
 default start of the window, `run_beginnings` the start of each run. `docs/changes.md` defines what counts as a change.
 """
 
-from .difference import Difference, Mark, Passage, Run, diff
+from .difference import Difference, Passage, Run, RunStatus, diff
 from .since import changes_since
 from .versions import Detail, LinkChange, PageVisit, compare, detail_of, diff_of, version_at, versions
-from .visits import Change, Kind, Version
+from .visits import Change, ChangeKind, Version
 from .window import Beginning, run_beginnings, usual_beginning
 
 __all__ = [
     "Beginning",
     "Change",
+    "ChangeKind",
     "Detail",
     "Difference",
-    "Kind",
     "LinkChange",
-    "Mark",
     "PageVisit",
     "Passage",
     "Run",
+    "RunStatus",
     "Version",
     "changes_since",
     "compare",

@@ -223,7 +223,7 @@ _WINDOW: Final = 8
 _BY_CHANCE: Final = 2
 
 
-class Mark(StrEnum):
+class RunStatus(StrEnum):
     """The status of a run of words."""
 
     KEPT = "kept"
@@ -234,7 +234,7 @@ class Mark(StrEnum):
 class Run(Struct, frozen=True, gc=False):
     """Consecutive words with the same mark."""
 
-    mark: Mark
+    mark: RunStatus
     text: str
 
 
@@ -247,7 +247,7 @@ class Passage(Struct, frozen=True):
     @property
     def is_changed(self) -> bool:
         """Whether any of its words were removed or added."""
-        return any(run.mark is not Mark.KEPT for run in self.runs)
+        return any(run.mark is not RunStatus.KEPT for run in self.runs)
 
 
 class Difference(Struct, frozen=True):
@@ -280,14 +280,14 @@ def diff(old: str, new: str, *, context: int = 1) -> Difference:
     budget = Budget(_STEPS)
     pairs = matches(list(map(_key, before)), list(map(_key, after)), budget)
     passages = list(_passages(before, after, pairs, budget))
-    marked = Counter[Mark]()
+    marked = Counter[RunStatus]()
     for passage in passages:
         for run in passage.runs if passage.is_changed else ():
             marked[run.mark] += count_words(run.text)
     return Difference(
         tuple(_around(passages, context)),
-        marked[Mark.REMOVED],
-        marked[Mark.ADDED],
+        marked[RunStatus.REMOVED],
+        marked[RunStatus.ADDED],
         sum(map(count_words, before)),
         sum(map(count_words, after)),
         is_cut,
@@ -306,7 +306,7 @@ def _passages(
 ) -> Iterator[Passage]:
     for (left, right), (next_left, next_right) in pairwise([(-1, -1), *pairs, (len(before), len(after))]):
         if right >= 0:
-            yield _whole(Mark.KEPT, after[right])
+            yield _whole(RunStatus.KEPT, after[right])
         yield from _changed(before[left + 1 : next_left], after[right + 1 : next_right], budget)
 
 
@@ -317,15 +317,15 @@ def _changed(removed: Sequence[str], added: Sequence[str], budget: Budget) -> It
     for piece in removed:
         found = _other_version(_bag(piece), bags, done) if done < len(added) else None
         if found is None:
-            yield _whole(Mark.REMOVED, piece)
+            yield _whole(RunStatus.REMOVED, piece)
             continue
-        yield from (_whole(Mark.ADDED, each) for each in added[done:found])
+        yield from (_whole(RunStatus.ADDED, each) for each in added[done:found])
         yield Passage(tuple(_edited(words_of(piece), words_of(added[found]), budget)))
         done = found + 1
-    yield from (_whole(Mark.ADDED, each) for each in added[done:])
+    yield from (_whole(RunStatus.ADDED, each) for each in added[done:])
 
 
-def _whole(mark: Mark, piece: str) -> Passage:
+def _whole(mark: RunStatus, piece: str) -> Passage:
     return Passage((Run(mark, piece),))
 
 
@@ -361,40 +361,40 @@ def _around(passages: Sequence[Passage], context: int) -> Iterator[Passage]:
 def _edited(before: Sequence[str], after: Sequence[str], budget: Budget) -> Iterator[Run]:
     keys = [word.strip() for word in before], [word.strip() for word in after]
     pairs = matches(*keys, budget)
-    tokens: list[tuple[Mark, str]] = []
+    tokens: list[tuple[RunStatus, str]] = []
     for (left, right), (next_left, next_right) in pairwise([(-1, -1), *pairs, (len(before), len(after))]):
         if right >= 0:
-            tokens.append((Mark.KEPT, after[right]))
-        tokens += [(Mark.REMOVED, word) for word in before[left + 1 : next_left]]
-        tokens += [(Mark.ADDED, word) for word in after[right + 1 : next_right]]
+            tokens.append((RunStatus.KEPT, after[right]))
+        tokens += [(RunStatus.REMOVED, word) for word in before[left + 1 : next_left]]
+        tokens += [(RunStatus.ADDED, word) for word in after[right + 1 : next_right]]
     return _joined(_without_chance(tokens))
 
 
-def _without_chance(tokens: Sequence[tuple[Mark, str]]) -> list[tuple[Mark, str]]:
+def _without_chance(tokens: Sequence[tuple[RunStatus, str]]) -> list[tuple[RunStatus, str]]:
     """Merge a few unchanged words between larger changes into them: removed, and added again."""
-    groups = [(is_kept, list(group)) for is_kept, group in groupby(tokens, lambda token: token[0] is Mark.KEPT)]
+    groups = [(is_kept, list(group)) for is_kept, group in groupby(tokens, lambda token: token[0] is RunStatus.KEPT)]
     sizes = [_count(group) for _, group in groups]
     for place in range(1, len(groups) - 1):
         is_kept, group = groups[place]
         if is_kept and sizes[place] <= _BY_CHANCE and sizes[place] < min(sizes[place - 1], sizes[place + 1]):
             words = [word for _, word in group]
-            both = [*((Mark.REMOVED, word) for word in words), *((Mark.ADDED, word) for word in words)]
+            both = [*((RunStatus.REMOVED, word) for word in words), *((RunStatus.ADDED, word) for word in words)]
             groups[place] = (False, both)
     settled = []
     for is_kept, merged in groupby(groups, lambda group: group[0]):
         tokens = [token for _, group in merged for token in group]
-        settled += tokens if is_kept else [*_with(Mark.REMOVED, tokens), *_with(Mark.ADDED, tokens)]
+        settled += tokens if is_kept else [*_with(RunStatus.REMOVED, tokens), *_with(RunStatus.ADDED, tokens)]
     return settled
 
 
-def _count(tokens: Iterable[tuple[Mark, str]]) -> int:
+def _count(tokens: Iterable[tuple[RunStatus, str]]) -> int:
     return sum(is_counted(word) for _, word in tokens)
 
 
-def _with(mark: Mark, tokens: Iterable[tuple[Mark, str]]) -> list[tuple[Mark, str]]:
+def _with(mark: RunStatus, tokens: Iterable[tuple[RunStatus, str]]) -> list[tuple[RunStatus, str]]:
     return [token for token in tokens if token[0] is mark]
 
 
-def _joined(tokens: Iterable[tuple[Mark, str]]) -> Iterator[Run]:
+def _joined(tokens: Iterable[tuple[RunStatus, str]]) -> Iterator[Run]:
     for mark, group in groupby(tokens, lambda token: token[0]):
         yield Run(mark, "".join(word for _, word in group))

@@ -33,30 +33,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
+from periplus.collection.crawl_parts import part_kinds
 from periplus.collection.opening import open_crawl, settle
-from periplus.collection.parts import NO_PARTS, OwnParts
 from periplus.collection.resting import bring_to_rest, metas, opened
 from periplus.engine.clock import SystemClock
 from periplus.engine.frontier import is_temporary
 from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.router import owner_of
-from periplus.engine.shard import Status
-from periplus.engine.sharding import Crawl, Gather
+from periplus.engine.shard import ShardStatus
+from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.engine.stats import CrawlStats
 from periplus.model import Lane, Queued, Site, Url, UrlRecord
-from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
 from periplus.store.durable import write_file
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 if TYPE_CHECKING:
-    from . import Kind
+    from . import ChangeKind
 
 _QUEUED_TOGETHER = 5_000
 """URLs that are queued in one transaction: bounds memory, and the work that a kill loses."""
-_RESTORABLE = ("gone", "unreachable", "not-a-sitemap", "empty")
-"""Why a sitemap was given up that its owner may have fixed since."""
 
 
 def ask_again(config: Config, layout: Layout, seeds: Sequence[Url]) -> tuple[RefreshPlan, Config]:
@@ -64,7 +62,7 @@ def ask_again(config: Config, layout: Layout, seeds: Sequence[Url]) -> tuple[Ref
 
     `crawl.limit` is a limit of new pages in that crawl: URLs that are asked for again do not use it up.
     """
-    plan = begin_refresh(config, layout, seeds, Selection(), fetches_new=True)
+    plan = begin_refresh(config, layout, seeds, RefreshSelection(), fetches_new=True)
     wanted = frozenset(seeds)
     queued = plan.pages + sum(_queue_shard(layout, number, plan.started_at, wanted) for number in range(layout.shards))
     return plan, _for_asked(config, layout, queued)
@@ -108,7 +106,8 @@ def _queue_shard(layout: Layout, number: int, now: float, wanted: frozenset[Url]
     with opened(layout, number) as state:
         for site in [each.site for each in state.sites]:
             _forget_robots(state, site)
-            _make_sitemaps_due(state, site)
+            for kind in part_kinds():
+                kind.make_due(state, site)
             records = (record for record in state.records.of_site(site) if _was_asked(record, now))
             total += _queue_again(state, site, [each.url for each in records if _is_worth(each, wanted)])
         _commit(state, 0)
@@ -124,13 +123,6 @@ def _forget_robots(state: DiskState, site: Site) -> None:
     if known is not None:
         known.robots_expire_at = 0.0
         state.sites.put([known])
-
-
-def _make_sitemaps_due(state: DiskState, site: Site) -> None:
-    nodes = SitemapStore(state)
-    for node in list(nodes.of_site(site)):
-        retired = "" if node.retired in _RESTORABLE else node.retired
-        nodes.put(replace(node, due_at=0.0, retired=retired))
 
 
 def _queue_again(state: DiskState, site: Site, asked: Sequence[Url]) -> int:
@@ -163,7 +155,7 @@ _GONE = (404, 410)
 _FIRST_VISITS = (Lane.DISCOVERY, Lane.SITEMAPS)
 
 
-class Selection(Struct, frozen=True):
+class RefreshSelection(Struct, frozen=True):
     """Which pages are asked again: those that were last visited at least `older_than` seconds ago.
 
     `sites` are hosts, with or without a port; their subdomains are meant, too. None: all sites.
@@ -185,7 +177,7 @@ class RefreshPlan(Struct, frozen=True):
     `fetches_new`: new pages that are found on the way are fetched, too. `resumed`: it continues one that was stopped.
     """
 
-    selection: Selection
+    selection: RefreshSelection
     started_at: float
     pages: int
     fetches_new: bool
@@ -219,19 +211,19 @@ def refresh(
     folder: Path,
     seeds: Sequence[Url],
     workers: int,
-    selection: Selection | None = None,
+    selection: RefreshSelection | None = None,
     *,
     fetches_new: bool | None = None,
     gather: Gather | None = None,
     parts: OwnParts = NO_PARTS,
-    on_progress: Callable[[RefreshPlan, Crawl, list[Status]], None] = lambda _plan, _crawl, _statuses: None,
+    on_progress: Callable[[RefreshPlan, ShardedCrawl, list[ShardStatus]], None] = lambda _plan, _crawl, _statuses: None,
 ) -> Refreshed:
     """Ask the selected pages again and return what that found. The caller holds the lock of the collection.
 
     `fetches_new`: see `begin_refresh`. `on_progress` is called several times a second; it may stop the crawl.
     """
     layout = Layout(folder)
-    plan = begin_refresh(config, layout, seeds, selection or Selection(), fetches_new=fetches_new)
+    plan = begin_refresh(config, layout, seeds, selection or RefreshSelection(), fetches_new=fetches_new)
     crawl = open_crawl(for_revisits(config), folder, seeds, workers, revisits_only=True, gather=gather, parts=parts)
     for statuses in crawl.progress():
         on_progress(plan, crawl, statuses)
@@ -251,7 +243,7 @@ def begin_refresh(
     config: Config,
     layout: Layout,
     seeds: Sequence[Url],
-    selection: Selection,
+    selection: RefreshSelection,
     *,
     fetches_new: bool | None = None,
 ) -> RefreshPlan:
@@ -407,15 +399,15 @@ def end_refresh(layout: Layout, plan: RefreshPlan, *, is_complete: bool = True) 
 
 
 def _found(layout: Layout, plan: RefreshPlan) -> Refreshed:
-    from . import Kind  # only a refresh needs it, and it takes a tenth of a program's start
+    from . import ChangeKind  # only a refresh needs it, and it takes a tenth of a program's start
 
-    urls: dict[Kind, list[Url]] = {kind: [] for kind in Kind}
-    counts = dict.fromkeys(Kind, 0)
+    urls: dict[ChangeKind, list[Url]] = {kind: [] for kind in ChangeKind}
+    counts = dict.fromkeys(ChangeKind, 0)
     for change in _changes(layout, plan.started_at):
         counts[change[0]] += 1
         if len(urls[change[0]]) < MAX_LISTED:
             urls[change[0]].append(change[1])
-    changed, gone = counts[Kind.CHANGED], counts[Kind.VANISHED]
+    changed, gone = counts[ChangeKind.CHANGED], counts[ChangeKind.VANISHED]
     same = max(stats_of(layout).same - plan.before.same, 0)
     return Refreshed(
         asked=plan.pages,
@@ -423,19 +415,19 @@ def _found(layout: Layout, plan: RefreshPlan) -> Refreshed:
         same=same,
         gone=gone,
         failed=max(plan.pages - changed - same - gone, 0),
-        new=counts[Kind.APPEARED],
+        new=counts[ChangeKind.APPEARED],
         seconds=max(SystemClock().now() - plan.started_at, 0.0),
         is_complete=True,
-        changed_urls=tuple(urls[Kind.CHANGED]),
-        gone_urls=tuple(urls[Kind.VANISHED]),
-        new_urls=tuple(urls[Kind.APPEARED]),
+        changed_urls=tuple(urls[ChangeKind.CHANGED]),
+        gone_urls=tuple(urls[ChangeKind.VANISHED]),
+        new_urls=tuple(urls[ChangeKind.APPEARED]),
     )
 
 
-def _changes(layout: Layout, since: float) -> Iterator[tuple[Kind, Url]]:
+def _changes(layout: Layout, since: float) -> Iterator[tuple[ChangeKind, Url]]:
     """What happened to pages; changes that are too small to count are left out."""
-    from . import Kind, changes_since
+    from . import ChangeKind, changes_since
 
     for change in changes_since(layout.folder, since, spooled=layout.spooled):
-        if change.kind is not Kind.CHANGED or change.level == "major":
+        if change.kind is not ChangeKind.CHANGED or change.level == "major":
             yield change.kind, change.url

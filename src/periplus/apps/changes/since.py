@@ -33,8 +33,8 @@ from .visits import (
     SAME,
     Asked,
     Change,
+    ChangeKind,
     Files,
-    Kind,
     Span,
     Version,
     Visits,
@@ -49,7 +49,7 @@ from .visits import (
 
 LEVELS: Final = ("minor", "major")
 _REASONS: Final = {MOVED: "redirected", FORBIDDEN: "robots"}
-_NUMBERS: Final = {Kind.APPEARED: 1, Kind.CHANGED: 2, Kind.VANISHED: 3}
+_NUMBERS: Final = {ChangeKind.APPEARED: 1, ChangeKind.CHANGED: 2, ChangeKind.VANISHED: 3}
 """Code of a row that is not an event."""
 _KINDS: Final = {number: kind for kind, number in _NUMBERS.items()}
 _FAR_AHEAD: Final = 1 << 62
@@ -77,7 +77,7 @@ def changes_since(
     *,
     sites: Collection[str] = (),
     paths: Collection[str] = (),
-    kinds: Collection[Kind] = tuple(Kind),
+    kinds: Collection[ChangeKind] = tuple(ChangeKind),
     spooled: Sequence[Spooled] = (),
 ) -> Iterator[Change]:
     """The changes in a collection between two POSIX times (`until` is `None`: until now).
@@ -136,7 +136,7 @@ def _history(tables: Path, span: Span, spooled: Sequence[Spooled], wanted: Wante
     kinds, is_back = _came_and_went(visits)
     last_good = _last_good(visits)
     levels = _levels(tables, span, spooled, visits, asked)
-    kinds[(levels > 0) & (kinds == 0) & (visits["state"] == GOOD) & (last_good >= 0)] = _NUMBERS[Kind.CHANGED]
+    kinds[(levels > 0) & (kinds == 0) & (visits["state"] == GOOD) & (last_good >= 0)] = _NUMBERS[ChangeKind.CHANGED]
     kinds[visits["at"] < span.since] = 0
     needed = np.flatnonzero(kinds)
     needed = np.unique(np.concatenate((needed, last_good[needed])))
@@ -153,8 +153,8 @@ def _came_and_went(visits: Visits) -> tuple[NDArray[np.uint8], NDArray[np.bool_]
     was_there[1:] = is_there[:-1]
     was_there &= is_next
     kinds = np.zeros(len(visits), np.uint8)
-    kinds[is_there & ~was_there] = _NUMBERS[Kind.APPEARED]
-    kinds[~is_there & was_there] = _NUMBERS[Kind.VANISHED]
+    kinds[is_there & ~was_there] = _NUMBERS[ChangeKind.APPEARED]
+    kinds[~is_there & was_there] = _NUMBERS[ChangeKind.VANISHED]
     ever = np.cumsum(is_there) - is_there
     starts = np.maximum.accumulate(np.where(is_next, 0, np.arange(len(visits))))
     return kinds, ever > ever[starts] if len(visits) else was_there
@@ -247,8 +247,8 @@ def _changes(history: _History, batch: pa.RecordBatch, places: NDArray[np.int64]
             site,
             kind := _KINDS[number],
             at,
-            LEVELS[level - 1] if kind is Kind.CHANGED else "",
-            kind is Kind.APPEARED and is_back,
+            LEVELS[level - 1] if kind is ChangeKind.CHANGED else "",
+            kind is ChangeKind.APPEARED and is_back,
             _reason(state, status),
             (target or "") if state == MOVED else "",
             before,

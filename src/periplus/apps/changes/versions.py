@@ -24,18 +24,18 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Page, Stored, Url, UsageError
+from periplus.model import ParsedPage, Stored, Url, UsageError
 from periplus.store.export.captures import Capture
-from periplus.store.export.documents import Document, read_document
+from periplus.store.export.documents import DecodedCapture, read_document
 from periplus.store.tables import Spooled, scan
 
 from .difference import Difference, diff
-from .visits import GOOD, SAME, Change, Kind, Version, states_of
+from .visits import GOOD, SAME, Change, ChangeKind, Version, states_of
 
 NOT_KEPT: Final = "not-kept"
 
 
-def document_of(archive: Path, url: Url, version: Version | None) -> Document | str:
+def document_of(archive: Path, url: Url, version: Version | None) -> DecodedCapture | str:
     """A version as it was fetched, or the reason why it cannot be read."""
     if version is None or version.stored is None:
         return NOT_KEPT
@@ -82,12 +82,12 @@ class Detail(Struct, frozen=True):
 
 def detail_of(folder: Path, change: Change) -> Detail:
     """What a change in a collection is about."""
-    if change.kind is Kind.CHANGED:
+    if change.kind is ChangeKind.CHANGED:
         return compare(folder, change.url, change.before, change.after)
     found = document_of(folder / "warc", change.url, change.after or change.before)
     if isinstance(found, str):
         return Detail(problem=found)
-    excerpt = found.page.main_text[:_EXCERPT] if change.kind is Kind.APPEARED else ""
+    excerpt = found.page.main_text[:_EXCERPT] if change.kind is ChangeKind.APPEARED else ""
     return Detail(title=found.page.title, excerpt=excerpt)
 
 
@@ -101,7 +101,7 @@ def compare(folder: Path, url: Url, before: Version | None, after: Version | Non
     return _compared(old, new)
 
 
-def _compared(old: Document, new: Document) -> Detail:
+def _compared(old: DecodedCapture, new: DecodedCapture) -> Detail:
     is_renamed = old.page.title != new.page.title
     is_moved = old.page.canonical != new.page.canonical
     return Detail(
@@ -114,7 +114,7 @@ def _compared(old: Document, new: Document) -> Detail:
     )
 
 
-def _links(old: Page, new: Page) -> LinkChange:
+def _links(old: ParsedPage, new: ParsedPage) -> LinkChange:
     before = dict.fromkeys(old.links.to_others().urls)
     after = dict.fromkeys(new.links.to_others().urls)
     added, removed = _without(after, before), _without(before, after)

@@ -30,7 +30,7 @@ from periplus.store.tables import Spooled, scan
 from periplus.urls import fingerprints
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """The kind of a change."""
 
     APPEARED = "appeared"
@@ -60,7 +60,7 @@ class Change(Struct, frozen=True, gc=False):
 
     url: Url
     site: str
-    kind: Kind
+    kind: ChangeKind
     seen_at: float
     level: str = ""
     is_back: bool = False

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from periplus import __version__
 from periplus.collection.shards import ShardMaker
-from periplus.engine.shard import MakeShard, Shard, Status
+from periplus.engine.shard import MakeShard, Shard, ShardStatus
 from periplus.engine.sharding import tune_garbage_collection
 from periplus.engine.sharding.messages import Announcement, ShardFailure, ShardStopped, StatusReport
 from periplus.engine.sharding.worker import run_shard
@@ -230,7 +230,7 @@ class CoordinatorActor:
         """A holder reports."""
         return self._coordinator.report(number, epoch, report, time.monotonic()) if self._has_memory() else None
 
-    def end(self, number: int, epoch: int, status: Status) -> None:
+    def end(self, number: int, epoch: int, status: ShardStatus) -> None:
         """A holder has committed everything and ends."""
         if self._has_memory():
             self._coordinator.end(number, epoch, status)

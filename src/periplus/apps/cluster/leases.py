@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from periplus import __version__
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Coordinator
 from periplus.engine.sharding.messages import ShardFailure, StatusReport
 from periplus.model import CollectionDamaged, CollectionError
@@ -204,7 +204,7 @@ class LeasedCoordinator:
         self._remembered.granted = granted
         return self._save(self._remembered)
 
-    def end(self, number: int, epoch: int, status: Status) -> None:
+    def end(self, number: int, epoch: int, status: ShardStatus) -> None:
         """A holder has committed everything and ends: its sites are free."""
         if self._is_held_by(number, epoch):
             self._coordinator.stopped(number, status)

@@ -23,8 +23,8 @@ from threading import Lock
 
 from msgspec import Struct
 
-from periplus.engine.shard import ShardOutput, Status
-from periplus.engine.sharding.messages import Announcement, Delivery, Orders, Received, ShardFailure, Stop
+from periplus.engine.shard import ShardOutput, ShardStatus
+from periplus.engine.sharding.messages import Announcement, Delivery, Orders, Received, ShardFailure, StopShard
 from periplus.engine.sharding.worker import no_wake
 from periplus.model import Batch, Url
 
@@ -56,7 +56,7 @@ class Overview(Struct, frozen=True):
     By shard: `epochs` counts its holders so far, `announcements` is the last one that its holder has kept.
     """
 
-    statuses: tuple[Status, ...]
+    statuses: tuple[ShardStatus, ...]
     epochs: tuple[int, ...]
     announcements: tuple[int, ...]
     is_finished: bool
@@ -116,7 +116,7 @@ class Inbox:
         self.wake()
         return self.epoch
 
-    def put(self, message: Orders | Announcement | Stop) -> int:
+    def put(self, message: Orders | Announcement | StopShard) -> int:
         """Take another message, whether there is room or not, and return the epoch; 0: not started."""
         if not self.epoch:
             return 0
@@ -229,7 +229,7 @@ class Link:
         self._places_sent = self._batches_sent = self._receipt_sent = 0
 
 
-class Links:
+class ShardLinks:
     """The links from one shard to all others."""
 
     def __init__(self, number: int, count: int, epoch: int) -> None:

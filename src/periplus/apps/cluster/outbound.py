@@ -26,10 +26,10 @@ from periplus.engine.sharding.messages import (
     ShardFailure,
     ShardStopped,
     StatusReport,
-    Stop,
+    StopShard,
 )
 
-from .links import Inbox, Lease, Links, Renewal, Transfer
+from .links import Inbox, Lease, Renewal, ShardLinks, Transfer
 
 LOST_LEASE = 75
 """Exit code of a process whose lease has expired; Ray starts another (EX_TEMPFAIL)."""
@@ -107,7 +107,7 @@ class Outbound:
         self._actor_of = actor_of
         self._inbox = inbox
         self._watchdog = watchdog
-        self._links = Links(number, count, epoch)
+        self._links = ShardLinks(number, count, epoch)
         self._calls: dict[Any, _Call] = {}
         self._report: StatusReport | None = None
         self._report_at = 0.0
@@ -199,4 +199,4 @@ class Outbound:
             self._watchdog.renew(answer.lease, call.since)
             self._inbox.put(answer.orders)
             if answer.stop is not None:
-                self._inbox.put(Stop(answer.stop))
+                self._inbox.put(StopShard(answer.stop))

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
-from periplus.engine.shard import Controls, MakeShard, Question, Status
+from periplus.engine.shard import Controls, MakeShard, ShardQuestion, ShardStatus
 from periplus.engine.sharding import Gather
 from periplus.engine.sharding.messages import STATUS_INTERVAL, Announcements, Reply, by_owner
 from periplus.model import CollectionError, CollectionInUse, Discovery, Url, UsageError
@@ -81,7 +81,7 @@ class RayTeam:
         self._announcements = Announcements(workers)
         self._announced = [0] * workers
         self._announce_at = [0.0] * workers
-        self._statuses: dict[int, Status] = {}
+        self._statuses: dict[int, ShardStatus] = {}
         self._epochs = [0] * workers
         self._looked_for: set[int] = set()
 
@@ -139,7 +139,7 @@ class RayTeam:
 
     follows_controls = True
 
-    def ask(self, number: int, question: Question) -> int:  # noqa: ARG002
+    def ask(self, number: int, question: ShardQuestion) -> int:  # noqa: ARG002
         """Questions are not sent to other machines: no shard answers."""
         return 0
 
@@ -214,7 +214,7 @@ class RayTeam:
         """Whether the crawl is finished, with everything that was announced."""
         return self._overview is not None and self._overview.is_finished and self._announcements.are_kept
 
-    def statuses(self) -> list[Status]:
+    def statuses(self) -> list[ShardStatus]:
         """The last status of each shard that has reported, also of those that are away."""
         return [self._statuses[number] for number in sorted(self._statuses)]
 

@@ -75,7 +75,7 @@ def generations(keys: Words, tick: int) -> tuple[Ticks, Ticks]:
     return numbers, numbers * spans - phases
 
 
-class Arrivals:
+class LastArrival:
     """The last page that appeared among some slots, in the time of a binary search per span.
 
     Slots of one span appear in the order of their phases, over and over, so one sorted array a span is enough.

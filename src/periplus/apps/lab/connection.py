@@ -111,7 +111,7 @@ class Replier(Protocol):
         """The reply to a request."""
 
 
-class Limits(Struct, frozen=True):
+class ConnectionLimits(Struct, frozen=True):
     """What clients may take of the lab: connections, and real seconds for one answer or for silence."""
 
     most_connections: int = 4096
@@ -129,7 +129,7 @@ class Service(Struct, frozen=True):
     reply: Replier
     clock: Clock
     log: RequestLog
-    limits: Limits
+    limits: ConnectionLimits
     pace: float
     context_of: ContextOf | None
     latency: Latency | None = None

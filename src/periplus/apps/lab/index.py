@@ -274,7 +274,7 @@ class Lab(Protocol):
         """The address of a host."""
 
 
-class Index:
+class LabIndex:
     """Answers for the machine itself."""
 
     def __init__(self, lab: Lab) -> None:

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from msgspec import Struct
 
-from .change import Arrivals, Change, Changes, Ticks, birth_of, generation, generations, is_lasting, span_of
+from .change import Change, Changes, LastArrival, Ticks, birth_of, generation, generations, is_lasting, span_of
 from .paths import Meant, Paths, Slots, are_well, has_exact_alias, sickness, title_of, with_parameter
 from .randomness import Words, at, skewed
 from .sites import Host, Profile, Role, Site, Style
@@ -130,7 +130,7 @@ ONCE_ALIVE = 0
 _VERSION_BITS = 40
 
 
-class State(Struct, frozen=True, gc=False):
+class PageState(Struct, frozen=True, gc=False):
     """A page at a moment; two of one page with the same `version` have the same static and scrolling regions.
 
     `recent` are the last changes of an article, the newest first: as many as a page shows traces of.
@@ -170,7 +170,7 @@ class LiveSite:
 
     # -- moments
 
-    def find(self, meant: Meant, tick: int) -> State | int:
+    def find(self, meant: Meant, tick: int) -> PageState | int:
         """The page that is meant, or the status that it answers with instead (`ONCE_ALIVE` for the dead)."""
         slot = meant.slot
         if slot < self.slots.first_article:
@@ -201,7 +201,7 @@ class LiveSite:
             return None
         return self.path(meant.slot, *generation(key, self.site.moment(tick)))
 
-    def state(self, slot: int, tick: int) -> State:
+    def state(self, slot: int, tick: int) -> PageState:
         """The page that a slot holds. For a built site that is the page of the last build."""
         moment = self.site.moment(tick)
         key = self.slots.key(slot)
@@ -210,14 +210,14 @@ class LiveSite:
         changed, event = self.changes.last(key, moment, 0)
         last_birth = self._last_birth(slot, moment)
         modified = self.site.surfaced(max(changed, last_birth))
-        return State(slot, key, 0, 0, modified, (last_birth << _VERSION_BITS) + event + 1)
+        return PageState(slot, key, 0, 0, modified, (last_birth << _VERSION_BITS) + event + 1)
 
-    def _article_state(self, slot: int, key: int, moment: int) -> State:
+    def _article_state(self, slot: int, key: int, moment: int) -> PageState:
         number, born = generation(key, moment)
         recent = tuple(self.changes.recent(key, moment, born, MEMORY))
         changed, event = recent[0] if recent else (born, -1)
         version = (number << _VERSION_BITS) + event + 1
-        return State(slot, key, number, born, self.site.surfaced(changed), version, recent)
+        return PageState(slot, key, number, born, self.site.surfaced(changed), version, recent)
 
     def _last_birth(self, slot: int, moment: int) -> int:
         """When what a hub or listing shows last grew by a page: another birth, another page."""
@@ -228,11 +228,11 @@ class LiveSite:
     # -- what is new
 
     @cached_property
-    def _arrivals(self) -> list[Arrivals]:
+    def _arrivals(self) -> list[LastArrival]:
         """The new pages that each hub lists."""
         slots, keys = self.slots.articles()
         listed = (self.slots.listed_by(hub, slots, keys) for hub in range(self.site.hubs))
-        return [Arrivals(slots[chosen], keys[chosen]) for chosen in listed]
+        return [LastArrival(slots[chosen], keys[chosen]) for chosen in listed]
 
     def latest(self, slot: int, moment: int) -> list[tuple[int, int]]:
         """(birth, slot) of the newest articles that a hub, or the home page, shows."""

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from periplus.model import ChangeLevel
 
 from .change import DAY
-from .live import LiveSite, Neighbours, State
+from .live import LiveSite, Neighbours, PageState
 from .paths import PRINT, day_text, has_noindex, has_print_version, title_of
 from .randomness import PASSAGES, at, eight, passages, person, sentences
 from .sites import Role
@@ -46,7 +46,7 @@ Trace: TypeAlias = tuple[int, int]
 _FACT, _COMMENT = 0, 3
 
 
-def traces(state: State) -> tuple[list[Trace], list[Trace]]:
+def traces(state: PageState) -> tuple[list[Trace], list[Trace]]:
     """What an article's recent changes left behind: the author of each paragraph, and the comments, the oldest first.
 
     Of four changes one touches the facts alone, one adds a comment, two rewrite a paragraph or two.
@@ -86,7 +86,7 @@ class Pages:
 
     # -- whole pages
 
-    def body(self, state: State, tick: int, view: str = "") -> bytes:
+    def body(self, state: PageState, tick: int, view: str = "") -> bytes:
         """The page, in the view that was asked for ("", "print" or "sorted"), at `tick`."""
         moment = self._live.site.moment(tick)
         title = self._title(state)
@@ -104,7 +104,7 @@ class Pages:
             (_DOCTYPE, title, self._head, self._tags(state), self._nav, *main, *self._churn(state, tick), self._foot)
         )
 
-    def level(self, before: State, after: State) -> ChangeLevel:
+    def level(self, before: PageState, after: PageState) -> ChangeLevel:
         """How much of a page differs between two of its states, churning regions aside."""
         if before.version == after.version:
             return ChangeLevel.SAME
@@ -113,17 +113,17 @@ class Pages:
 
     # -- regions
 
-    def _title(self, state: State) -> bytes:
+    def _title(self, state: PageState) -> bytes:
         is_article = state.slot >= self._slots.first_article
         return title_of(state.key, state.generation) if is_article else self._signs.title(state.slot)
 
-    def _href(self, state: State) -> bytes:
+    def _href(self, state: PageState) -> bytes:
         if state.slot < self._slots.first_article:
             return self._live.paths.fixed(state.slot)
         path = self._live.paths.article(state.slot, state.key, state.generation, state.born)
         return path.replace(b"&", b"&amp;")
 
-    def _article(self, state: State, title: bytes, view: str) -> list[bytes]:
+    def _article(self, state: PageState, title: bytes, view: str) -> list[bytes]:
         key = state.key
         written, comments = traces(state)
         base = at(key ^ _TEXT_SALT, -2 - state.generation)
@@ -157,7 +157,7 @@ class Pages:
             parts += (pool[words & _PASSAGE], anchor.detour if words & _DETOUR else anchor.markup, b". ")
         parts.append(b"</p>\n")
 
-    def _byline(self, state: State, bits: int) -> bytes:
+    def _byline(self, state: PageState, bits: int) -> bytes:
         born, modified = self._day(state.born), self._stamp(state.modified)
         return b'<p class="by">By %b, %b. Updated <time>%b</time>.</p>\n' % (person(bits & 0xFFFF), born, modified)
 
@@ -169,7 +169,7 @@ class Pages:
         words = self._sentences[bits >> 16 & _SENTENCE] + self._sentences[bits >> 32 & _SENTENCE]
         return b'<div class="comment"><b>%b</b> on %b: %b</div>\n' % (person(bits & 0xFFFF), self._stamp(tick), words)
 
-    def _listing(self, state: State, title: bytes, moment: int, view: str) -> list[bytes]:
+    def _listing(self, state: PageState, title: bytes, moment: int, view: str) -> list[bytes]:
         live = self._live
         articles = live.slots.shown_by(state.slot)
         items = [self._item(slot, moment) for slot in (reversed(articles) if view == "sorted" else articles)]
@@ -180,7 +180,7 @@ class Pages:
             order = b'<p><a href="%b">Sort by price</a></p>\n' % href
         return [*self._opening(state, title, moment), order, b"<ul>\n", *items, b"</ul>\n<ul>\n", *below, b"</ul>\n"]
 
-    def _hub(self, state: State, title: bytes, moment: int) -> list[bytes]:
+    def _hub(self, state: PageState, title: bytes, moment: int) -> list[bytes]:
         """What is new; on the home page also the sections, the hubs and the neighbours."""
         live = self._live
         items = [self._item(slot, born) for born, slot in live.latest(state.slot, moment)]
@@ -193,7 +193,7 @@ class Pages:
                 parts += (b"<h2>%b</h2>\n<p>" % heading, b", ".join(links), b"</p>\n")
         return parts
 
-    def _opening(self, state: State, title: bytes, moment: int) -> list[bytes]:
+    def _opening(self, state: PageState, title: bytes, moment: int) -> list[bytes]:
         """Heading and two paragraphs, which the page's own changes rewrite."""
         tick, event = self._live.changes.last(state.key, moment, 0)
         heading = b"<h1>%b</h1>\n<p>Updated <time>%b</time></p>\n"
@@ -209,7 +209,7 @@ class Pages:
             return b"<li>%b %b</li>\n" % (anchor.markup, summary)
         return b"<li>%b %b %b</li>\n" % (anchor.markup, summary, anchor.detour)
 
-    def _churn(self, state: State, tick: int) -> Iterable[bytes]:
+    def _churn(self, state: PageState, tick: int) -> Iterable[bytes]:
         every = self._live.site.churn_every
         if not every:
             return ()
@@ -232,7 +232,7 @@ class Pages:
         start = b' - %b</title>\n<meta name="viewport" content="width=device-width">\n' % self._name
         return start + _STYLE + feed
 
-    def _tags(self, state: State) -> bytes:
+    def _tags(self, state: PageState) -> bytes:
         tags = b""
         article = state.slot >= self._slots.first_article
         if self._live.site.names_canonical:

@@ -18,11 +18,11 @@ from . import exclusion
 from .change import DAY, generation
 from .database import Database
 from .http import Answer, Request
-from .live import ONCE_ALIVE, LiveSite, Neighbours, State
+from .live import ONCE_ALIVE, LiveSite, Neighbours, PageState
 from .pages import Pages
 from .paths import Meant
 from .randomness import at
-from .sitemaps import Document, Presence, Publisher, body_of
+from .sitemaps import Presence, SitemapDocument, SitemapPublisher, body_of
 from .sites import Site, Validation
 
 
@@ -53,7 +53,7 @@ class Stamp(Struct, frozen=True):
         return tuple(fields)
 
 
-def stamp(site: Site, state: State, tick: int, origin: int, view: str, at_time: float) -> Stamp:
+def stamp(site: Site, state: PageState, tick: int, origin: int, view: str, at_time: float) -> Stamp:
     """The validators of a page, as its site gives them.
 
     An honest strong ETag must differ whenever a byte does, so it follows the churning region, too; a weak one need not.
@@ -98,7 +98,7 @@ _TEXT = ("Content-Type", "text/plain; charset=utf-8")
 class Found(Struct, frozen=True):
     """A page that answers: its state, and the requested view."""
 
-    state: State
+    state: PageState
     view: str
 
 
@@ -111,7 +111,7 @@ class Residence:
         self.live = live
         self.site = live.site
         self._neighbours = neighbours
-        self.publisher = Publisher(live, presence, foreign)
+        self.publisher = SitemapPublisher(live, presence, foreign)
 
     @cached_property
     def pages(self) -> Pages:
@@ -150,11 +150,11 @@ class Residence:
         """The page that a target names, if it is alive and well."""
         meant = self.live.paths.read(target)
         state = self.live.find(meant, tick) if meant is not None else None
-        return Found(state, meant.view) if meant is not None and isinstance(state, State) else None
+        return Found(state, meant.view) if meant is not None and isinstance(state, PageState) else None
 
     def _page(self, request: Request, meant: Meant, tick: int) -> Answer:
         state = self.live.find(meant, tick)
-        if not isinstance(state, State):
+        if not isinstance(state, PageState):
             return self._absent(meant, state, tick)
         current = stamp(self.site, state, tick, self.live.origin, meant.view, request.at)
         headers = current.headers()
@@ -201,7 +201,7 @@ class Residence:
         modified = None if document.modified is None else document.modified + self.live.origin
         return self._document(request, Stamp(None, modified), _GZIP if path.endswith(".gz") else _XML, document)
 
-    def _document(self, request: Request, current: Stamp, kind: tuple[str, str], document: Document) -> Answer:
+    def _document(self, request: Request, current: Stamp, kind: tuple[str, str], document: SitemapDocument) -> Answer:
         if is_unmodified(request, current):
             return Answer(304, current.headers(), b"")
         return Answer(200, (kind, *current.headers()), body_of(document))
@@ -217,14 +217,16 @@ class Residence:
             title = self.live.signs.title(slot, number).decode()
             when = Lastmod(float(self.site.surfaced(born) + self.live.origin), Granularity.SECOND)
             items.append(feed.Item(url=url, id=url, title=title, published=when, updated=when))
-        kind = feed.Kind.ATOM if self.site.feed == "atom" else feed.Kind.RSS
+        kind = feed.FeedKind.ATOM if self.site.feed == "atom" else feed.FeedKind.RSS
         newest = items[0].published if items else None
         current = Stamp(None, int(newest.at) if newest else None)
         if is_unmodified(request, current):
             return Answer(304, current.headers(), b"")
         name = self.live.signs.title(0).decode()
         body = feed.write(
-            feed.Feed(kind, url=f"{host}/feed.xml", link=f"{host}/", title=name, updated=newest, items=tuple(items))
+            feed.FeedDocument(
+                kind, url=f"{host}/feed.xml", link=f"{host}/", title=name, updated=newest, items=tuple(items)
+            )
         )
         content_type = ("Content-Type", f"application/{self.site.feed}+xml")
         return Answer(200, (content_type, *current.headers()), body)

@@ -31,13 +31,13 @@ from typing import Self
 from periplus.model import Clock, UsageError
 
 from .channel import ContextOf
-from .connection import Connection, Latency, Limits, Service
+from .connection import Connection, ConnectionLimits, Latency, Service
 from .hostile import REGISTRY
-from .index import Hosts, Index
+from .index import Hosts, LabIndex
 from .log import RequestLog
 from .world import World
 
-__all__ = ["Latency", "Limits", "Server"]
+__all__ = ["ConnectionLimits", "Latency", "Server"]
 
 
 class RunningClock:
@@ -125,7 +125,7 @@ class Server:
         *,
         port: int = 0,
         tls_port: int | None = None,
-        limits: Limits | None = None,
+        limits: ConnectionLimits | None = None,
         pace: float = 1.0,
         latency: Latency | None = None,
     ) -> None:
@@ -140,7 +140,7 @@ class Server:
         self.port = port
         self.tls_port = tls_port
         self.authority_pem = b""
-        self._limits = limits or Limits()
+        self._limits = limits or ConnectionLimits()
         self._pace = pace
         self._latency = latency
         self._connections: set[Connection] = set()
@@ -168,7 +168,7 @@ class Server:
     async def _start(self, stack: contextlib.AsyncExitStack) -> None:
         context_of = self._certificates(stack) if self.tls_port is not None else None
         service = Service(
-            Hosts(self.world, Index(self)).reply,
+            Hosts(self.world, LabIndex(self)).reply,
             self.clock,
             self.log,
             self._limits,

@@ -126,7 +126,7 @@ _GZIP_HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 _LATIN = "<!-- r\xe9serv\xe9 aux moteurs de recherche -->\n".encode("latin-1")
 
 
-class Document(Struct, frozen=True):
+class SitemapDocument(Struct, frozen=True):
     """One file: an index of `children`, or a list of what `entries` gives.
 
     `modified` is the tick at which it was last written, where the site knows. `coat` is how it is dressed: "" as the
@@ -140,12 +140,12 @@ class Document(Struct, frozen=True):
     coat: str = ""
 
 
-def entries_of(document: Document) -> Iterable[Entry]:
+def entries_of(document: SitemapDocument) -> Iterable[Entry]:
     """What the document lists."""
     return document.entries() if document.entries is not None else ()
 
 
-def body_of(document: Document) -> bytes | Iterator[bytes]:
+def body_of(document: SitemapDocument) -> bytes | Iterator[bytes]:
     """The bytes; of a plain list as they are made."""
     if document.coat in ("gzip", "cut"):
         packed = stored_gzip(b"".join(_plain(document)))
@@ -164,7 +164,7 @@ def _chained(first: bytes, second: bytes, rest: Iterator[bytes]) -> Iterator[byt
     yield from rest
 
 
-def _plain(document: Document) -> Iterator[bytes]:
+def _plain(document: SitemapDocument) -> Iterator[bytes]:
     if document.entries is None:
         yield (INDEX + "".join(map(sitemap_record, document.children)) + INDEX_END).encode()
         return
@@ -192,7 +192,9 @@ HUGE = 60_000
 _THIRDS = 3
 
 
-def dirty(live: LiveSite, scribe: Scribe, tick: int, foreign: Callable[[int], Iterable[str]]) -> Iterator[Document]:
+def dirty(
+    live: LiveSite, scribe: Scribe, tick: int, foreign: Callable[[int], Iterable[str]]
+) -> Iterator[SitemapDocument]:
     """The documents of the moment."""
     host = f"http://{live.site.host}"
 
@@ -205,22 +207,22 @@ def dirty(live: LiveSite, scribe: Scribe, tick: int, foreign: Callable[[int], It
 
         return entries
 
-    def index(path: str, *names: str) -> Document:
-        return Document(path, None, tuple(Child(host + name) for name in names))
+    def index(path: str, *names: str) -> SitemapDocument:
+        return SitemapDocument(path, None, tuple(Child(host + name) for name in names))
 
     yield index(
         "/sitemap_index.xml", "/sitemap-a.xml", "/sitemap-a.xml.gz", "/sitemap-nested.xml", "/sitemap-cut.xml.gz",
         "/sitemap-huge.xml", "/sitemap-foreign.xml", "/sitemap-missing.xml",
     )  # fmt: skip
-    yield Document("/sitemap-a.xml", entries=third(0))
-    yield Document("/sitemap-a.xml.gz", entries=third(0), coat="gzip")
+    yield SitemapDocument("/sitemap-a.xml", entries=third(0))
+    yield SitemapDocument("/sitemap-a.xml.gz", entries=third(0), coat="gzip")
     yield index("/sitemap-nested.xml", "/sitemap-deeper.xml", "/sitemap-b.xml")
     yield index("/sitemap-deeper.xml", "/sitemap_index.xml", "/sitemap-deeper.xml", "/sitemap-c.xml")
-    yield Document("/sitemap-b.xml", entries=third(1), coat="latin-1")
-    yield Document("/sitemap-c.xml", entries=third(2))
-    yield Document("/sitemap-cut.xml.gz", entries=third(2), coat="cut")
-    yield Document("/sitemap-huge.xml", entries=lambda: _huge(live))
-    yield Document("/sitemap-foreign.xml", entries=lambda: (Entry(url) for url in foreign(tick)))
+    yield SitemapDocument("/sitemap-b.xml", entries=third(1), coat="latin-1")
+    yield SitemapDocument("/sitemap-c.xml", entries=third(2))
+    yield SitemapDocument("/sitemap-cut.xml.gz", entries=third(2), coat="cut")
+    yield SitemapDocument("/sitemap-huge.xml", entries=lambda: _huge(live))
+    yield SitemapDocument("/sitemap-foreign.xml", entries=lambda: (Entry(url) for url in foreign(tick)))
 
 
 def _huge(live: LiveSite) -> Iterator[Entry]:
@@ -242,7 +244,7 @@ _PROTOCOL = 50_000
 _PARTIAL = 13  # of 256
 
 
-class Publisher:
+class SitemapPublisher:
     """The sitemaps of one site. `foreign` are URLs of another, for profiles with that mistake."""
 
     def __init__(self, live: LiveSite, presence: Presence, foreign: Callable[[int], Iterable[str]]) -> None:
@@ -258,19 +260,19 @@ class Publisher:
         indexed = self._live.site.profile in (Profile.SHOP, Profile.DIRTY)
         return "/sitemap_index.xml" if indexed else "/sitemap.xml"
 
-    def documents(self, tick: int) -> dict[str, Document]:
+    def documents(self, tick: int) -> dict[str, SitemapDocument]:
         """Every document of the moment by its path, the announced one first."""
         profile = self._live.site.profile
         if profile is Profile.NONE:
             return {}
         if profile is Profile.DIRTY:
-            made: Iterable[Document] = dirty(self._live, self._scribe, tick, self._foreign)
+            made: Iterable[SitemapDocument] = dirty(self._live, self._scribe, tick, self._foreign)
         else:
             made = _PROFILES[profile](self._live, self._scribe, tick)
         return {document.path: document for document in made}
 
 
-def _index(live: LiveSite, scribe: Scribe, path: str, documents: list[Document]) -> Document:
+def _index(live: LiveSite, scribe: Scribe, path: str, documents: list[SitemapDocument]) -> SitemapDocument:
     """An index over some documents; it is as new as the newest of them."""
     host = f"http://{live.site.host}"
     children = tuple(
@@ -278,18 +280,20 @@ def _index(live: LiveSite, scribe: Scribe, path: str, documents: list[Document])
         for document in documents
     )
     modified = [document.modified for document in documents if document.modified is not None]
-    return Document(path, max(modified, default=None), children)
+    return SitemapDocument(path, max(modified, default=None), children)
 
 
-def _shop(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
+def _shop(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[SitemapDocument]:
     count = live.site.size - live.site.first_article
     bases = [
-        Document(f"/sitemap-base-{number}.xml", SHOP_OPENED, entries=_base_file(live, scribe, number))
+        SitemapDocument(f"/sitemap-base-{number}.xml", SHOP_OPENED, entries=_base_file(live, scribe, number))
         for number in range(max(-(-count // _BASE_FILE), 1))
     ]
     parts = 1 + count // _DAY_FILE
     days = [
-        Document(f"/sitemap-day-{day}-{part}.xml", (day + 1) * DAY, entries=_day_file(live, scribe, day, part, parts))
+        SitemapDocument(
+            f"/sitemap-day-{day}-{part}.xml", (day + 1) * DAY, entries=_day_file(live, scribe, day, part, parts)
+        )
         for day in range(SHOP_OPENED // DAY, tick // DAY)
         for part in range(parts)
     ]
@@ -318,7 +322,7 @@ def _day_file(live: LiveSite, scribe: Scribe, day: int, part: int, parts: int) -
     return entries
 
 
-def _news(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
+def _news(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[SitemapDocument]:
     def aged(youngest: int, oldest: int, news: bool = False) -> Callable[[], Iterator[Entry]]:
         def entries() -> Iterator[Entry]:
             census = live.census(tick)
@@ -330,15 +334,15 @@ def _news(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
         return entries
 
     lists = [
-        Document("/sitemap-news.xml", int(live.census(tick).modified.max()), entries=aged(0, DAY, news=True)),
-        Document("/sitemap-week.xml", entries=aged(DAY, WEEK)),
-        Document("/sitemap-month.xml", entries=aged(WEEK, 31 * DAY)),
+        SitemapDocument("/sitemap-news.xml", int(live.census(tick).modified.max()), entries=aged(0, DAY, news=True)),
+        SitemapDocument("/sitemap-week.xml", entries=aged(DAY, WEEK)),
+        SitemapDocument("/sitemap-month.xml", entries=aged(WEEK, 31 * DAY)),
     ]
     by_letter = sorted((live.signs.title(slot)[:1].lower().decode(), slot) for slot in range(live.site.first_article))
     hubs = []
     for letter, group in groupby(by_letter, key=lambda pair: pair[0]):
         slots = [slot for _, slot in group]
-        hubs.append(Document(f"/sitemap-hubs-{letter}.xml", entries=_fixed(scribe, slots, tick)))
+        hubs.append(SitemapDocument(f"/sitemap-hubs-{letter}.xml", entries=_fixed(scribe, slots, tick)))
     hub_index = _index(live, scribe, "/sitemap-hubs.xml", hubs)
     yield _index(live, scribe, "/sitemap.xml", [*lists, hub_index])
     yield from lists
@@ -362,7 +366,7 @@ def _as_news(
         yield Entry(entry.url, entry.lastmod, entry.changefreq, entry.priority, news=(news,))
 
 
-def _archive(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
+def _archive(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[SitemapDocument]:
     site = live.site
     rewritten = (tick - site.nightly) // DAY * DAY + site.nightly
     count = max(_ARCHIVE_FILES, -(-site.size // _ARCHIVE_FILE))
@@ -375,8 +379,10 @@ def _archive(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
 
         return entries
 
-    volumes = [Document(f"/sitemap-volume-{number}.xml", rewritten, entries=volume(number)) for number in range(count)]
-    contents = Document(
+    volumes = [
+        SitemapDocument(f"/sitemap-volume-{number}.xml", rewritten, entries=volume(number)) for number in range(count)
+    ]
+    contents = SitemapDocument(
         "/sitemap-contents.xml", rewritten, entries=_fixed(scribe, range(site.first_article), rewritten)
     )
     yield _index(live, scribe, "/sitemap.xml", [contents, *volumes])
@@ -392,7 +398,7 @@ def _wrong_dates(census: Census, rewritten: int) -> list[int]:
     return found
 
 
-def _whole(live: LiveSite, scribe: Scribe, as_of: int, lastmod: int | None, modified: int) -> Iterator[Document]:
+def _whole(live: LiveSite, scribe: Scribe, as_of: int, lastmod: int | None, modified: int) -> Iterator[SitemapDocument]:
     """Every page in one file, or in as many as the protocol requires; all with one date, or each with its own."""
 
     def part(number: int) -> Callable[[], Iterator[Entry]]:
@@ -408,38 +414,38 @@ def _whole(live: LiveSite, scribe: Scribe, as_of: int, lastmod: int | None, modi
 
     files = -(-live.site.size // _PROTOCOL)
     if files == 1:
-        yield Document("/sitemap.xml", modified, entries=part(0))
+        yield SitemapDocument("/sitemap.xml", modified, entries=part(0))
         return
-    parts = [Document(f"/sitemap-{number}.xml", modified, entries=part(number)) for number in range(files)]
+    parts = [SitemapDocument(f"/sitemap-{number}.xml", modified, entries=part(number)) for number in range(files)]
     yield _index(live, scribe, "/sitemap.xml", parts)
     yield from parts
 
 
-def _build(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
+def _build(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[SitemapDocument]:
     built = live.site.moment(tick)
     return _whole(live, scribe, built, built, built)
 
 
-def _always_now(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
+def _always_now(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[SitemapDocument]:
     return _whole(live, scribe, tick, tick, tick)
 
 
-def _stale(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
+def _stale(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[SitemapDocument]:
     written = min(STALE_SINCE - live.site.key % 100 * DAY, tick)
     return _whole(live, scribe, written, None, written)
 
 
-def _partial(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
+def _partial(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[SitemapDocument]:
     def entries() -> Iterator[Entry]:
         census = live.census(tick)
         rows = rows_where((census.keys >> np.uint64(30) & np.uint64(255)) < _PARTIAL)
         yield from scribe.fixed([0], tick)
         yield from scribe.articles(census, rows)
 
-    yield Document("/sitemap.xml", entries=entries)
+    yield SitemapDocument("/sitemap.xml", entries=entries)
 
 
-_PROFILES: dict[Profile, Callable[[LiveSite, Scribe, int], Iterator[Document]]] = {
+_PROFILES: dict[Profile, Callable[[LiveSite, Scribe, int], Iterator[SitemapDocument]]] = {
     Profile.SHOP: _shop,
     Profile.NEWS: _news,
     Profile.ARCHIVE: _archive,

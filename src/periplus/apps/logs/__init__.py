@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from .agents import AgentTable, Crawler, known_agents
     from .analysis import read_logs
     from .findings import KINDS, min_needless
-    from .identity import Answer, Resolver, SystemResolver, Verdict
+    from .identity import AddressLookup, Answer, IdentityVerdict, SystemResolver
     from .results import CrawlerReport, Identity, LogReport, Needless
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "KINDS",
+    "AddressLookup",
     "AgentTable",
     "Answer",
     "Crawler",
     "CrawlerReport",
     "Identity",
+    "IdentityVerdict",
     "LogReport",
     "Needless",
-    "Resolver",
     "SystemResolver",
-    "Verdict",
     "known_agents",
     "min_needless",
     "read_logs",

@@ -20,7 +20,7 @@ from periplus.model import UsageError
 
 from .agents import AgentTable, known_agents
 from .findings import ChangeTimes, Visits, findings
-from .identity import LedgerAnswers, NoResolver, Ranges, Resolver, Verdict, read_ranges, verdict
+from .identity import AddressLookup, IdentityVerdict, LedgerAnswers, NoResolver, Ranges, read_ranges, verdict
 from .results import CrawlerReport, Day, Identity, LogReport, Needless, RobotsReaders, Unnamed
 from .visits import CrawlerCount, Tally, hits_of, kind_of, ordered
 
@@ -40,7 +40,7 @@ def read_logs(
     ledger: Path | str | None = None,
     since: float | None = None,
     robots_file: Path | str | None = None,
-    resolver: Resolver | None = None,
+    resolver: AddressLookup | None = None,
     shows_addresses: bool = False,
     agents: AgentTable | None = None,
 ) -> LogReport:
@@ -176,7 +176,7 @@ class _Report:
         base: str,
         rules: robots.Robots | None,
         ranges: Ranges,
-        answers: Resolver,
+        answers: AddressLookup,
         shown: Callable[[str, float], str],
     ) -> None:
         self._tally = tally
@@ -323,22 +323,22 @@ class _Report:
         answers = self._answers.answers(sorted(asked))
         found = {}
         for count in counts:
-            numbers: Counter[Verdict] = Counter()
-            addresses: Counter[Verdict] = Counter()
+            numbers: Counter[IdentityVerdict] = Counter()
+            addresses: Counter[IdentityVerdict] = Counter()
             false = []
             for ip, (requests, at) in count.claims.items():
                 judged = verdict(count.crawler, ip, self._ranges, answers.get(ip))
                 numbers[judged] += int(requests)
                 addresses[judged] += 1
-                if judged is Verdict.FALSE:
+                if judged is IdentityVerdict.FALSE:
                     false.append((-requests, self._shown(ip, at)))
             found[count.crawler.name] = Identity(
-                verified=numbers[Verdict.VERIFIED],
-                false_claims=numbers[Verdict.FALSE],
-                unknown=count.requests - numbers[Verdict.VERIFIED] - numbers[Verdict.FALSE],
-                verified_addresses=addresses[Verdict.VERIFIED],
-                false_addresses=addresses[Verdict.FALSE],
-                unknown_addresses=addresses[Verdict.UNKNOWN],
+                verified=numbers[IdentityVerdict.VERIFIED],
+                false_claims=numbers[IdentityVerdict.FALSE],
+                unknown=count.requests - numbers[IdentityVerdict.VERIFIED] - numbers[IdentityVerdict.FALSE],
+                verified_addresses=addresses[IdentityVerdict.VERIFIED],
+                false_addresses=addresses[IdentityVerdict.FALSE],
+                unknown_addresses=addresses[IdentityVerdict.UNKNOWN],
                 false_examples=tuple(shown for _, shown in sorted(false)[:_SHOWN]),
             )
         return found

@@ -2,7 +2,7 @@
 
 An address is genuine if it is in a range that the operator publishes, or by forward-confirmed reverse DNS: its name
 ends with a suffix of the operator, at a label boundary, and the name resolves to the address. The last step is needed
-because the owner of an address may give it any name. There are no DNS lookups unless a `Resolver` is passed;
+because the owner of an address may give it any name. There are no DNS lookups unless a `AddressLookup` is passed;
 `LedgerAnswers` keeps their answers.
 """
 
@@ -32,7 +32,7 @@ LARGEST_FILE: Final = 16 << 20
 """Bytes of a file of ranges."""
 
 
-class Verdict(StrEnum):
+class IdentityVerdict(StrEnum):
     """Whether an address is whose it claims to be."""
 
     VERIFIED = "verified"
@@ -50,7 +50,7 @@ class Answer(Struct, frozen=True):
     confirmed: tuple[str, ...] = ()
 
 
-class Resolver(Protocol):
+class AddressLookup(Protocol):
     """Looks up addresses."""
 
     def answers(self, addresses: Sequence[str]) -> Mapping[str, Answer]:
@@ -131,15 +131,15 @@ def parse_ranges(body: bytes) -> list[IPv4Network | IPv6Network]:
     return found
 
 
-def verdict(crawler: Crawler, address: str, ranges: Ranges, answer: Answer | None) -> Verdict:
+def verdict(crawler: Crawler, address: str, ranges: Ranges, answer: Answer | None) -> IdentityVerdict:
     """Whether an address is that of the crawler that it names."""
     is_listed = ranges.holds(crawler, address)
     if is_listed:
-        return Verdict.VERIFIED
+        return IdentityVerdict.VERIFIED
     if crawler.suffixes and answer is not None and answer.names is not None:
         is_confirmed = any(ends_with(name, crawler.suffixes) for name in answer.confirmed)
-        return Verdict.VERIFIED if is_confirmed else Verdict.FALSE
-    return Verdict.FALSE if is_listed is False and not crawler.suffixes else Verdict.UNKNOWN
+        return IdentityVerdict.VERIFIED if is_confirmed else IdentityVerdict.FALSE
+    return IdentityVerdict.FALSE if is_listed is False and not crawler.suffixes else IdentityVerdict.UNKNOWN
 
 
 def ends_with(name: str, suffixes: Iterable[str]) -> bool:
@@ -239,7 +239,7 @@ class LedgerAnswers:
     """Answers that a ledger keeps for a week, and those of another resolver for the rest."""
 
     def __init__(
-        self, ledger: Ledger, resolver: Resolver | None = None, clock: Callable[[], float] = time.time
+        self, ledger: Ledger, resolver: AddressLookup | None = None, clock: Callable[[], float] = time.time
     ) -> None:
         self._ledger = ledger
         self._resolver = resolver or NoResolver()

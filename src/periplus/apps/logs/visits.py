@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from periplus.formats import access_log
-from periplus.formats.access_log import LONGEST_LINE, Hit
+from periplus.formats.access_log import LONGEST_LINE, LoggedRequest
 from periplus.model import Problem, UsageError
 
 from .agents import AgentTable, Crawler
@@ -162,14 +162,14 @@ class Tally:
         self.addresses: dict[str, Address] = {}
         self.dropped_addresses = 0
 
-    def add_all(self, hits: Iterable[Hit | Problem], since: float | None = None) -> None:
+    def add_all(self, hits: Iterable[LoggedRequest | Problem], since: float | None = None) -> None:
         """Count requests, but for those before `since`. One loop with local names: this is where the time goes."""
         crawler_of, addresses, problems = self._crawler_of, self.addresses, self.problems
         count_crawler, new_address = self._count_crawler, self._new_address
         first, last = self.first_at, self.last_at
         day_from, day_to, day = 0.0, 0.0, [0, 0]
         for hit in hits if since is None else self._from(hits, since):
-            if hit.__class__ is not Hit:
+            if hit.__class__ is not LoggedRequest:
                 problems[hit.reason] += 1  # type: ignore[union-attr]
                 continue
             at, size, path, ip = hit.at, hit.size, hit.path, hit.ip
@@ -203,10 +203,10 @@ class Tally:
                 address.assets += 1
         self.first_at, self.last_at = first, last
 
-    def _from(self, hits: Iterable[Hit | Problem], since: float) -> Iterator[Hit | Problem]:
+    def _from(self, hits: Iterable[LoggedRequest | Problem], since: float) -> Iterator[LoggedRequest | Problem]:
         """The hits since a time, and all problems; older hits are only counted."""
         for hit in hits:
-            if isinstance(hit, Hit) and hit.at < since:
+            if isinstance(hit, LoggedRequest) and hit.at < since:
                 self.before_since += 1
             else:
                 yield hit
@@ -236,7 +236,7 @@ class Tally:
         self.dropped_addresses += len(ranked) - len(kept)
         self.addresses = kept
 
-    def _count_crawler(self, crawler: Crawler, hit: Hit, is_robots: bool) -> None:
+    def _count_crawler(self, crawler: Crawler, hit: LoggedRequest, is_robots: bool) -> None:
         at = hit.at
         count = self.crawlers.get(crawler.name)
         if count is None:
@@ -256,7 +256,7 @@ class Tally:
         if visits is not None:
             self._count_visit(count, visits, hit)
 
-    def _count_visit(self, count: CrawlerCount, visits: Visits, hit: Hit) -> None:
+    def _count_visit(self, count: CrawlerCount, visits: Visits, hit: LoggedRequest) -> None:
         status, size, at = hit.status, hit.size, hit.at
         visits.requests += 1
         visits.bytes += size
@@ -280,7 +280,7 @@ class Tally:
         visits.ok += 1
         visits.add_size(size)
 
-    def _judge(self, count: CrawlerCount, visits: Visits, hit: Hit) -> None:
+    def _judge(self, count: CrawlerCount, visits: Visits, hit: LoggedRequest) -> None:
         """With a ledger: whether the page had changed since the crawler's last visit, and how long ago."""
         changes = self._changes
         if changes is None or visits.last_at < changes.since:
@@ -315,7 +315,7 @@ def ordered(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         first = float("inf")
         for place, each in enumerate(hits_of(path)):
-            if isinstance(each, Hit):
+            if isinstance(each, LoggedRequest):
                 first = each.at
             if first != float("inf") or place >= _LOOKED_AT:
                 break
@@ -323,7 +323,7 @@ def ordered(paths: Iterable[Path]) -> list[Path]:
     return [path for _, path in sorted(dated)]
 
 
-def hits_of(path: Path) -> Iterator[Hit | Problem]:
+def hits_of(path: Path) -> Iterator[LoggedRequest | Problem]:
     """The requests in a file, and what is wrong with it."""
     damage: list[Problem] = []
     yield from access_log.read(_lines(path, damage))

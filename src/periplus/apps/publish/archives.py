@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from periplus.formats import resourcesync
 from periplus.formats.metadata_archive import SEGMENT, ArchiveEntry, write_segment
-from periplus.formats.resourcesync import WELL_KNOWN, Change, Listed
+from periplus.formats.resourcesync import WELL_KNOWN, ListedResource, ResourceChange
 
 from .files import digest_of, write_file
 from .ledger import Ledger
@@ -184,7 +184,7 @@ class ResyncFiles:
     def _resource_lists(self, at: float, capabilities: str) -> Iterator[tuple[str, bytes]]:
         rows = self._db.execute(f"select url, lastmod, size, mime from resources where {_PUBLISHED} order by id")
         names: list[str] = []
-        while batch := [Listed(*row) for row in rows.fetchmany(PER_LIST)]:
+        while batch := [ListedResource(*row) for row in rows.fetchmany(PER_LIST)]:
             body = resourcesync.write_resources(batch, at, capabilities)
             if not names and len(batch) < PER_LIST:
                 yield RESOURCES, body
@@ -194,10 +194,10 @@ class ResyncFiles:
         lists = [self._base + name for name in names]
         yield RESOURCES, resourcesync.write_resource_index(lists, at, capabilities)
 
-    def _changes(self) -> Iterator[Change]:
+    def _changes(self) -> Iterator[ResourceChange]:
         rows = self._db.execute(
             "select url, kind, at, lastmod from (select * from events order by id desc limit ?) order by id",
             (PER_LIST,),
         )
         for url, kind, at, lastmod in rows:
-            yield Change(url, _KINDS[kind], at, None if kind == "removed" else lastmod)
+            yield ResourceChange(url, _KINDS[kind], at, None if kind == "removed" else lastmod)

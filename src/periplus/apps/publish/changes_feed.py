@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from periplus.formats.feed import Feed, Item, Kind, Tombstone, write
+from periplus.formats.feed import FeedDocument, FeedKind, Item, Tombstone, write
 from periplus.model import Granularity, Lastmod
 
 from .ledger import Ledger
@@ -32,8 +32,8 @@ def changes_feed(ledger: Ledger, base_url: str, settings: FeedSettings) -> bytes
     title = settings.title or f"Changes of {base_url}"
     hubs = (settings.hub,) if settings.hub else ()
     return write(
-        Feed(Kind.ATOM, url=base_url + NAME, link=base_url, title=title, updated=updated, hubs=hubs, items=items,
-             author=title, tombstones=gone)
+        FeedDocument(FeedKind.ATOM, url=base_url + NAME, link=base_url, title=title, updated=updated, hubs=hubs,
+                     items=items, author=title, tombstones=gone)
     )  # fmt: skip
 
 

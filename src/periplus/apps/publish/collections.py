@@ -20,13 +20,13 @@ from msgspec import Struct
 from periplus.apps.logs.identity import LARGEST_FILE, parse_ranges, range_file
 from periplus.collection.config.settings import Config
 from periplus.collection.config.toml_files import dump, load, with_options
-from periplus.collection.layout import Layout
 from periplus.content import decode_body
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import SingleRequests
 from periplus.formats.headers import Headers
 from periplus.insight.views import Views
 from periplus.model import Fetched, FetchOutcome, PeriplusError, Url, UsageError
+from periplus.store.layout import Layout
 
 from . import FolderInventory, Inventory, Published, Publisher, PublishSettings, RowInventory, git_dates, read_rows
 from .files import write_file

@@ -21,7 +21,7 @@ from xxhash import xxh3_64_intdigest
 from periplus.content import change_since, is_heading_same, likeness, version_of
 from periplus.content.churn import OTHERS, unpack
 from periplus.content.digests import masked
-from periplus.model import ChangeLevel, Digests, Page
+from periplus.model import ChangeLevel, Digests, ParsedPage
 
 MINOR_SUM: Final = 0.05
 """Differences of minor edits since the last claimed change that together count as a change."""
@@ -85,7 +85,7 @@ def raw_digest(body: bytes) -> int:
     return xxh3_64_intdigest(body)
 
 
-def content_of(page: Page, body: bytes) -> Content:
+def content_of(page: ParsedPage, body: bytes) -> Content:
     """What to keep of a page that was read with its blocks."""
     alternates = sorted(f"{one.hreflang}\n{one.url}" for one in page.relations.alternates if one.hreflang)
     structured = b"\0".join(masked(found) for found in _STRUCTURED.findall(body)[:100])
@@ -93,7 +93,7 @@ def content_of(page: Page, body: bytes) -> Content:
     return Content(raw_digest(body), page.digests, version_of(page), page.blocks, marks)
 
 
-def judge(before: Content, after: Content, page: Page | None) -> Judgement:
+def judge(before: Content, after: Content, page: ParsedPage | None) -> Judgement:
     """How much one resource has changed, by itself."""
     if before.raw == after.raw:
         return Judgement(ChangeLevel.SAME)

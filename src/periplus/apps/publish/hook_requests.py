@@ -34,7 +34,7 @@ class Reported(Struct, frozen=True, forbid_unknown_fields=True):
     title: str = ""
 
 
-class Report(Struct, frozen=True, forbid_unknown_fields=True):
+class HookReport(Struct, frozen=True, forbid_unknown_fields=True):
     """What a program reports. `moved` are pairs of the old and the new address."""
 
     changed: tuple[str | Reported, ...] = ()
@@ -42,7 +42,7 @@ class Report(Struct, frozen=True, forbid_unknown_fields=True):
     moved: tuple[tuple[str, str], ...] = ()
 
 
-_decode = msgspec.json.Decoder(Report).decode
+_decode = msgspec.json.Decoder(HookReport).decode
 
 
 def refusal(method: str, headers: Mapping[str, str], token: str) -> Answer | None:

@@ -37,7 +37,7 @@ where minute > (select max(minute) from visits) - 1440 group by agent order by s
 """
 
 
-class Change(Struct, frozen=True):
+class PublishedChange(Struct, frozen=True):
     """An event: a page is `new`, `changed` or `removed`."""
 
     url: str
@@ -64,7 +64,7 @@ class PublishStatus(Struct, frozen=True):
     gone: int
     scanned_at: float | None
     files: list[str]
-    last_changes: list[Change]
+    last_changes: list[PublishedChange]
     waiting: int
     """Messages that wait to be sent."""
     crawlers: list[CrawlerDay]
@@ -81,7 +81,10 @@ def status_of(ledger: Ledger) -> PublishStatus:
         ledger.count("gone is not null"),
         ledger.note("scanned_at"),
         [name for (name,) in db.execute("select name from files where dropped_at is null order by name")],
-        [Change(*row) for row in db.execute("select url, kind, at from events order by id desc limit ?", (SHOWN,))],
+        [
+            PublishedChange(*row)
+            for row in db.execute("select url, kind, at from events order by id desc limit ?", (SHOWN,))
+        ],
         db.execute("select count(*) from outbox where done_at is null").fetchone()[0],
         [CrawlerDay(*row) for row in db.execute(_CRAWLERS, (SHOWN,))],
     )

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from periplus.content import RawPage, read_pages
 from periplus.formats.robots import Robots
-from periplus.model import ChangeLevel, Page, PeriplusError, Problem
+from periplus.model import ChangeLevel, ParsedPage, PeriplusError, Problem
 from periplus.urls import canonical
 
 from .dating import (
@@ -161,7 +161,7 @@ class _Scan:
             self.same.append(row.id)
 
     def _compared(
-        self, resource: Resource, row: Row | None, body: bytes | None, page: Page | None
+        self, resource: Resource, row: Row | None, body: bytes | None, page: ParsedPage | None
     ) -> tuple[object, ...]:
         content = None if body is None else content_of(page, body) if page is not None else Content(raw_digest(body))
         judged = _judged(resource, row, content, page)
@@ -194,7 +194,7 @@ class _Scan:
             self.ways.update(ways_of(content.blocks))
         self.changed_ways.update(block.way for block in judged.blocks)
 
-    def _images(self, resource: Resource, page: Page | None) -> tuple[str, ...]:
+    def _images(self, resource: Resource, page: ParsedPage | None) -> tuple[str, ...]:
         if page is None or not self._wants_images:
             return resource.images[:_MOST_IMAGES]
         found = dict.fromkeys(one.url for one in page.resources if one.tag == "img")
@@ -258,7 +258,7 @@ def _raw(resource: Resource, body: bytes | None) -> RawPage:
     return RawPage(body or b"", resource.url, resource.mime, wants_blocks=True)
 
 
-def _judged(resource: Resource, row: Row | None, content: Content | None, page: Page | None) -> Judgement:
+def _judged(resource: Resource, row: Row | None, content: Content | None, page: ParsedPage | None) -> Judgement:
     if row is None:
         return Judgement(ChangeLevel.MAJOR)
     if content is not None and row.content is not None:
@@ -269,7 +269,7 @@ def _judged(resource: Resource, row: Row | None, content: Content | None, page: 
     return Judgement(ChangeLevel.SAME if is_same else ChangeLevel.MAJOR)
 
 
-def hidden_reason(url: str, page: Page | None, robots: Robots | None) -> str:
+def hidden_reason(url: str, page: ParsedPage | None, robots: Robots | None) -> str:
     """Why a resource is not published; empty if it is."""
     if robots is not None and not robots.allows("*", url):
         return "robots"

@@ -8,13 +8,14 @@ turn rows into charts of `view`. Nothing is loaded from elsewhere. What only the
 
 from .gather import ReportSettings, gather_report
 from .page import page
-from .values import Budget, CrawlState, KnownFreshness, Part, Question, Report, Trust, UsefulLinks
+from .values import AnsweredQuestion, Budget, CrawlState, KnownFreshness, Question, Report, Trust, UsefulLinks
 
 __all__ = [
+    "AnsweredQuestion",
     "Budget",
     "CrawlState",
+    "Header",
     "KnownFreshness",
-    "Part",
     "Question",
     "Report",
     "ReportSettings",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from periplus.view.charts import Bar, horizontal_bars, vertical_bars
-from periplus.view.values import Row
+from periplus.view.values import TableRow
 from periplus.view.wording import count, counted, duration, share, short, size
 
 from .few_sites import FEW_SITES, NOT_LINKED
@@ -33,11 +33,11 @@ _SLOWEST_BIN: Final = 1e8
 """Seconds. The last bin of response times has no upper limit; its bound in the query is above this."""
 
 
-def _fetched(rows: Sequence[Row]) -> str:
+def _fetched(rows: Sequence[TableRow]) -> str:
     return f"all {counted(sum(row['urls'] for row in rows), 'fetched URL')}"
 
 
-def status(rows: Sequence[Row], label: str) -> str:
+def status(rows: Sequence[TableRow], label: str) -> str:
     """A bar for each status code, coloured by class, of all fetched URLs."""
     total = sum(row["urls"] for row in rows) or 1
     bars = []
@@ -53,7 +53,7 @@ def _status_class(code: str) -> int:
     return {"1": 1, "2": 0, "3": 1, "4": 2, "5": 3}.get(code[:1], 4)
 
 
-def page_depth(rows: Sequence[Row], label: str) -> str:
+def page_depth(rows: Sequence[TableRow], label: str) -> str:
     """Fetched URLs by clicks from a seed; those beyond the last bar are counted in it."""
     linked = [row for row in rows if row["clicks"] is not None]
     bars = [_depth_bar(str(row["clicks"]), row["urls"]) for row in linked[:_STEPS]]
@@ -68,7 +68,7 @@ def _depth_bar(name: str, urls: int) -> Bar:
     return Bar(name, (urls,), short(urls), f"{name}: {counted(urls, 'URL')}")
 
 
-def content_types(rows: Sequence[Row], label: str) -> str:
+def content_types(rows: Sequence[TableRow], label: str) -> str:
     """A bar for each content type, of all fetched URLs."""
     total = sum(row["urls"] for row in rows) or 1
     bars = [
@@ -78,7 +78,7 @@ def content_types(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("accent", "URLs"),), label, _fetched(rows), of=total)
 
 
-def response_times(rows: Sequence[Row], label: str) -> str:
+def response_times(rows: Sequence[TableRow], label: str) -> str:
     """Fetched URLs by response time, in bins."""
     bars, below = [], "0 s"
     for row in rows:
@@ -89,7 +89,7 @@ def response_times(rows: Sequence[Row], label: str) -> str:
     return vertical_bars(bars, "accent", label, ("response time", f"URLs, of {_fetched(rows)}"))
 
 
-def coverage(rows: Sequence[Row], label: str) -> str:
+def coverage(rows: Sequence[TableRow], label: str) -> str:
     """The listed share of fetched URLs, unique pages, indexable pages and PageRank."""
     bars = []
     for row in rows:
@@ -99,7 +99,7 @@ def coverage(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("sitemaps", "listed"),), label, "all of what is named above the bar", of=1.0)
 
 
-def first_source(rows: Sequence[Row], label: str) -> str:
+def first_source(rows: Sequence[TableRow], label: str) -> str:
     """Three bars for URLs that were announced by a ping, and three for the others."""
     names = (("sitemaps", "Sitemaps first"), ("even", "together"), ("links", "links first"))
     bars = []
@@ -114,7 +114,7 @@ def first_source(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, names, label, of_all, of=1.0, has_key=False)
 
 
-def classes(rows: Sequence[Row], label: str) -> str:
+def classes(rows: Sequence[TableRow], label: str) -> str:
     """What the URLs are that sitemaps omit."""
     total = sum(row["urls"] for row in rows) or 1
     bars = [
@@ -129,7 +129,7 @@ def classes(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("accent", "URLs"),), label, whole, of=total)
 
 
-def efficiency(rows: Sequence[Row], label: str) -> str:
+def efficiency(rows: Sequence[TableRow], label: str) -> str:
     """Unique pages of all fetched URLs, by source."""
     bars = [
         Bar(
@@ -144,7 +144,7 @@ def efficiency(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, styles, label, f"{counted(most, 'fetched URL')}, the source with the most")
 
 
-def fetches(rows: Sequence[Row], label: str) -> str:
+def fetches(rows: Sequence[TableRow], label: str) -> str:
     """Fetches of each site, by source."""
     bars = [
         Bar(row["site"], (row["sitemaps"], row["discovery"], row["again"]), count(row["visits"]))
@@ -155,13 +155,13 @@ def fetches(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, styles, label, _most(most, "fetch", rows, "fetches"))
 
 
-def _most(number: float, thing: str, rows: Sequence[Row], things: str = "") -> str:
+def _most(number: float, thing: str, rows: Sequence[TableRow], things: str = "") -> str:
     """The full width where the longest bar has it: all of the only site, or what the largest has."""
     amount = counted(number, thing, things)
     return f"all {amount} of the site" if len(rows) == 1 else f"{amount}, the site with the most"
 
 
-def budgets(rows: Sequence[Row], label: str) -> str:
+def budgets(rows: Sequence[TableRow], label: str) -> str:
     """How the next fetches of each site are divided."""
     bars = [
         Bar(row["site"], (row["sitemaps"], row["links"]), f"{count(row['sitemaps'])} : {count(row['links'])}")
@@ -171,7 +171,7 @@ def budgets(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, styles, label, "the next pages of the site", is_whole=True)
 
 
-def formats(rows: Sequence[Row], label: str) -> str:
+def formats(rows: Sequence[TableRow], label: str) -> str:
     """Sitemap files of each format, with those that have problems."""
     bars = [
         Bar(row["format"], (row["files"] - row["with_problems"], row["with_problems"]),
@@ -183,7 +183,7 @@ def formats(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, styles, label, f"all {counted(total, 'file')}", of=total)
 
 
-def fields(rows: Sequence[Row], label: str) -> str:
+def fields(rows: Sequence[TableRow], label: str) -> str:
     """Bars of the entries that have each field; of many sites, bars of sites, or one large sitemap would dominate."""
     if len(rows) < FEW_SITES:
         return _fields_of_entries(rows, label)
@@ -195,7 +195,7 @@ def fields(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, styles, label, f"{counted(len(rows), 'site')} with sitemaps", is_whole=True)
 
 
-def _fields_of_entries(rows: Sequence[Row], label: str) -> str:
+def _fields_of_entries(rows: Sequence[TableRow], label: str) -> str:
     is_one = len(rows) == 1
     bars = [
         Bar(name if is_one else f"{row['site']}: {name}", (row[name],),
@@ -206,7 +206,7 @@ def _fields_of_entries(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("accent", "have it"),), label, "all entries of the site's sitemaps", of=1.0)
 
 
-def depth(rows: Sequence[Row], label: str) -> str:
+def depth(rows: Sequence[TableRow], label: str) -> str:
     """PageRank by clicks from a seed."""
     known = [row for row in rows if row["clicks"] is not None][:_STEPS]
     bars = [
@@ -217,7 +217,7 @@ def depth(rows: Sequence[Row], label: str) -> str:
     return vertical_bars(bars, "accent", label, ("clicks from a seed", "share of all PageRank"), share)
 
 
-def changes(rows: Sequence[Row], label: str) -> str:
+def changes(rows: Sequence[TableRow], label: str) -> str:
     """Fetches of each site that found a change."""
     bars = [
         Bar(row["site"], (row["changed"], row["comparisons"] - row["changed"]),
@@ -228,7 +228,7 @@ def changes(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("accent", "changed"), ("track", "unchanged")), label, whole, is_whole=True)
 
 
-def lastmod_trust(rows: Sequence[Row], label: str) -> str:
+def lastmod_trust(rows: Sequence[TableRow], label: str) -> str:
     """Two bars for each site: updates of lastmod with a change of the page, and visits without one."""
     bars = []
     for row in rows[: _BARS // 2]:
@@ -241,7 +241,7 @@ def lastmod_trust(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, names, label, "all updates of lastmod; all visits to known pages", of=1.0)
 
 
-def statuses(rows: Sequence[Row], label: str) -> str:
+def statuses(rows: Sequence[TableRow], label: str) -> str:
     """The responses of each site."""
     names = (
         ("good", "pages"), ("even", "redirects"), ("warn", "4xx"), ("bad", "5xx"), ("dark", "no response"),
@@ -256,7 +256,7 @@ def statuses(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, names, label, "all fetched URLs of the site", is_whole=True)
 
 
-def clusters(rows: Sequence[Row], label: str) -> str:
+def clusters(rows: Sequence[TableRow], label: str) -> str:
     """Pages by the size of their cluster of duplicates."""
     known = {row["up_to"]: row for row in rows}
     total = sum(row["pages"] for row in rows)
@@ -269,7 +269,7 @@ def clusters(rows: Sequence[Row], label: str) -> str:
     return vertical_bars(bars, "accent", label, titles)
 
 
-def sites(rows: Sequence[Row], label: str) -> str:
+def sites(rows: Sequence[TableRow], label: str) -> str:
     """PageRank of the best sites."""
     known = [row for row in rows if row["pagerank"] is not None]
     bars = [
@@ -280,7 +280,7 @@ def sites(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("accent", "PageRank"),), label, f"{share(most)} of all PageRank, the highest")
 
 
-def errors(rows: Sequence[Row], label: str) -> str:
+def errors(rows: Sequence[TableRow], label: str) -> str:
     """URLs that failed, by reason."""
     bars = [
         Bar(
@@ -295,7 +295,7 @@ def errors(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("bad", "URLs"),), label, f"all {counted(total, 'URL')} with an error", of=total)
 
 
-def slow(rows: Sequence[Row], label: str) -> str:
+def slow(rows: Sequence[TableRow], label: str) -> str:
     """The median and 95th percentile of the response times of sites."""
     bars = [
         Bar(

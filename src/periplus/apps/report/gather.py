@@ -25,7 +25,7 @@ from periplus.view.values import Column, counts
 from .few_sites import FEW_SITES, RATE
 from .questions import WAITS, questions_for
 from .summary import PROBLEMS, problems_of
-from .values import CrawlState, Part, Question, Report, UsefulLinks
+from .values import AnsweredQuestion, CrawlState, Question, Report, UsefulLinks
 
 _MOST_STEPS: Final = 60
 """Steps of a plot over time at most: as many as can be distinguished on a phone."""
@@ -55,7 +55,7 @@ def gather_report(
     folder = shlex.quote(str(views.folder))
     sites = [(str(row["site"]), int(row["urls"])) for row in views.rows(_SITES)]
     groups = list(grouped(sites).values())
-    parts: dict[str, Part] = {}
+    parts: dict[str, AnsweredQuestion] = {}
     for question in questions_for(len(groups)):
         report_step(question.title.lower())
         parts[question.name] = _answered(views, question, state)
@@ -68,7 +68,7 @@ def gather_report(
     return Report(name, folder, made_at, parts, useful, state.freshness)
 
 
-def _answered(views: Views, question: Question, state: CrawlState) -> Part:
+def _answered(views: Views, question: Question, state: CrawlState) -> AnsweredQuestion:
     sql = question.sql or _OVER_TIME[question.name](views)
     rows = [{key: _plain(value) for key, value in row.items()} for row in views.rows(sql)]
     if any(column.name == "meaning" for column in question.columns):
@@ -77,7 +77,7 @@ def _answered(views: Views, question: Question, state: CrawlState) -> Part:
     is_cut = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
     asked = asdict(question)
     del asked["most"]
-    return Part(**asked | {"sql": sql}, rows=kept, is_cut=is_cut)
+    return AnsweredQuestion(**asked | {"sql": sql}, rows=kept, is_cut=is_cut)
 
 
 def _meaning(reason: str, state: CrawlState) -> str:
@@ -119,11 +119,11 @@ _OVER_TIME: Final[dict[str, Callable[[Views], str]]] = {"new_urls": _new_urls, "
 """Questions whose SQL has steps that fit the collection, by name."""
 
 
-def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
+def _parts_of_state(state: CrawlState, folder: str) -> list[AnsweredQuestion]:
     """The budgets and the reliability of signals, which only the crawl's state has."""
     site, command = Column("site", "site"), f"periplus info {folder} SITE"
     return [
-        Part(
+        AnsweredQuestion(
             name="budgets",
             chapter="budget",
             title="How the next fetches are divided",
@@ -139,7 +139,7 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
             command=command,
             figure="budgets",
         ),
-        Part(
+        AnsweredQuestion(
             name="trusts",
             chapter="freshness",
             title="Which signals are reliable",

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from periplus.apps.ulinks import Listed, Sample, TreeStatistics, Ulink, chosen_ulinks, exact_ulinks, tree_statistics
+from periplus.apps.ulinks import Sample, SampledUrl, TreeStatistics, Ulink, chosen_ulinks, exact_ulinks, tree_statistics
 from periplus.apps.ulinks.titles import entitled, grouped, pages_of, sites_of
-from periplus.collection.collection import Collection, states
+from periplus.collection.collection import CollectionSetup, states
 from periplus.collection.facts import freshness
 from periplus.collection.facts.freshness import SignalFacts
 from periplus.collection.facts.listed_urls import Judging
@@ -31,12 +31,13 @@ from periplus.engine.router import owner_of
 from periplus.insight.listed import listed_urls
 from periplus.insight.reasons import explained
 from periplus.model import Executor, Lane, RobotsFile, Site, Url, UsageError
+from periplus.parts.revisit.settings import RefreshTables
 from periplus.store import DiskState, SiteState
 from periplus.store.durable import write_file
 from periplus.urls import site_of
 
 if TYPE_CHECKING:
-    from periplus.apps.audit import Audit, AuditSettings, Judged
+    from periplus.apps.audit import Audit, AuditSettings, JudgedAudit
     from periplus.insight.views import Views
 
     from . import CrawlState, Report
@@ -54,7 +55,7 @@ Say = Callable[[str], None]
 
 
 def report_of(
-    collection: Collection,
+    collection: CollectionSetup,
     describe: Describe,
     *,
     say: Say = lambda _: None,
@@ -97,7 +98,7 @@ def described(facts: SignalFacts) -> tuple[str, str]:
     return facts.kind, share if facts.is_heard else f"{share}; it is ignored"
 
 
-def crawl_state_of(collection: Collection, describe: Describe) -> CrawlState:
+def crawl_state_of(collection: CollectionSetup, describe: Describe) -> CrawlState:
     """Freshness of all copies; budgets, signals, robots.txt and queued URLs of the largest sites."""
     from . import Budget, CrawlState, KnownFreshness, Trust
 
@@ -106,7 +107,7 @@ def crawl_state_of(collection: Collection, describe: Describe) -> CrawlState:
     robots: dict[str, RobotsFile] = {}
     waiting: dict[str, int] = {}
     with states(collection.layout) as opened:
-        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.refresh)
+        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.some(RefreshTables).refresh)
         for state, kept in _largest(opened.values()):
             balance = balance_of(kept, collection.config.balance)
             if balance is not None:
@@ -139,15 +140,15 @@ _SHOWN = 5
 
 
 def audited(
-    collection: Collection, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
+    collection: CollectionSetup, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
 ) -> Audit:
     """The audit of one site of a collection, without any request."""
     return judged(collection, site, settings, say).audit
 
 
 def judged(
-    collection: Collection, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
-) -> Judged:
+    collection: CollectionSetup, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
+) -> JudgedAudit:
     """The audit of one site of a collection, and what could be requested to complete it."""
     from periplus.apps.audit import judge, load_checks  # imports DuckDB: not before a crawl
     from periplus.insight.views import Views
@@ -166,7 +167,7 @@ def judged(
         return judge(views, sites, robots, is_whole=is_whole, settings=settings, checks=checks)
 
 
-def still_referred(collection: Collection, urls: Sequence[Url]) -> list[Url]:
+def still_referred(collection: CollectionSetup, urls: Sequence[Url]) -> list[Url]:
     """The URLs among these that their sites link to, redirect to or list now."""
     from periplus.apps.audit.site_table import referred  # imports DuckDB: not before a crawl
     from periplus.insight.views import Views
@@ -178,7 +179,7 @@ def still_referred(collection: Collection, urls: Sequence[Url]) -> list[Url]:
         return [Url(url) for url in referred(views, sites, urls)]
 
 
-def _chosen(collection: Collection, counts: list[tuple[str, int]], wanted: str | None) -> list[str]:
+def _chosen(collection: CollectionSetup, counts: list[tuple[str, int]], wanted: str | None) -> list[str]:
     """All host names of the wanted site, or of the only one of the collection."""
     groups = grouped(counts)
     if wanted is not None:
@@ -192,7 +193,7 @@ def _chosen(collection: Collection, counts: list[tuple[str, int]], wanted: str |
     return groups.get(meant[0], meant) if meant else []
 
 
-def _known(collection: Collection, sites: Sequence[str]) -> tuple[RobotsFile | None, bool]:
+def _known(collection: CollectionSetup, sites: Sequence[str]) -> tuple[RobotsFile | None, bool]:
     """The robots.txt of a site, and whether no URL of it waits to be fetched."""
     shards = max(collection.layout.shards, 1)
     robots, waiting = None, 0
@@ -221,7 +222,7 @@ class SiteUlinks(Struct, frozen=True):
     tree: TreeStatistics
 
 
-class Wanted(Struct, frozen=True):
+class WantedLinks(Struct, frozen=True):
     """How many links, by which algorithm."""
 
     k: int
@@ -235,9 +236,9 @@ class Wanted(Struct, frozen=True):
         return chosen_ulinks(sample, self.k, self.m, is_page=lambda urls: [url in pages for url in urls])
 
 
-def ulinks_of(collection: Collection, wanted: Wanted, site: str | None) -> list[SiteUlinks]:
+def ulinks_of(collection: CollectionSetup, wanted: WantedLinks, site: str | None) -> list[SiteUlinks]:
     """The links of a site, or of the largest ones. Raises `UsageError` if the collection has no such site."""
-    if collection.config.sitemaps.only:
+    if collection.config.value("sitemaps.only"):
         with TemporaryDirectory(prefix=SCRATCH) as scratch:
             sample = sampled(collection, Path(scratch), repairs=not wanted.is_exact)
         name = str(site_of(collection.seeds[0]))
@@ -255,20 +256,20 @@ def ulinks_of(collection: Collection, wanted: Wanted, site: str | None) -> list[
         return found
 
 
-def asked(collection: Collection) -> Views:
+def asked(collection: CollectionSetup) -> Views:
     """Its tables, in SQL. DuckDB is loaded here: a crawl freezes what is loaded before it, and it complains of that."""
     from periplus.insight.views import Views
 
     return Views(collection.folder, spooled=collection.layout.spooled)
 
 
-def sampled(collection: Collection, folder: Path, *, repairs: bool = True) -> Sample:
+def sampled(collection: CollectionSetup, folder: Path, *, repairs: bool = True) -> Sample:
     """A sample of what the sitemaps of a collection list and a crawl would fetch."""
     spooled = collection.layout.spooled
     with TemporaryDirectory(dir=folder) as scratch, states(collection.layout) as opened:
         judging = Judging(collection, opened)
         listed = listed_urls(collection.layout.tables, Path(scratch), judging.names, spooled=spooled)
         return Sample(
-            (Listed(one.url, one.priority, one.lastmod) for one in listed if not judging.judge(one).reason),
+            (SampledUrl(one.url, one.priority, one.lastmod) for one in listed if not judging.judge(one).reason),
             repairs=repairs,
         )

@@ -11,7 +11,7 @@ from periplus.view.wording import clean, count, counted, duration, moment, share
 from .drawing import drawn
 from .questions import CHAPTERS
 from .summary import sentences
-from .values import Part, Report, UsefulLinks
+from .values import AnsweredQuestion, Report, UsefulLinks
 
 
 def page(report: Report) -> str:
@@ -52,7 +52,7 @@ def _chapters(report: Report) -> list[str]:
     return [chapter for chapter in CHAPTERS if chapter in known]
 
 
-def _glance(report: Report) -> list[Part]:
+def _glance(report: Report) -> list[AnsweredQuestion]:
     return [part for part in report.parts.values() if part.chapter == "glance" and part.rows]
 
 
@@ -101,7 +101,7 @@ def _fresh(report: Report) -> Iterator[str]:
     yield " shows the current estimate.</p>\n"
 
 
-def _figure(part: Part, figure: str, report: Report) -> str:
+def _figure(part: AnsweredQuestion, figure: str, report: Report) -> str:
     return "".join(
         [
             f'<figure id="{part.name}" class="card"><figcaption><h3>{escape(part.title)}</h3></figcaption>{figure}',
@@ -112,7 +112,7 @@ def _figure(part: Part, figure: str, report: Report) -> str:
     )
 
 
-def _table_card(part: Part, report: Report, style: str = "") -> str:
+def _table_card(part: AnsweredQuestion, report: Report, style: str = "") -> str:
     none = '<p class="none">Nothing to show here yet.</p>'
     return "".join(
         [
@@ -125,7 +125,7 @@ def _table_card(part: Part, report: Report, style: str = "") -> str:
     )
 
 
-def _details(title: str, content: str, parts: Iterable[Part], report: Report) -> Iterator[str]:
+def _details(title: str, content: str, parts: Iterable[AnsweredQuestion], report: Report) -> Iterator[str]:
     yield f"<details><summary>{title}</summary>{content}"
     for part in parts:
         asked = f"periplus query {report.folder} - <<'SQL'\n{part.sql}\nSQL" if part.sql else part.command
@@ -133,12 +133,12 @@ def _details(title: str, content: str, parts: Iterable[Part], report: Report) ->
     yield "</details>"
 
 
-MORE = '<p class="soft small">The first rows; the query without its limit returns all.</p>'
+MORE = "The first rows; the query without its limit returns all."
 
 
-def table_of(part: Part) -> str:
+def table_of(part: AnsweredQuestion) -> str:
     """The rows of a part, and whether there are more."""
-    return html_table(part) + (MORE if part.is_cut else "")
+    return html_table(part) + (f'<p class="soft small">{MORE}</p>' if part.is_cut else "")
 
 
 # useful links

@@ -11,10 +11,10 @@ from msgspec import Struct
 from periplus.apps.audit import Audit, audit
 from periplus.insight.views import Views
 from periplus.view.findings import Severity
-from periplus.view.values import Column, Row, counts
+from periplus.view.values import Column, TableRow, counts
 from periplus.view.wording import count, counted, duration, share
 
-from .values import CrawlState, Part, Report
+from .values import AnsweredQuestion, CrawlState, Report
 
 PROBLEMS: Final = "findings"
 """The name of the part."""
@@ -28,7 +28,7 @@ _COLUMNS: Final = (
 )
 
 
-def problems_of(views: Views, groups: Sequence[Sequence[str]], state: CrawlState, folder: str) -> Part:
+def problems_of(views: Views, groups: Sequence[Sequence[str]], state: CrawlState, folder: str) -> AnsweredQuestion:
     """The findings of every site, each group being the names of one site; most severe first, then most frequent."""
     audits = [_audited(views, names, state) for names in groups]
     rows = [_row(found, place) for found in audits for place in range(len(found.findings))]
@@ -36,7 +36,7 @@ def problems_of(views: Views, groups: Sequence[Sequence[str]], state: CrawlState
     rows.sort(key=lambda row: (ranks.index(row["severity"]), -row["count"], row["site"], row["name"]))
     is_one = len(audits) == 1
     site = shlex.quote(audits[0].site) if is_one else "SITE"
-    return Part(
+    return AnsweredQuestion(
         name=PROBLEMS,
         chapter="problems",
         title="Problems by severity",
@@ -54,7 +54,7 @@ def _audited(views: Views, names: Sequence[str], state: CrawlState) -> Audit:
     return audit(views, names, robots, is_whole=is_whole)
 
 
-def _row(found: Audit, place: int) -> Row:
+def _row(found: Audit, place: int) -> TableRow:
     finding = found.findings[place]
     example = finding.examples[0] if finding.examples else None
     return {

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from periplus.apps.ulinks import Ulink
 from periplus.model import RobotsFile
-from periplus.view.values import Column, Row, Sheet
+from periplus.view.values import Column, Sheet, TableRow
 
 
 class Question(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Question(Struct, frozen=True):
     most: int = 50
 
 
-class Part(Sheet, frozen=True, kw_only=True):
+class AnsweredQuestion(Sheet, frozen=True, kw_only=True):
     """A question with its answer, in a chapter of the report. `is_cut`: there are more rows."""
 
     chapter: str
@@ -97,14 +97,14 @@ class Report(Struct, frozen=True):
     name: str
     folder: str
     made_at: float
-    parts: dict[str, Part]
+    parts: dict[str, AnsweredQuestion]
     useful: list[UsefulLinks]
     freshness: KnownFreshness | None = None
 
-    def rows(self, name: str) -> list[Row]:
+    def rows(self, name: str) -> list[TableRow]:
         """The rows of a part; empty if the report does not have it."""
         return self.parts[name].rows if name in self.parts else []
 
-    def row(self, name: str) -> Row:
+    def row(self, name: str) -> TableRow:
         """The only row of a part."""
         return next(iter(self.rows(name)), {})

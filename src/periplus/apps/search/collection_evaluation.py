@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.model import UsageError
 
 from . import PLAIN, Document, Index, Judged, Measures, Weights, evaluate
@@ -46,7 +46,7 @@ class SearchEvaluation(Struct, frozen=True):
     rankings: Mapping[str, Measures]
 
 
-def evaluate_search(collection: Collection, queries: int = QUERIES) -> SearchEvaluation:
+def evaluate_search(collection: CollectionSetup, queries: int = QUERIES) -> SearchEvaluation:
     """Measure plain BM25 and our ranking on queries made from an indexed collection."""
     with open_index(collection) as index:
         documents = {document.url: document for document in index.documents(MAX_PAGES)}
@@ -72,7 +72,7 @@ def evaluate_search(collection: Collection, queries: int = QUERIES) -> SearchEva
     return SearchEvaluation(len(documents), len(judged), rankings)
 
 
-def _anchors(collection: Collection, documents: Mapping[str, Document]) -> list[tuple[str, str]]:
+def _anchors(collection: CollectionSetup, documents: Mapping[str, Document]) -> list[tuple[str, str]]:
     from periplus.insight.views import Views  # imports DuckDB: only where it is used
 
     with Views(collection.folder, spooled=collection.layout.spooled, say=lambda _: None) as views:

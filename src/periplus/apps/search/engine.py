@@ -12,7 +12,7 @@ from typing import Protocol
 from msgspec import Struct
 
 
-class Entry(Struct, frozen=True):
+class IndexEntry(Struct, frozen=True):
     """The terms of one document, each field as terms with blanks between them, and what it can be filtered by."""
 
     id: int
@@ -98,7 +98,7 @@ class SearchEngine(Protocol):
 
     name: str
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[IndexEntry]) -> None:
         """Add documents; one with the same id is replaced."""
 
     def delete(self, ids: Sequence[int]) -> None:

@@ -35,7 +35,7 @@ from periplus.urls import domain_of, site_of
 from . import analysis
 from .analysis import UNKNOWN, language_of, terms_of, terms_of_words, words_of
 from .documents import Documents, Record, hash_of, id_of
-from .engine import Entry, Found, Question, SearchEngine, Weights
+from .engine import Found, IndexEntry, Question, SearchEngine, Weights
 from .evaluation import looked_up, question_of
 from .query import Query, corrected, parse_query
 from .ranking import EXACT_COUNT, Candidate, Hit, Ranked, Results, grouped, rank, rounded, site_looked_for, sitelinks
@@ -85,7 +85,7 @@ class Index:
         self._engine = engine
         self._documents = documents
         self._lock: int | None = None
-        self._added: list[Entry] = []
+        self._added: list[IndexEntry] = []
         self._words: Counter[str] = Counter()
 
     @classmethod
@@ -323,7 +323,7 @@ class Index:
         self._documents.put(record, anchors, text)
         language = record.language
         self._added.append(
-            Entry(
+            IndexEntry(
                 id=record.id,
                 title=" ".join(terms_of(record.title, language)),
                 anchors=" ".join(terms_of(" ".join(anchors), language)),

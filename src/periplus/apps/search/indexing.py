@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from periplus.collection.collection import Collection
-from periplus.collection.layout import Layout
+from periplus.collection.collection import CollectionSetup
 from periplus.model import CollectionDamaged, CollectionInUse, UsageError
 from periplus.store.durable import write_file
 from periplus.store.export.captures import Capture, latest_captures
 from periplus.store.export.documents import read_document
 from periplus.store.folders import FolderLock, FolderLocked
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class _Plan(Struct, frozen=True):
     ranks: list[tuple[str, float, float]]
 
 
-def open_index(collection: Collection) -> Index:
+def open_index(collection: CollectionSetup) -> Index:
     """The index of a collection, for searching."""
     from . import Index
 
@@ -129,7 +129,7 @@ def current_generation(layout: Layout) -> Path | None:
 
 
 def update_index(
-    collection: Collection,
+    collection: CollectionSetup,
     *,
     rebuild: bool = False,
     say: Say = log.info,
@@ -144,7 +144,7 @@ def update_index(
 
 
 def follow_index(
-    collection: Collection,
+    collection: CollectionSetup,
     wait: Callable[[], bool],
     *,
     rebuild: bool = False,
@@ -181,7 +181,7 @@ def _held(layout: Layout) -> Iterator[None]:
         lock.close()
 
 
-def _updated(collection: Collection, rebuild: bool, say: Say, tell: Tell, *, follows: bool) -> Indexed:
+def _updated(collection: CollectionSetup, rebuild: bool, say: Say, tell: Tell, *, follows: bool) -> Indexed:
     from . import Index, IndexOutdated
 
     layout = collection.layout
@@ -236,7 +236,7 @@ def _remove_old(layout: Layout) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _completed(collection: Collection, index: Index, say: Say, tell: Tell, *, follows: bool) -> Indexed:
+def _completed(collection: CollectionSetup, index: Index, say: Say, tell: Tell, *, follows: bool) -> Indexed:
     from periplus.insight.views import Views  # imports DuckDB: only where it is used
 
     layout = collection.layout
@@ -312,14 +312,14 @@ def link_texts(views: Views) -> dict[str, tuple[str, ...]]:
 
 def _useful_links(index: Index) -> dict[str, list[tuple[str, str]]]:
     """The most useful links of the largest sites, from the pages in the index."""
-    from periplus.apps.ulinks import Listed, ulinks
+    from periplus.apps.ulinks import SampledUrl, ulinks
     from periplus.apps.ulinks.titles import without_site
 
     found = {}
     for site, pages in index.site_sizes()[:SITES_WITH_LINKS]:
         if pages >= LEAST_PAGES:
             titles = dict(index.pages_of_site(site))
-            links = [link.url for link in ulinks(Listed(url, None, None, title) for url, title in titles.items())]
+            links = [link.url for link in ulinks(SampledUrl(url, None, None, title) for url, title in titles.items())]
             shown = without_site({url: titles[url] for url in links if titles.get(url)})
             found[site] = [(url, shown.get(url) or titles[url]) for url in links if url in titles]
     return found
@@ -330,7 +330,7 @@ def _tables_state(layout: Layout) -> tuple[frozenset[Path], tuple[Spooled, ...]]
     return frozenset(layout.tables.rglob("*.parquet")), layout.spooled
 
 
-def _documents(collection: Collection, captures: list[Capture], pages: Mapping[str, _Page]) -> Iterator[Document]:
+def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapping[str, _Page]) -> Iterator[Document]:
     """The documents of captures, as far as they can be read and have words."""
     from . import Document
 

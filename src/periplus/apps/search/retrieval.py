@@ -9,13 +9,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.model import Url, UsageError
 from periplus.store.export import Committed, Exported, Selection, export_documents
 from periplus.store.export.bulk import PageFacts, delete_line, index_lines
 from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.chunks import chunk_line, chunks_of
-from periplus.store.export.documents import Document
+from periplus.store.export.documents import DecodedCapture
 
 from .indexing import link_texts
 
@@ -40,12 +40,12 @@ where visited.at >= $since order by visited.url
 """
 
 
-def export_chunks(collection: Collection, committed: Committed, selection: Selection, out: BinaryIO) -> Exported:
+def export_chunks(collection: CollectionSetup, committed: Committed, selection: Selection, out: BinaryIO) -> Exported:
     """Write the chunks of every page that represents its cluster, as JSON lines. Pages are counted, not chunks."""
     with _views(collection) as views:
         clusters = {Url(row["url"]): row["cluster"] for row in views.rows(_REPRESENTATIVES)}
 
-    def write(document: Document) -> bool:
+    def write(document: DecodedCapture) -> bool:
         lines = [chunk_line(chunk) for chunk in chunks_of(document, clusters[document.capture.url])]
         out.writelines(lines)
         return bool(lines)
@@ -56,7 +56,7 @@ def export_chunks(collection: Collection, committed: Committed, selection: Selec
 
 
 def export_bulk(
-    collection: Collection,
+    collection: CollectionSetup,
     committed: Committed,
     selection: Selection,
     out: BinaryIO,
@@ -82,7 +82,7 @@ def export_bulk(
         gone = [] if begin is None else [row["url"] for row in views.rows(_GONE, {"since": begin})]
     stated = StatedPreferences(collection.layout.tables, committed.spooled)
 
-    def write(document: Document) -> None:
+    def write(document: DecodedCapture) -> None:
         url = document.capture.url
         out.write(index_lines(index, document, facts[url], stated.of(url)))
 
@@ -104,7 +104,7 @@ def check_index_name(index: str) -> None:
         raise UsageError(f"--index: {index!r} is not the name of an index", hint="use lower-case letters, digits and -")
 
 
-def _views(collection: Collection) -> Views:
+def _views(collection: CollectionSetup) -> Views:
     from periplus.insight.views import Views  # imports DuckDB: only where it is used
 
     return Views(collection.folder, spooled=collection.layout.spooled)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import zstandard
 
-from .engine import Entry, Found, Match, Question, Weights
+from .engine import Found, IndexEntry, Match, Question, Weights
 
 _SCHEMA = """
 create table if not exists entries (id integer primary key, site text, domain text, language text, media_type text,
@@ -39,7 +39,7 @@ class SqliteEngine:
         self._database = sqlite3.connect(folder / "terms.sqlite", check_same_thread=False)
         self._database.executescript("pragma journal_mode = wal; pragma synchronous = normal;" + _SCHEMA)
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[IndexEntry]) -> None:
         """Add documents; one with the same id is replaced."""
         self.delete([entry.id for entry in entries])
         pack = zstandard.ZstdCompressor(level=1).compress

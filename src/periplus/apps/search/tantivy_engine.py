@@ -10,7 +10,7 @@ from typing import Any
 import tantivy
 from tantivy import Occur, Query
 
-from .engine import Entry, Found, Match, Question, Weights
+from .engine import Found, IndexEntry, Match, Question, Weights
 
 _ANALYSER = "terms"
 _WRITER_BYTES = 64 << 20
@@ -45,7 +45,7 @@ class TantivyEngine:
         self._commit = folder / "meta.json"
         self._seen = self._commit.stat().st_mtime_ns
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[IndexEntry]) -> None:
         """Add documents; one with the same id is replaced."""
         self.delete([entry.id for entry in entries])
         writer = self._opened()

@@ -26,10 +26,9 @@ from starlette.responses import Response, StreamingResponse
 
 from periplus.insight.plain_values import word
 from periplus.view.csv_text import csv_chunks
-from periplus.view.values import Table
 
 from .browse_asked import Asked, asked_of, page_parameter
-from .browse_cells import MAX_EXPORT, BrowsePage, PageValue, Query, figure, grid, site_path
+from .browse_cells import MAX_EXPORT, BrowsePage, PageValue, Table, TableQuery, figure, grid, site_path
 from .browse_lists import excluded, forms, freshness_page, runs, sitemaps
 from .browse_settings import report, report_file, settings
 from .browse_sites import overview, site, sites
@@ -182,7 +181,7 @@ def _data(spec: Spec) -> Callable[[Request], Response]:
     return respond
 
 
-def _read(asked: Asked, each: Query | Table) -> Table:
+def _read(asked: Asked, each: TableQuery | Table) -> Table:
     """A table with its rows."""
     if isinstance(each, Table):
         return each

@@ -11,11 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from periplus.apps.report.few_sites import RATE
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.view.charts import STEPS
-from periplus.view.values import PER_PAGE
 
-from .browse_cells import MAX_EXPORT
+from .browse_cells import MAX_EXPORT, PER_PAGE
 from .browse_tables import TableProblem, TableReader, reader_of
 from .served import ServedCollection, chosen_collection
 
@@ -40,7 +39,7 @@ class Asked(Struct, frozen=True):
     now: float = field(default_factory=time.time)
 
     @property
-    def found(self) -> Collection:
+    def found(self) -> CollectionSetup:
         """The collection with its settings."""
         return self.collection.collection
 

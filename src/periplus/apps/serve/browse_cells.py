@@ -1,7 +1,7 @@
 """The values of a page, and how its tables and figures link to other pages.
 
-A page and its twin in the API are made from the same `BrowsePage`. A `Query` is a table that is not read yet: its SQL
-has no limit, and stands on the page as it is, so that it can be typed into `periplus query`.
+A page and its twin in the API are made from the same `BrowsePage`. A `TableQuery` is a table that is not read yet: its
+SQL has no limit, and stands on the page as it is, so that it can be typed into `periplus query`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from msgspec import Struct
 
 from periplus.apps.report.drawing import drawn as drawing
 from periplus.insight.reasons import explained
-from periplus.view.html import LINKS, LONGEST_CELL, Link, html_table
-from periplus.view.values import PER_PAGE, Column, Lines, Table
+from periplus.view.html import LINKS, LONGEST_CELL, LinkWriter, html_table
+from periplus.view.values import Column, Lines, Sheet
 from periplus.view.wording import clean
 
+PER_PAGE = 25
+"""Rows of a table on a page: what fits on a screen or two."""
 MAX_EXPORT = 100_000
 """Rows of a table that is downloaded; `periplus query --csv` has no limit."""
 
 
-class Query(Struct, frozen=True):
+class TableQuery(Struct, frozen=True):
     """A table to be read. Without `columns` all columns of the answer are shown.
 
     `figure` names a drawing of `apps.report`. `empty` is what the page says if there are no rows.
@@ -37,6 +39,20 @@ class Query(Struct, frozen=True):
     says: str = ""
     figure: str = ""
     per_page: int = PER_PAGE
+    empty: str = "Nothing."
+
+
+class Table(Sheet, frozen=True, kw_only=True):
+    """A part of a sheet: rows from number `first` on (0 is the first row); `has_more`: there are more.
+
+    `problem` is why the table could not be read, `empty` what is shown if it has no rows.
+    """
+
+    first: int = 0
+    per_page: int = PER_PAGE
+    has_more: bool = False
+    sorts: tuple[str, ...] = ()
+    problem: str = ""
     empty: str = "Nothing."
 
 
@@ -60,7 +76,7 @@ class BrowsePage(Struct, frozen=True, kw_only=True):
     about: str = ""
     why: tuple[str, ...] = ()
     lines: Lines = []
-    tables: tuple[Query | Table, ...] = ()
+    tables: tuple[TableQuery | Table, ...] = ()
     texts: tuple[Text, ...] = ()
     facts: Any = None
     form: str = ""
@@ -85,7 +101,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''").replace("\0", "\ufffd") + "'"
 
 
-def links_of(link: Callable[..., str]) -> dict[str, Link]:
+def links_of(link: Callable[..., str]) -> dict[str, LinkWriter]:
     """How values are written that have a page of ours; `link(path, **parameters)` is that of a template."""
 
     def anchor(path: str, text: str, says: str = "", **parameters: str) -> str:

@@ -11,18 +11,19 @@ from msgspec.structs import asdict
 
 from periplus.apps.changes import run_beginnings
 from periplus.apps.report.making import crawl_state_of
-from periplus.collection.collection import Collection, states
+from periplus.collection.collection import CollectionSetup, states
 from periplus.collection.facts import freshness
 from periplus.collection.facts.freshness import SignalFacts
 from periplus.collection.facts.freshness_words import TELLERS, fresh_words, trust
 from periplus.insight.reasons import explained
 from periplus.model import Freshness
 from periplus.parts.revisit.records import RevisitState
-from periplus.view.values import Column, Table
+from periplus.parts.revisit.settings import RefreshTables
+from periplus.view.values import Column
 from periplus.view.wording import counted, lasting
 
 from .browse_asked import Asked
-from .browse_cells import BrowsePage, Query, quoted
+from .browse_cells import BrowsePage, Table, TableQuery, quoted
 from .browse_sites import FILES
 from .browse_state import read_state, spooled_of
 
@@ -39,7 +40,7 @@ def sitemaps(asked: Asked) -> BrowsePage:
         title="Sitemaps and feeds",
         about="The files in which sites list their pages: how they were found, what they hold, and when they are read.",
         tables=(
-            Query(
+            TableQuery(
                 "files",
                 "Files",
                 "select url, site, kind, origin, entries, outcome, problem_count, changes, visits,\n"
@@ -48,7 +49,7 @@ def sitemaps(asked: Asked) -> BrowsePage:
                 (FILES[0], Column("site", "site", "site"), *FILES[1:]),
                 empty="No sitemap or feed is known.",
             ),
-            Query(
+            TableQuery(
                 "formats",
                 "Formats",
                 "select * from sitemap_formats order by entries desc, format",
@@ -56,7 +57,7 @@ def sitemaps(asked: Asked) -> BrowsePage:
                  Column("bytes", "size", "bytes"), Column("with_problems", "with problems", "count")),
                 figure="formats",
             ),
-            Query(
+            TableQuery(
                 "fields",
                 "What they say of their pages",
                 "select * from sitemap_fields order by entries desc, site",
@@ -65,7 +66,7 @@ def sitemaps(asked: Asked) -> BrowsePage:
                  Column("priority", "with priority", "share")),
                 empty="No sitemap was read to its end.",
             ),
-            Query(
+            TableQuery(
                 "problems",
                 "Problems",
                 "select problem, count(*) as files, max(url) as url\n"
@@ -82,7 +83,7 @@ def sitemaps(asked: Asked) -> BrowsePage:
 # freshness
 
 
-class Market(Struct, frozen=True):
+class RevisitBudget(Struct, frozen=True):
     """The budget of revisits: visits a day of all shards, and what a visit must be worth (null: never watched)."""
 
     freshness: Freshness | None
@@ -92,14 +93,14 @@ class Market(Struct, frozen=True):
     planned: int
 
 
-def market_of(collection: Collection, now: float) -> Market:
+def market_of(collection: CollectionSetup, now: float) -> RevisitBudget:
     """What is known of the freshness of a collection, and what its visits cost."""
     with states(collection.layout) as opened:
-        known = freshness.of_collection(opened.values(), now, collection.config.refresh)
+        known = freshness.of_collection(opened.values(), now, collection.config.some(RefreshTables).refresh)
         metas = [meta for state in opened.values() if (meta := state.meta(RevisitState)) is not None]
         watched = [meta for meta in metas if meta.total]
         planned = sum(len(state.calendar) for state in opened.values())
-    return Market(
+    return RevisitBudget(
         freshness=known,
         visits_a_day=max((each.total for each in watched), default=0.0),
         price=sum(each.price for each in watched) / len(watched) if watched else None,
@@ -149,12 +150,12 @@ def freshness_page(asked: Asked) -> BrowsePage:
     )  # fmt: skip
 
 
-def _signals(collection: Collection) -> list[dict[str, str]]:
+def _signals(collection: CollectionSetup) -> list[dict[str, str]]:
     found = crawl_state_of(collection, _described).trusts
     return [asdict(each) for each in found]
 
 
-_CLASSES: Final = Query(
+_CLASSES: Final = TableQuery(
     "classes",
     "Pages by how often they had changed",
     "select case when changed = 0 then 'never' when changed < visits / 4 then 'seldom (under a quarter of visits)'\n"
@@ -166,7 +167,7 @@ _CLASSES: Final = Query(
      Column("comparisons", "visits after the first", "count"), Column("changed", "found a change", "count")),
     empty="No page was visited twice yet.",
 )  # fmt: skip
-_RATES: Final = Query(
+_RATES: Final = TableQuery(
     "rates",
     "How often pages change, by site",
     "select * from change_rates order by changes_a_day desc nulls last, site",
@@ -189,7 +190,7 @@ def forms(asked: Asked) -> BrowsePage:
         title="Forms",
         about="Pages with forms, at their last reading. Behind a form there may be pages that no link leads to.",
         tables=(
-            Query(
+            TableQuery(
                 "forms",
                 "Pages with forms",
                 "select url, site, arg_max(title, read_at) as title, arg_max(forms, read_at) as forms,\n"
@@ -199,7 +200,7 @@ def forms(asked: Asked) -> BrowsePage:
                  Column("forms", "forms", "count"), Column("read_at", "read", "moment")),
                 empty="No page that was read has a form.",
             ),
-            Query(
+            TableQuery(
                 "from_forms",
                 "URLs found through forms",
                 "select url, referrer, epoch(found_at) as found_at, refused from discoveries where source = 'form'\n"
@@ -231,7 +232,7 @@ def excluded(asked: Asked) -> BrowsePage:
             title="Excluded and refused",
             about="URLs that scope, patterns, traps, budgets or robots.txt exclude. Choose a reason to see its URLs.",
             tables=(
-                Query(
+                TableQuery(
                     "rules",
                     "By reason and rule",
                     "select reason, coalesce(rule, '') as rule, decided, count(distinct url) as urls,\n"
@@ -250,7 +251,7 @@ def excluded(asked: Asked) -> BrowsePage:
         title=f"Excluded: {reason}",
         about=explained(reason) or "This reason is not known.",
         tables=(
-            Query(
+            TableQuery(
                 "urls",
                 "URLs",
                 f"select url, max(rule) as rule, max(decided) as decided, epoch(max(seen_at)) as seen_at\n"
@@ -259,7 +260,7 @@ def excluded(asked: Asked) -> BrowsePage:
                  Column("seen_at", "last", "moment")),
                 empty="No URL was excluded for this reason.",
             ),
-            Query(
+            TableQuery(
                 "failed",
                 "URLs whose last request failed for this reason",
                 "select url, site, epoch(started_at) as started_at, detail from fetches\n"
@@ -284,7 +285,7 @@ def runs(asked: Asked) -> BrowsePage:
     began = every[-_RUNS:]
     starts = [0.0 if at == every[0] else at for at in began]  # requests are dated by their end, runs to the microsecond
     listed = ", ".join(f"({start!r}, {at!r})" for start, at in zip(starts, began, strict=True)) or "(0.0, 0.0)"
-    query = Query(
+    query = TableQuery(
         "runs",
         "Runs",
         "select began, epoch(max(ended_at)) as ended, count(*) as requests,\n"

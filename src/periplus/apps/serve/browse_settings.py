@@ -18,11 +18,11 @@ from periplus.apps.report.making import described, report_of
 from periplus.collection.config.fields import settings_of
 from periplus.collection.config.toml_files import written
 from periplus.model import PeriplusError
-from periplus.view.values import Column, Table
+from periplus.view.values import Column
 from periplus.view.wording import when
 
 from .browse_asked import Asked, asked_of
-from .browse_cells import BrowsePage
+from .browse_cells import BrowsePage, Table
 from .browse_state import read_state
 from .served import ServedCollection
 

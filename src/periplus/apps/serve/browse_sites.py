@@ -18,10 +18,10 @@ from periplus.collection.facts.site_list import SORTS, STATES, list_sites, robot
 from periplus.collection.facts.tables import balance_table, largest_sites, reason_tables, signal_table
 from periplus.model import Site
 from periplus.urls import canonical, site_of
-from periplus.view.values import Column, Table
+from periplus.view.values import Column, Sheet
 
 from .browse_asked import Asked
-from .browse_cells import BrowsePage, Query, Text, quoted
+from .browse_cells import BrowsePage, Table, TableQuery, Text, quoted
 from .browse_state import read_state
 from .browse_tables import TableProblem
 
@@ -29,6 +29,8 @@ _ROBOTS_BYTES: Final = 32 << 10
 """Of a robots.txt that are shown; RFC 9309 has crawlers read at least 500 KiB."""
 _USEFUL: Final = 8
 """Useful links of a site."""
+_EMPTY: Final = {"signals": "Nothing was learnt yet: signals are judged when pages are visited again."}
+"""What is shown if a table has no rows, by its name."""
 LAST: Final = """\
 select * from fetches where purpose = 'page' and outcome <> 'excluded'
     qualify row_number() over (partition by url order by started_at desc) = 1"""
@@ -39,7 +41,7 @@ def overview(asked: Asked) -> BrowsePage:
     """What `periplus info` shows of a collection, with figures."""
     facts = read_state(collection_facts, asked.found)
     command = f"periplus info {asked.folder} --all"
-    tables = [replace(table, command=command) for table in (largest_sites(facts), *reason_tables(facts))]
+    tables = [_shown(sheet, command) for sheet in (largest_sites(facts), *reason_tables(facts))]
     return BrowsePage(
         name="overview",
         title=asked.collection.name,
@@ -50,12 +52,12 @@ def overview(asked: Asked) -> BrowsePage:
     )
 
 
-def _figures(asked: Asked, where: str = "") -> tuple[Query, ...]:
+def _figures(asked: Asked, where: str = "") -> tuple[TableQuery, ...]:
     """Status, depth, types, response times and rate, as the report draws them, of all sites or of some."""
     last = f"({LAST.replace('qualify', f'{where} qualify')})" if where else f"({LAST})"
     count = Column("urls", "URLs", "count")
     return (
-        Query(
+        TableQuery(
             "status",
             "Status codes",
             "select coalesce(status::varchar, 'no response') as status, count(*) as urls,\n"
@@ -64,14 +66,14 @@ def _figures(asked: Asked, where: str = "") -> tuple[Query, ...]:
             (Column("status", "status"), count, Column("reason", "reason", "reason")),
             figure="status",
         ),
-        Query(
+        TableQuery(
             "depth",
             "Depth",
             f"select depth as clicks, count(*) as urls from {last}\ngroup by depth order by depth",
             (Column("clicks", "links from a seed", "count"), count),
             figure="page_depth",
         ),
-        Query(
+        TableQuery(
             "types",
             "Content types",
             "select coalesce(nullif(lower(trim(split_part(content_type, ';', 1))), ''), 'not given') as type,\n"
@@ -79,7 +81,7 @@ def _figures(asked: Asked, where: str = "") -> tuple[Query, ...]:
             (Column("type", "type"), count, Column("bytes", "size", "bytes")),
             figure="content_types",
         ),
-        Query(
+        TableQuery(
             "times",
             "Response times",
             "select case when duration <= 0.1 then 0.1 when duration <= 0.2 then 0.2 when duration <= 0.5 then 0.5\n"
@@ -89,7 +91,7 @@ def _figures(asked: Asked, where: str = "") -> tuple[Query, ...]:
             (Column("up_to", "up to", "seconds"), count),
             figure="response_times",
         ),
-        Query("rate", "Requests over time", asked.rate_sql(where), figure="rate", per_page=200),
+        TableQuery("rate", "Requests over time", asked.rate_sql(where), figure="rate", per_page=200),
     )
 
 
@@ -197,17 +199,21 @@ def _useful(asked: Asked, name: Site) -> Table:
 
 def _of_state(facts: SiteFacts, folder: str) -> tuple[Table, ...]:
     command = f"periplus info {folder} {shlex.quote(str(facts.site))} --all"
-    tables = [signal_table(facts.freshness.signals if facts.freshness is not None else ())]
+    sheets = [signal_table(facts.freshness.signals if facts.freshness is not None else ())]
     if facts.balance is not None and facts.balance.history:
-        tables.append(balance_table(facts.balance))
-    return tuple(replace(table, command=command) for table in tables)
+        sheets.append(balance_table(facts.balance))
+    return tuple(_shown(sheet, command) for sheet in sheets)
 
 
-def _of_tables(name: str) -> tuple[Query, ...]:
+def _shown(sheet: Sheet, command: str) -> Table:
+    return Table(**asdict(sheet) | {"command": command}, empty=_EMPTY.get(sheet.name, "Nothing."))
+
+
+def _of_tables(name: str) -> tuple[TableQuery, ...]:
     site = quoted(name)
     urls = Column("urls", "URLs", "count")
     return (
-        Query(
+        TableQuery(
             "languages",
             "Languages",
             "select coalesce(nullif(language, ''), 'not declared') as language, count(distinct url) as pages\n"
@@ -215,7 +221,7 @@ def _of_tables(name: str) -> tuple[Query, ...]:
             (Column("language", "language"), Column("pages", "pages", "count")),
             empty="No page was read yet.",
         ),
-        Query(
+        TableQuery(
             "sitemaps",
             "Sitemaps and feeds",
             "select url, kind, origin, entries, outcome, problem_count, changes, visits, epoch(read_at) as read_at,\n"
@@ -223,7 +229,7 @@ def _of_tables(name: str) -> tuple[Query, ...]:
             FILES,
             empty="No sitemap or feed of this site is known.",
         ),
-        Query(
+        TableQuery(
             "troubles",
             "Troubles",
             "select coalesce(reason, 'http-' || status) as reason, count(*) as urls, max(url) as url,\n"
@@ -235,7 +241,7 @@ def _of_tables(name: str) -> tuple[Query, ...]:
             says="How the last request for a URL failed.",
             empty="None: the last request for every URL succeeded.",
         ),
-        Query(
+        TableQuery(
             "pages",
             "Pages",
             "select url, arg_max(title, read_at) as title, arg_max(language, read_at) as language,\n"

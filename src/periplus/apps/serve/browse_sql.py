@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
 from periplus.model import UsageError
-from periplus.view.values import Column, Table
+from periplus.view.values import Column
 
 from .browse_asked import Asked
-from .browse_cells import MAX_EXPORT, BrowsePage, Query, quoted
+from .browse_cells import MAX_EXPORT, BrowsePage, Table, TableQuery, quoted
 from .browse_tables import MAX_BYTES, MAX_SECONDS, TableProblem, columns_of
 
 SHOWN: Final = 200
@@ -59,8 +59,8 @@ def table(asked: Asked) -> BrowsePage:
         title=name,
         about=view.says,
         tables=(
-            Query("rows", "Rows", f"select * from {name}{where}{_order(asked, name, sort)}", empty="No rows."),
-            Query("columns", "Columns", f"select column_name, column_type from (describe {name})", per_page=200),
+            TableQuery("rows", "Rows", f"select * from {name}{where}{_order(asked, name, sort)}", empty="No rows."),
+            TableQuery("columns", "Columns", f"select column_name, column_type from (describe {name})", per_page=200),
         ),
         facts={"name": view.name, "says": view.says, "sql": view.sql},
         form="table",

@@ -15,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import ParamSpec, TypeVar
 
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.model import CollectionInUse
 from periplus.store.tables import Spooled
 
@@ -38,7 +38,7 @@ def read_state(read: Callable[_P, _T], *arguments: _P.args, **options: _P.kwargs
     return _READER.call(read, *arguments, **options)
 
 
-def spooled_of(collection: Collection) -> tuple[Spooled, ...]:
+def spooled_of(collection: CollectionSetup) -> tuple[Spooled, ...]:
     """How far each shard has committed its rows."""
     return collection.layout.spooled
 

@@ -19,15 +19,15 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from periplus.insight.plain_values import plain
-from periplus.insight.query_worker import Answered as QueryRows
-from periplus.insight.query_worker import Question
+from periplus.insight.query_worker import CollectionQuery
+from periplus.insight.query_worker import QueryRows as QueryRows
 from periplus.insight.views.catalogue import needs_computed, tables_in
 from periplus.model import PeriplusError
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import intact_files_of
-from periplus.view.values import Column, Row, Table
+from periplus.view.values import Column, TableRow
 
-from .browse_cells import Query
+from .browse_cells import Table, TableQuery
 from .browse_state import read_state, spooled_of
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ class TableProblem(PeriplusError):  # noqa: N818 - it is what it says
     """Why a table cannot be shown now."""
 
 
-class Answered(Struct, frozen=True):
+class AnsweredRows(Struct, frozen=True):
     """Rows of an answer, and whether there are more."""
 
     names: list[str]
-    rows: list[Row]
+    rows: list[TableRow]
     has_more: bool
 
 
@@ -71,13 +71,13 @@ class TableReader:
         self._views: Views | None = None
         self._stale_at = 0.0
 
-    def read(self, sql: str, first: int, most: int) -> Answered:
+    def read(self, sql: str, first: int, most: int) -> AnsweredRows:
         """Rows of one of our own queries, which has no limit yet."""
         limited = f"{sql}\nlimit {most + 1} offset {first}"
         with self.views() as views, _within(views, MAX_SECONDS):
             rows = views.rows(limited)
         names = list(rows[0]) if rows else []
-        return Answered(names, [_plain_row(row) for row in rows[:most]], len(rows) > most)
+        return AnsweredRows(names, [_plain_row(row) for row in rows[:most]], len(rows) > most)
 
     @contextmanager
     def views(self) -> Iterator[Views]:
@@ -118,7 +118,7 @@ class TableReader:
             computed, spooled = self._compute(held) if needs_computed(sql) else (None, self._spooled())
             for table in tables_in(sql):
                 intact_files_of(self._collection.folder / "tables", table, spooled)
-            question = Question(
+            question = CollectionQuery(
                 folder=self._collection.folder,
                 spooled=spooled,
                 sql=sql,
@@ -165,7 +165,7 @@ def reader_of(collection: ServedCollection) -> TableReader:
         return _READERS.setdefault(collection, TableReader(collection))
 
 
-def filled(query: Query, reader: TableReader, first: int, most: int) -> Table:
+def filled(query: TableQuery, reader: TableReader, first: int, most: int) -> Table:
     """A query with its rows; with the problem in their place if it cannot be answered."""
     table = Table(**asdict(query), rows=[], first=first)
     try:
@@ -182,7 +182,7 @@ _URLS = frozenset(
 _SITES = frozenset({"site", "target_site"})
 
 
-def columns_of(names: Sequence[str], rows: Sequence[Row]) -> tuple[Column, ...]:
+def columns_of(names: Sequence[str], rows: Sequence[TableRow]) -> tuple[Column, ...]:
     """Columns of an answer, by their names and first values."""
     return tuple(Column(name, name, _kind_of(name, [row.get(name) for row in rows])) for name in names)
 
@@ -196,7 +196,7 @@ def _kind_of(name: str, values: Sequence[Any]) -> Any:
     return "text"
 
 
-def _plain_row(row: Row) -> Row:
+def _plain_row(row: TableRow) -> TableRow:
     return {name: plain(value) for name, value in row.items()}
 
 

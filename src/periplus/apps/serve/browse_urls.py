@@ -14,11 +14,11 @@ from periplus.collection.facts.lookup import UrlFacts, url_facts
 from periplus.insight.reasons import explained
 from periplus.model import PeriplusError, Stored, UrlRecord, UsageError
 from periplus.store.warc import read_record
-from periplus.view.values import Column, Table
+from periplus.view.values import Column
 from periplus.view.wording import when
 
 from .browse_asked import Asked
-from .browse_cells import BrowsePage, Query, quoted
+from .browse_cells import BrowsePage, Table, TableQuery, quoted
 from .browse_state import read_state
 from .browse_tables import TableProblem
 
@@ -96,11 +96,11 @@ def _unknown(facts: UrlFacts) -> str:
     return "It was not fetched: no page, sitemap or feed that was read names it."
 
 
-def _of_tables(url: str) -> tuple[Query, ...]:
+def _of_tables(url: str) -> tuple[TableQuery, ...]:
     name = quoted(url)
     at = Column("at", "when", "moment")
     return (
-        Query(
+        TableQuery(
             "found",
             "Where was it found?",
             "select source, referrer, anchor, depth, epoch(found_at) as at, is_new, refused, rule\n"
@@ -110,7 +110,7 @@ def _of_tables(url: str) -> tuple[Query, ...]:
              Column("rule", "rule")),
             empty="Nowhere: no page, sitemap or feed that was read names it.",
         ),
-        Query(
+        TableQuery(
             "visits",
             "Visits",
             "select epoch(started_at) as at, outcome, status, reason, rule, lane, duration, bytes, content_type,\n"
@@ -121,7 +121,7 @@ def _of_tables(url: str) -> tuple[Query, ...]:
              Column("attempt", "attempt", "count"), Column("ip", "address")),
             empty="It was not requested yet.",
         ),
-        Query(
+        TableQuery(
             "versions",
             "Readings",
             "select epoch(read_at) as at, title, language, mime, main_length, links, forms, noindex, canonical\n"
@@ -132,14 +132,14 @@ def _of_tables(url: str) -> tuple[Query, ...]:
              Column("canonical", "canonical URL", "url")),
             empty="It was not read as a page.",
         ),
-        Query(
+        TableQuery(
             "changes",
             "Changes",
             f"select epoch(seen_at) as at, level, is_change from changes where url = {name}\norder by seen_at desc",
             (at, Column("level", "difference"), Column("is_change", "counts as a change")),
             empty="It was not visited twice yet.",
         ),
-        Query(
+        TableQuery(
             "outlinks",
             "Links on this page",
             "select target, anchor, rel, kind, is_internal from links\n"
@@ -148,7 +148,7 @@ def _of_tables(url: str) -> tuple[Query, ...]:
              Column("kind", "element"), Column("is_internal", "same site")),
             empty="None.",
         ),
-        Query(
+        TableQuery(
             "inlinks",
             "Links to this page",
             "select page, max(anchor) as anchor, max(rel) as rel, bool_or(is_internal) as is_internal\n"

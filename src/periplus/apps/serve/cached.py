@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from periplus.formats.encodings import decode
-from periplus.store.export.documents import Document, document_near
+from periplus.store.export.documents import DecodedCapture, document_near
 from periplus.urls import canonical
 
 from .rendering import moment, outside
@@ -153,7 +153,7 @@ def _is_indexed(collection: ServedCollection, url: str) -> bool:
         return url in index
 
 
-def _html(document: Document) -> str:
+def _html(document: DecodedCapture) -> str:
     """The source of a page; what is not HTML as text."""
     kind = (document.capture.content_type or "text/html").partition(";")[0].strip().lower()
     if kind in ("text/html", "application/xhtml+xml"):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from periplus.apps.search.indexing import current_generation, open_index
-from periplus.collection.collection import Collection, existing
+from periplus.collection.collection import CollectionSetup, existing
 from periplus.insight.query_pool import QueryPool
 from periplus.model import UsageError
 
@@ -143,13 +143,13 @@ class ServedCollection:
         self.queries = queries or QueryPool()
         """Runs queries that we did not write."""
         self._lock = threading.Lock()
-        self._found: Collection | None = None
+        self._found: CollectionSetup | None = None
         self._found_at = 0.0
         self._idle: list[tuple[int, Index]] = []
         self._remembered: dict[Hashable, tuple[float, object]] = {}
 
     @property
-    def collection(self) -> Collection:
+    def collection(self) -> CollectionSetup:
         """The collection with its settings, read again when its `periplus.toml` changes."""
         changed_at = (self.folder / "periplus.toml").stat().st_mtime
         with self._lock:

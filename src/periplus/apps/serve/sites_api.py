@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from periplus.apps.report.making import SiteUlinks, Wanted, ulinks_of
+from periplus.apps.report.making import SiteUlinks, WantedLinks, ulinks_of
 from periplus.collection.facts.freshness import SiteFreshness
 from periplus.collection.facts.lookup import RobotsFacts, SiteFacts, site_facts
 from periplus.model import UsageError
@@ -133,7 +133,7 @@ def _ulinks(request: Request) -> Response:
     number = int(text)
 
     def chosen() -> SiteUlinks:
-        return ulinks_of(collection.collection, Wanted(number, number, False), site)[0]
+        return ulinks_of(collection.collection, WantedLinks(number, number, False), site)[0]
 
     try:
         return json_response(collection.remembered(("ulinks", site, number), chosen))

@@ -1,9 +1,9 @@
 """Balance of Discovery and Sitemaps: one site with two queues, under the balance that ships (`policy.balance`).
 
 The sitemap of a site lists some of its pages and its links reach some, and both have waste among them: URLs that are
-gone, redirect, or repeat a page. The share of waste changes from the head of a queue to its tail (`Source`). Every way
-of dividing the budget fetches the same queues, a page at a time: the `SiteBalance` of a crawl chooses the queue, learns
-the result of each fetch `LAG` fetches later, and moves its quotas. A page in both queues is fetched once.
+gone, redirect, or repeat a page. The share of waste changes from the head of a queue to its tail (`SimulatedSource`).
+Every way of dividing the budget fetches the same queues, a page at a time: the `SiteBalance` of a crawl chooses the
+queue, learns the result of each fetch `LAG` fetches later, and moves its quotas. A page in both queues is fetched once.
 
 `best split` knows the queues and takes the best number of pages from each: no way of dividing can have more. The
 algorithm is Figure 8 of Schonfeld & Shivakumar (2009); `strict` is the figure as printed.
@@ -33,7 +33,7 @@ Choose = Callable[[int, int], Lane]
 """From which queue the next page is taken, given how many wait in (discovery, sitemaps)."""
 
 
-class Source(Struct, frozen=True):
+class SimulatedSource(Struct, frozen=True):
     """A source of URLs: the share of the site's pages it has, and its share of waste at the head and at the tail."""
 
     coverage: float
@@ -45,16 +45,16 @@ class SiteKind(Struct, frozen=True):
     """A kind of site, by the quality of its two sources."""
 
     name: str
-    sitemaps: Source
-    discovery: Source
+    sitemaps: SimulatedSource
+    discovery: SimulatedSource
 
 
 KINDS: Final = (
-    SiteKind("both good", Source(0.9, 0.02, 0.05), Source(0.9, 0.05, 0.2)),
-    SiteKind("forgotten sitemap", Source(0.3, 0.5, 0.8), Source(0.95, 0.05, 0.2)),
-    SiteKind("cluttered links", Source(0.9, 0.02, 0.05), Source(0.6, 0.4, 0.9)),
-    SiteKind("both decline", Source(0.6, 0.0, 0.8), Source(0.7, 0.1, 0.7)),
-    SiteKind("sitemap turns bad", Source(0.4, 0.0, 1.0), Source(0.9, 0.2, 0.4)),
+    SiteKind("both good", SimulatedSource(0.9, 0.02, 0.05), SimulatedSource(0.9, 0.05, 0.2)),
+    SiteKind("forgotten sitemap", SimulatedSource(0.3, 0.5, 0.8), SimulatedSource(0.95, 0.05, 0.2)),
+    SiteKind("cluttered links", SimulatedSource(0.9, 0.02, 0.05), SimulatedSource(0.6, 0.4, 0.9)),
+    SiteKind("both decline", SimulatedSource(0.6, 0.0, 0.8), SimulatedSource(0.7, 0.1, 0.7)),
+    SiteKind("sitemap turns bad", SimulatedSource(0.4, 0.0, 1.0), SimulatedSource(0.9, 0.2, 0.4)),
 )
 """Sites on which one source, either, or both are good."""
 
@@ -97,7 +97,7 @@ class Fetches(Struct, frozen=True):
     sitemaps: int
 
 
-class Queues(Struct, frozen=True):
+class SourceQueues(Struct, frozen=True):
     """The two queues of a site: a page's number, or `_WASTE`, for each entry, the best first."""
 
     discovery: tuple[int, ...]
@@ -153,13 +153,13 @@ def _row(
     )
 
 
-def queues_of(kind: SiteKind, pages: int, seed: int) -> Queues:
+def queues_of(kind: SiteKind, pages: int, seed: int) -> SourceQueues:
     """The queues of a site with that many pages."""
     chance = Random(f"{kind.name} {seed}")  # noqa: S311 - a simulation
-    return Queues(_queue(kind.discovery, pages, chance), _queue(kind.sitemaps, pages, chance))
+    return SourceQueues(_queue(kind.discovery, pages, chance), _queue(kind.sitemaps, pages, chance))
 
 
-def _queue(source: Source, pages: int, chance: Random) -> tuple[int, ...]:
+def _queue(source: SimulatedSource, pages: int, chance: Random) -> tuple[int, ...]:
     """The pages of a source in random order, with waste between them."""
     own = chance.sample(range(pages), round(source.coverage * pages))
     queue: list[int] = []
@@ -173,7 +173,7 @@ def _queue(source: Source, pages: int, chance: Random) -> tuple[int, ...]:
     return tuple(queue)
 
 
-def fetch(queues: Queues, settings: BalanceSettings | Lane, budget: int) -> Fetches:
+def fetch(queues: SourceQueues, settings: BalanceSettings | Lane, budget: int) -> Fetches:
     """Spend a budget on two queues, by a balance or from one queue while it lasts."""
     if isinstance(settings, Lane):
         lane = settings
@@ -185,7 +185,7 @@ def fetch(queues: Queues, settings: BalanceSettings | Lane, budget: int) -> Fetc
 class _Run:
     """One crawl of two queues. `_places` are the next entries, `_known` the pages fetched so far."""
 
-    def __init__(self, queues: Queues, balance: SiteBalance | None, choose: Choose) -> None:
+    def __init__(self, queues: SourceQueues, balance: SiteBalance | None, choose: Choose) -> None:
         self._queues, self._balance, self._choose = queues, balance, choose
         self._places = {Lane.DISCOVERY: 0, Lane.SITEMAPS: 0}
         self._known: set[int] = set()
@@ -232,7 +232,7 @@ class _Run:
             self._places[lane] += 1
 
 
-def best_split(queues: Queues, budget: int) -> Fetches:
+def best_split(queues: SourceQueues, budget: int) -> Fetches:
     """The most unique pages that any number of entries from the head of each queue has, within the budget."""
     best = Fetches(0, 0)
     for sitemaps in range(0, min(budget, len(queues.sitemaps)) + 1, max(1, budget // 200)):

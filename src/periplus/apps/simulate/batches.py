@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 from periplus.policy.ordering import LargestSite
-from periplus.view.figures import Curve
+from periplus.view.figures import PlotCurve
 
 from .crawl import Progress, SimulatedCrawl, Trace
 from .network import NetworkSettings
@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Batch(Struct, frozen=True):
+class FetchBatch(Struct, frozen=True):
     """Pages that are fetched together, and the number of their sites.
 
     `top_tenth` is the share of the pages on a tenth of all sites.
@@ -44,7 +44,7 @@ class Batch(Struct, frozen=True):
     sites: int
     largest: int
     top_tenth: float
-    by_site: Curve
+    by_site: PlotCurve
 
 
 class BatchActivity(Struct, frozen=True):
@@ -62,7 +62,7 @@ class BatchActivity(Struct, frozen=True):
     makespan: float
     idle: float
     mostly_idle: float
-    active: Curve
+    active: PlotCurve
 
 
 def batch_activity(
@@ -74,7 +74,7 @@ def batch_activity(
     bandwidths: Sequence[float] = BANDWIDTHS,
     seed: int = 0,
     progress: Progress | None = None,
-) -> tuple[Batch, list[BatchActivity]]:
+) -> tuple[FetchBatch, list[BatchActivity]]:
     """The batch of `size` pages that *Length* forms when half of the web is fetched, and how each way of fetching went.
 
     `progress` is called with pages: of the half, and then of the batch for each way.
@@ -96,7 +96,7 @@ def batch_activity(
     return batch, activities
 
 
-def form_batch(web: Web, trace: Trace, size: int) -> Batch:
+def form_batch(web: Web, trace: Trace, size: int) -> FetchBatch:
     """What *Length* takes next, if nothing new comes: page j of a queue of n has its turn when n - j are left."""
     if size < 1:
         raise ConfigError(f"--size must be at least 1, got {size}", hint="give at least 1 page")
@@ -111,7 +111,7 @@ def form_batch(web: Web, trace: Trace, size: int) -> Batch:
     per_site = np.sort(per_site[per_site > 0])[::-1]
     top = per_site[: -(-len(web.sites) // 10)].sum() / max(len(chosen), 1)
     largest = int(per_site[0]) if len(per_site) else 0
-    return Batch(chosen, len(per_site), largest, float(top), _ranked_sizes(per_site))
+    return FetchBatch(chosen, len(per_site), largest, float(top), _ranked_sizes(per_site))
 
 
 def waiting_pages(web: Web, trace: Trace) -> Ints:
@@ -153,7 +153,7 @@ def robots_at_work(trace: Trace) -> tuple[Floats, Ints]:
     return times, np.cumsum(np.bincount(which, weights=steps).astype(np.int64))
 
 
-def _activity(trace: Trace, network: NetworkSettings, batch: Batch) -> BatchActivity:
+def _activity(trace: Trace, network: NetworkSettings, batch: FetchBatch) -> BatchActivity:
     times, robots = robots_at_work(trace)
     span = max(trace.ended_at, 1e-9)
     lasting = np.diff(np.append(times, trace.ended_at)).clip(0.0)
@@ -174,15 +174,15 @@ def _activity(trace: Trace, network: NetworkSettings, batch: Batch) -> BatchActi
     )
 
 
-def _ranked_sizes(per_site: Ints) -> Curve:
+def _ranked_sizes(per_site: Ints) -> PlotCurve:
     ranks = np.unique(np.geomspace(1, max(len(per_site), 1), _POINTS).round().astype(np.int64))
     ranks = ranks[ranks <= len(per_site)]
     return _line("pages of the site in the batch", ranks.astype(np.float64), per_site[ranks - 1].astype(np.float64))
 
 
-def _line(name: str, x: Floats, y: Floats) -> Curve:
+def _line(name: str, x: Floats, y: Floats) -> PlotCurve:
     values = y.tolist()
-    return Curve(name, x.tolist(), values, values, values)
+    return PlotCurve(name, x.tolist(), values, values, values)
 
 
 def _after(progress: Progress | None, before: int, total: int) -> Progress | None:

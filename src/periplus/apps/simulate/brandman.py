@@ -32,10 +32,10 @@ from msgspec.structs import asdict
 from numpy.typing import ArrayLike, NDArray
 
 from periplus.apps.lab.randomness import topics
-from periplus.formats.metadata_archive import SEGMENT, Archive, ArchiveEntry, write
-from periplus.view.figures import Curve, Figure, Mark
+from periplus.formats.metadata_archive import SEGMENT, ArchiveEntry, MetadataArchive, write
+from periplus.view.figures import Figure, FigureMark, PlotCurve
 
-from .findings import NOT_COMPARABLE, Finding, finding, mean_curve
+from .findings import NOT_COMPARABLE, ReplicatedValue, finding, mean_curve
 from .freshness import FreshnessCurves, FreshnessResult, freshness_curves, freshness_table, gain, run_freshness, saved
 from .histories import FIGURE_2, FIGURE_2_DAYS, Floats, Histories, HistorySettings, generate_histories
 
@@ -59,7 +59,7 @@ def needless_share(changes: ArrayLike, visits: int, weights: Sequence[float] | N
     return float(np.average(min_needless(changes, visits), weights=weights)) / visits
 
 
-def figure_3(seeds: Sequence[int] = range(5)) -> tuple[list[Finding], list[Curve]]:
+def figure_3(seeds: Sequence[int] = range(5)) -> tuple[list[ReplicatedValue], list[PlotCurve]]:
     """Needless requests by visits in 100 days: the bars of Figure 2 as they are, and with intervals spread in them."""
     changes = np.floor(DAYS / np.array(FIGURE_2_DAYS))
     findings = [
@@ -81,11 +81,11 @@ def figure_3(seeds: Sequence[int] = range(5)) -> tuple[list[Finding], list[Curve
     ]
 
 
-def media_findings() -> list[Finding]:
+def media_findings() -> list[ReplicatedValue]:
     """What a crawl for images wastes on HTML: the formula alone, with the shares that the paper's numbers imply."""
     note = "the shares of Figure 4 are not printed: the formula gives back what they were read from"
     return [
-        Finding(what, html, waste(html, 1 - html), "share", NOT_COMPARABLE, note)
+        ReplicatedValue(what, html, waste(html, 1 - html), "share", NOT_COMPARABLE, note)
         for what, html in (
             ("Section 4.2: requests for HTML of a crawl for images", 0.66),
             ("Section 4.2: bytes of HTML of a crawl for images", 0.30),
@@ -138,7 +138,7 @@ def generated_entries(pages: int, seed: int, types: dict[str, float] | None = No
     ]
 
 
-def archive_findings(seeds: Sequence[int] = range(3), pages: int = PAGES) -> list[Finding]:
+def archive_findings(seeds: Sequence[int] = range(3), pages: int = PAGES) -> list[ReplicatedValue]:
     """The statements of section 3 about sizes, compared with our own archives."""
     sites = [list(write(generated_entries(pages, seed))) for seed in seeds]
     one_type = [list(write(generated_entries(10 * SEGMENT, seed, {"text/html": 1.0}))) for seed in seeds]
@@ -167,11 +167,11 @@ def archive_findings(seeds: Sequence[int] = range(3), pages: int = PAGES) -> lis
     ]
 
 
-def _raw_bytes(archives: list[Archive]) -> int:
+def _raw_bytes(archives: list[MetadataArchive]) -> int:
     return sum(len(decompress(archive.body, 31)) for archive in archives)
 
 
-def _packed_bytes(archives: list[Archive]) -> int:
+def _packed_bytes(archives: list[MetadataArchive]) -> int:
     return sum(len(archive.body) for archive in archives)
 
 
@@ -209,7 +209,7 @@ def _parts(figure: Figure6) -> list[Figure]:
             curves=tuple(curves.freshness),
             x_as="share",
             y_as="share",
-            marks=(Mark("the paper: perfect at about a fifth", x=0.2),),
+            marks=(FigureMark("the paper: perfect at about a fifth", x=0.2),),
         ),
         Figure(
             title=f"Figure 6b: gain, {mix}",
@@ -219,7 +219,7 @@ def _parts(figure: Figure6) -> list[Figure]:
             x_as="share",
             y_as="share",
             y_from_zero=True,
-            marks=(Mark("the paper: up to 25 %", y=0.25),),
+            marks=(FigureMark("the paper: up to 25 %", y=0.25),),
         ),
         Figure(
             title=f"Figure 6c: bandwidth saved, {mix}",
@@ -228,7 +228,7 @@ def _parts(figure: Figure6) -> list[Figure]:
             curves=tuple(curves.saved),
             x_as="share",
             y_as="share",
-            marks=(Mark("the paper: 62 % at 80 %", x=0.8, y=0.62),),
+            marks=(FigureMark("the paper: 62 % at 80 %", x=0.8, y=0.62),),
         ),
     ]
 
@@ -267,7 +267,7 @@ class Figure6(Struct, frozen=True):
     """One mix: the findings, the three parts of the figure, and the runs."""
 
     mix: str
-    findings: list[Finding]
+    findings: list[ReplicatedValue]
     curves: FreshnessCurves
     results: list[FreshnessResult]
 
@@ -275,8 +275,8 @@ class Figure6(Struct, frozen=True):
 class Brandman(Struct, frozen=True):
     """Everything that was reproduced."""
 
-    findings: list[Finding]
-    figure_3: list[Curve]
+    findings: list[ReplicatedValue]
+    figure_3: list[PlotCurve]
     figure_6: list[Figure6]
 
 
@@ -313,7 +313,7 @@ def figure_6(
     return Figure6(mix.name, found, freshness_curves(results), results)
 
 
-def _findings(mix: Mix, budgets: Floats, plain: Floats, informed: Floats) -> list[Finding]:
+def _findings(mix: Mix, budgets: Floats, plain: Floats, informed: Floats) -> list[ReplicatedValue]:
     """The statements of the paper about Figure 6, each from every seed."""
     gained = gain(informed, plain)
     perfect = [_perfect_at(budgets, row) for row in informed]
@@ -344,7 +344,7 @@ def _findings(mix: Mix, budgets: Floats, plain: Floats, informed: Floats) -> lis
     ]
 
 
-def _needless(mix: Mix, results: list[FreshnessResult]) -> list[Finding]:
+def _needless(mix: Mix, results: list[FreshnessResult]) -> list[ReplicatedValue]:
     """Section 4.1 in the simulation: everything fetched every day, for the mix of Figure 2 only."""
     if mix.shares != FIGURE_2:
         return []

@@ -21,12 +21,12 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from periplus.view.figures import Curve, Figure
+from periplus.view.figures import Figure, PlotCurve
 
 from .batches import BatchActivity
 from .castillo_evidence import Evidence, gather, in_proportion, web_settings
 from .castillo_findings import findings_of
-from .findings import Finding, mean_curve
+from .findings import ReplicatedValue, mean_curve
 from .runs import OrderingResult
 from .speedup import BANDWIDTHS, CONNECTIONS
 from .workers import Progress
@@ -131,10 +131,10 @@ def _robots(evidence: Evidence, number: int, pages_per_visit: int) -> Figure:
     )
 
 
-def _in_shares(activity: BatchActivity) -> Curve:
+def _in_shares(activity: BatchActivity) -> PlotCurve:
     line = activity.active
     name = f"{activity.bandwidth:,.0f} B/s, {activity.makespan / 3600:.2g} h"
-    return Curve(name, [x / activity.makespan for x in line.x], line.y, line.low, line.high)
+    return PlotCurve(name, [x / activity.makespan for x in line.x], line.y, line.low, line.high)
 
 
 def _figure_10(evidence: Evidence) -> Figure:
@@ -159,7 +159,7 @@ def _figure_12(evidence: Evidence) -> Figure:
     )
 
 
-def _mass_plot(title: str, curves: Sequence[Curve], caption: str) -> Figure:
+def _mass_plot(title: str, curves: Sequence[PlotCurve], caption: str) -> Figure:
     return Figure(
         title,
         "share of pages",
@@ -173,7 +173,7 @@ def _mass_plot(title: str, curves: Sequence[Curve], caption: str) -> Figure:
     )
 
 
-def _by_pages(name: str, results: Iterable[OrderingResult]) -> Curve:
+def _by_pages(name: str, results: Iterable[OrderingResult]) -> PlotCurve:
     shares = np.linspace(0.0, 1.0, 301)
     return mean_curve(name, shares, [np.interp(shares, each.curve.x, each.curve.y).tolist() for each in results])
 
@@ -190,7 +190,7 @@ __all__ = ["Reproduction", "in_proportion", "reproduce_castillo", "web_settings"
 class Reproduction(Struct, frozen=True):
     """The results: each value beside the paper's, pictures, and a row for every crawl and batch."""
 
-    findings: list[Finding]
+    findings: list[ReplicatedValue]
     plots: list[Figure]
     rows: list[dict[str, Any]]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from periplus.graph import depths, pagerank
 from periplus.model import ConfigError, InvariantError
 
-from .batches import Batch, BatchActivity, batch_activity
+from .batches import BatchActivity, FetchBatch, batch_activity
 from .generated import WebSettings, generate
 from .graph_files import ranked, store_web
 from .network import NetworkSettings
@@ -109,7 +109,7 @@ class Evidence(Struct, frozen=True):
     scale: int
     cases: list[Case]
     crawls: list[list[OrderingResult]]
-    batches: list[tuple[Batch, list[BatchActivity]]]
+    batches: list[tuple[FetchBatch, list[BatchActivity]]]
     depths: list[DepthProfile]
     bounds: dict[tuple[float, int], tuple[float, str]]
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from periplus.view.figures import Curve
+from periplus.view.figures import PlotCurve
 
 from .batches import BatchActivity
 from .castillo_evidence import NEAR, SHARES, Evidence
-from .findings import AGREES, NOT_COMPARABLE, Finding, finding, mean_interval
+from .findings import AGREES, NOT_COMPARABLE, ReplicatedValue, finding, mean_interval
 from .runs import OrderingResult
 from .speedup import BANDWIDTHS, CONNECTIONS, TABLE_I
 
@@ -28,7 +28,7 @@ _GRID = np.linspace(0.0, 1.0, 201)
 Floats = NDArray[np.float64]
 
 
-def findings_of(evidence: Evidence) -> list[Finding]:
+def findings_of(evidence: Evidence) -> list[ReplicatedValue]:
     """All findings, in the paper's order."""
     return [
         *figure_5(evidence),
@@ -42,7 +42,7 @@ def findings_of(evidence: Evidence) -> list[Finding]:
 
 def relation(
     what: str, above: tuple[str, Sequence[float]], below: tuple[str, Sequence[float]], unit: str, note: str = ""
-) -> Finding:
+) -> ReplicatedValue:
     """Whether the one is above the other, in the mean of all seeds."""
     lead = [high - low for high, low in zip(above[1], below[1], strict=True)]
     mean, low, high = mean_interval(lead)
@@ -50,10 +50,10 @@ def relation(
     verdict = verdict if np.isfinite(mean) else NOT_COMPARABLE
     text = ", ".join(f"{name} {mean_interval(values)[0]:.3g}" for name, values in (above, below))
     bounds = (low, high) if len(lead) > 1 else (None, None)
-    return Finding(what, None, mean, unit, verdict, f"{text}{'; ' + note if note else ''}", 0.0, *bounds)
+    return ReplicatedValue(what, None, mean, unit, verdict, f"{text}{'; ' + note if note else ''}", 0.0, *bounds)
 
 
-def figure_5(evidence: Evidence) -> list[Finding]:
+def figure_5(evidence: Evidence) -> list[ReplicatedValue]:
     """One robot: *Length* above the others but *Optimal*, which leads early and is overtaken late."""
     length, optimal = evidence.of("Figure 5", "length"), evidence.of("Figure 5", "optimal")
     others = {name: evidence.of("Figure 5", key) for key, name in OTHERS.items()}
@@ -69,7 +69,7 @@ def figure_5(evidence: Evidence) -> list[Finding]:
     return [*found, *_too_greedy(optimal, [length, *others.values()])]
 
 
-def _over_time(name: str, length: list[OrderingResult], results: list[OrderingResult]) -> Finding:
+def _over_time(name: str, length: list[OrderingResult], results: list[OrderingResult]) -> ReplicatedValue:
     """The mean over the time in which *Length* ends."""
     pairs = [_in_time(one, other) for one, other in zip(length, results, strict=True)]
     ends = [mean_interval(each.makespan for each in group)[0] / 3600 for group in (length, results)]
@@ -82,7 +82,7 @@ def _over_time(name: str, length: list[OrderingResult], results: list[OrderingRe
     )
 
 
-def _too_greedy(optimal: list[OrderingResult], others: list[list[OrderingResult]]) -> list[Finding]:
+def _too_greedy(optimal: list[OrderingResult], others: list[list[OrderingResult]]) -> list[ReplicatedValue]:
     best = {
         share: [max(values) for values in zip(*(_at(each, share) for each in others), strict=True)] for share in SHARES
     }
@@ -114,7 +114,7 @@ def _lag(optimal: OrderingResult, *others: OrderingResult) -> tuple[float, float
     return float(_GRID[place + 1]), float(inner[place])
 
 
-def figure_6(evidence: Evidence) -> list[Finding]:
+def figure_6(evidence: Evidence) -> list[ReplicatedValue]:
     """More robots: *Depth* comes near *Length*, which changes less."""
     curves = {
         (name, r): [_on_grid(each.curve) for each in _crawls_with(evidence, name, r)]
@@ -152,7 +152,7 @@ def _crawls_with(evidence: Evidence, policy: str, connections: int) -> list[Orde
     return evidence.of("Figure 5" if connections == 1 else "Figure 6", policy, connections=connections)
 
 
-def table_1(evidence: Evidence) -> list[Finding]:
+def table_1(evidence: Evidence) -> list[ReplicatedValue]:
     """Speed-ups of whole crawls, against one connection on the fastest line."""
     base = evidence.of("Table I", "length", connections=1, bandwidth=BANDWIDTHS[0])
     impolite = {r: evidence.of("Table I", "length", connections=r, delay=0.0) for r in CONNECTIONS}
@@ -183,7 +183,7 @@ def _ratios(base: list[OrderingResult], results: list[OrderingResult], what: str
     return [getattr(one, what) / getattr(other, what) for one, other in zip(base, results, strict=True)]
 
 
-def figures_7_to_9(evidence: Evidence) -> list[Finding]:
+def figures_7_to_9(evidence: Evidence) -> list[ReplicatedValue]:
     """Batches are on few sites; so most robots are idle, unless a visit takes many pages."""
     tops = [batch.top_tenth for batch, _ in evidence.batches]
     sites = np.mean([batch.sites for batch, _ in evidence.batches])
@@ -237,7 +237,7 @@ def _hours(activities: list[BatchActivity]) -> float:
     return float(np.mean([each.makespan for each in activities])) / 3600
 
 
-def figure_10(evidence: Evidence) -> list[Finding]:
+def figure_10(evidence: Evidence) -> list[ReplicatedValue]:
     """The real crawl: half of the pages have 80 % of PageRank, 80 % of them more than 95 %."""
     length, optimal = (evidence.of("Figure 10", name, web="80 % ok") for name in ("length", "optimal"))
     varied = evidence.of("Figure 10", "length", web="80 % ok, half of the links leave their site")
@@ -255,7 +255,7 @@ def figure_10(evidence: Evidence) -> list[Finding]:
     ]
 
 
-def figure_12(evidence: Evidence) -> list[Finding]:
+def figure_12(evidence: Evidence) -> list[ReplicatedValue]:
     """PageRank falls with depth near the home page and hardly beyond; home pages have little."""
     profiles = evidence.depths
     near, far = [-each.near for each in profiles], [abs(each.far) for each in profiles]
@@ -281,7 +281,7 @@ def _at(results: Sequence[OrderingResult], share: float) -> list[float]:
     return [dict(each.mass)[share] for each in results]
 
 
-def _on_grid(curve: Curve) -> Floats:
+def _on_grid(curve: PlotCurve) -> Floats:
     return np.interp(_GRID, curve.x, curve.y)
 
 

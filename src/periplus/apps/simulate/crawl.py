@@ -19,12 +19,13 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
-from periplus.engine.inputs import Answer, Answered, Discovered, Emit, Fetch, Granted, Input, PageBudgetSet
+from periplus.engine.inputs import Answered, Discovered, Emit, Fetch, FetchAnswer, Granted, Input, PageBudgetSet
 from periplus.engine.links import Share
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings
 from periplus.engine.pipeline import Processed, is_page, redirection
 from periplus.model import (
+    BodyReading,
     Digests,
     Discovery,
     EventSink,
@@ -37,7 +38,6 @@ from periplus.model import (
     Located,
     Ordering,
     Purpose,
-    Reading,
     Redirected,
     RobotsFile,
     Source,
@@ -59,7 +59,7 @@ _REDIRECTS = 3
 _SMALL = 100
 """Bytes of a response that is not a page."""
 _PROGRESS_EVERY = 5000
-_READ = Reading(Digests(0, 0, 0, 0))
+_READ = BodyReading(Digests(0, 0, 0, 0))
 """What a filter learns of every page: its text is unique."""
 
 Progress = Callable[[int, int], None]
@@ -88,7 +88,7 @@ class SimulatedPages:
 
     max_gaining = 1
 
-    def __init__(self, web: Web, names: Sequence[Url], pages: Mapping[Url, int], reading: Reading | None) -> None:
+    def __init__(self, web: Web, names: Sequence[Url], pages: Mapping[Url, int], reading: BodyReading | None) -> None:
         self._web = web
         self._names = names
         self._pages = pages
@@ -99,15 +99,15 @@ class SimulatedPages:
         self._gain = 0.0
         self.learns = self.keeps_links = False
 
-    def read(self, answers: Sequence[Answer], at: float) -> list[Processed]:
+    def read(self, answers: Sequence[FetchAnswer], at: float) -> list[Processed]:
         """The same as `process`."""
         return self.process(answers, at)
 
-    def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:  # noqa: ARG002
+    def process(self, answers: Sequence[FetchAnswer], at: float) -> list[Processed]:  # noqa: ARG002
         """Every page that is there is read."""
         return [Processed(answer, None, self._reading if is_page(answer.outcome) else None) for answer in answers]
 
-    def read_probe(self, answer: Answer) -> None:
+    def read_probe(self, answer: FetchAnswer) -> None:
         """Simulated pages have no contents to compare."""
 
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
@@ -280,7 +280,7 @@ class SimulatedCrawl:
             self._begin(line, slot, task, now)
         for task in wanting:
             self.decisions += 1
-            self._apply(Answered((Answer(Located(task, str(self._place(task)), math.inf)),), now))
+            self._apply(Answered((FetchAnswer(Located(task, str(self._place(task)), math.inf)),), now))
         return bool(wanting)
 
     def _place(self, task: FetchTask) -> int:
@@ -317,7 +317,7 @@ class SimulatedCrawl:
         outcome = self._answer(task, status, page, started_at, now - started_at)
         if self._events is not None:
             self._events.record([FetchEnded(outcome, now)])
-        self._apply(Answered((Answer(outcome),), now))
+        self._apply(Answered((FetchAnswer(outcome),), now))
         return page if task.purpose is Purpose.PAGE else None
 
     def _apply(self, given: Input) -> list[FetchTask]:

@@ -12,13 +12,13 @@ import numpy as np
 from msgspec import Struct
 from scipy.special import stdtrit
 
-from periplus.view.figures import Curve
+from periplus.view.figures import PlotCurve
 
 AGREES = "agrees"
 NOT_COMPARABLE = "not comparable"
 
 
-class Finding(Struct, frozen=True):
+class ReplicatedValue(Struct, frozen=True):
     """One value: the paper's (`None`: it gives none), ours, and the verdict.
 
     `verdict` is `agrees`, `differs by X` or `not comparable`. `tolerance` is in `unit` and decided it. `low` and `high`
@@ -44,7 +44,7 @@ def finding(
     *,
     tolerance: float = 0.0,
     note: str = "",
-) -> Finding:
+) -> ReplicatedValue:
     """A value, or one from each repetition, held against the paper's: it agrees if it is within `tolerance` of it."""
     values = [float(ours)] if isinstance(ours, int | float) else [float(value) for value in ours]
     mean, low, high = mean_interval(values)
@@ -55,7 +55,7 @@ def finding(
     else:
         verdict = f"differs by {mean - paper:+.3g}{' ' + unit if unit else ''}"
     bounds = (low, high) if len(values) > 1 else (None, None)
-    return Finding(what, paper, mean, unit, verdict, note, tolerance, *bounds)
+    return ReplicatedValue(what, paper, mean, unit, verdict, note, tolerance, *bounds)
 
 
 def mean_interval(values: Iterable[float], confidence: float = 0.95) -> tuple[float, float, float]:
@@ -73,8 +73,8 @@ def mean_interval(values: Iterable[float], confidence: float = 0.95) -> tuple[fl
     return mean, mean - half, mean + half
 
 
-def mean_curve(name: str, x: Iterable[float], repetitions: Iterable[Sequence[float]]) -> Curve:
+def mean_curve(name: str, x: Iterable[float], repetitions: Iterable[Sequence[float]]) -> PlotCurve:
     """The mean line of several repetitions, each with a value at every `x`."""
     points = [mean_interval(values) for values in zip(*repetitions, strict=True)]
     y, low, high = ([point[part] for point in points] for part in range(3))
-    return Curve(name, [float(at) for at in x], y, low, high)
+    return PlotCurve(name, [float(at) for at in x], y, low, high)

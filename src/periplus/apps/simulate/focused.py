@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from periplus.engine.links import Share
 from periplus.engine.pipeline import Processed, is_page
 from periplus.engine.stats import CrawlStats
-from periplus.model import ConfigError, Discovery, Page, Purpose, Source, Url, UsageError
-from periplus.parts.focus.classifier import LAYERS, Counts, LayerClassifier, counts_of, distances
+from periplus.model import ConfigError, Discovery, ParsedPage, Purpose, Source, Url, UsageError
+from periplus.parts.focus.classifier import LAYERS, LayerClassifier, TermCounts, counts_of, distances
 from periplus.parts.focus.ordering import Focusing
 from periplus.parts.focus.part import Focus
 from periplus.parts.focus.topic import Nearness, TopicState, link_words, nearness
 from periplus.parts.focus.words import TopicTerms, TopicWords, language_code, words_of
 from periplus.store.export.captures import latest_captures
 from periplus.store.export.documents import read_document
-from periplus.view.figures import Curve
+from periplus.view.figures import PlotCurve
 
 from .crawl import SimulatedCrawl, SimulatedPages
 from .network import NetworkSettings
@@ -52,7 +52,7 @@ _POINTS: Final = 60
 Bools = NDArray[np.bool_]
 
 
-class Document(Struct, frozen=True):
+class TopicPage(Struct, frozen=True):
     """A page of the web that is crawled: what its topic is measured by, and its links in document order."""
 
     url: Url
@@ -107,7 +107,7 @@ class FocusedRow(Struct, frozen=True):
 
 def topical_web(
     web: Web,
-    documents: Iterable[Document],
+    documents: Iterable[TopicPage],
     topics: Sequence[str],
     share: float = RELEVANT_SHARE,
     *,
@@ -139,7 +139,7 @@ def topical_web(
     return TopicalWeb(web, links, [_with_layers(view, links, counts) for view in views] if with_layers else views)
 
 
-def _with_layers(view: TopicView, links: Sequence[Sequence[int]], counts: Sequence[Counts]) -> TopicView:
+def _with_layers(view: TopicView, links: Sequence[Sequence[int]], counts: Sequence[TermCounts]) -> TopicView:
     """Train a classifier on a part of the pages of each layer, and predict the layer of every page from its words."""
     sources: list[list[int]] = [[] for _ in links]
     for page, targets in enumerate(links):
@@ -147,7 +147,7 @@ def _with_layers(view: TopicView, links: Sequence[Sequence[int]], counts: Sequen
             sources[target].append(page)
     order = np.argsort(view.relevance, kind="stable")
     known = distances(order[-max(int(view.relevant.sum()) // 4, 1) :].tolist(), sources)
-    examples: list[list[Counts]] = [[] for _ in range(LAYERS + 1)]
+    examples: list[list[TermCounts]] = [[] for _ in range(LAYERS + 1)]
     for page, layer in enumerate(known):
         if len(examples[layer]) < _LAYER_EXAMPLES and page % _LAYER_STRIDE == 0:
             examples[layer].append(counts[page])
@@ -197,15 +197,15 @@ class _KnownTopic:
         self._numbers = numbers
         self.state = TopicState()
 
-    def relevance(self, page: Page) -> float:
+    def relevance(self, page: ParsedPage) -> float:
         """Looked up."""
         return self._view.relevance[self._numbers[page.url]]
 
-    def nearness(self, page: Page, anchors: Sequence[str]) -> list[Nearness]:
+    def nearness(self, page: ParsedPage, anchors: Sequence[str]) -> list[Nearness]:
         """Looked up."""
         return self._view.near[self._numbers[page.url]] or [Nearness(0.0, 0.0)] * len(anchors)
 
-    def layer(self, page: Page) -> int:
+    def layer(self, page: ParsedPage) -> int:
         """Looked up."""
         return self._view.layers[self._numbers[page.url]] if self._view.layers else LAYERS
 
@@ -313,7 +313,7 @@ def row_of(topical: TopicalWeb, view: TopicView, policy: PolicyChoice, fetched: 
     )
 
 
-def mean_recall(rows: Sequence[FocusedRow]) -> list[Curve]:
+def mean_recall(rows: Sequence[FocusedRow]) -> list[PlotCurve]:
     """From pages to recall, a line for each policy: the mean over its topics, between the least and the largest."""
     curves = []
     for policy in dict.fromkeys(row.policy for row in rows):
@@ -321,7 +321,7 @@ def mean_recall(rows: Sequence[FocusedRow]) -> list[Curve]:
         at = np.array(max((row.at for row in group), key=len), float)
         lines = np.array([np.interp(at, row.at, row.recalls) for row in group])
         low, high = lines.min(axis=0), lines.max(axis=0)
-        curves.append(Curve(policy, at.tolist(), lines.mean(axis=0).tolist(), low.tolist(), high.tolist()))
+        curves.append(PlotCurve(policy, at.tolist(), lines.mean(axis=0).tolist(), low.tolist(), high.tolist()))
     return curves
 
 
@@ -332,15 +332,15 @@ def topical_collection(
     return topical_web(web_of_collection(folder), _documents(folder), topics, share, with_layers=with_layers)
 
 
-def _documents(folder: Path) -> Iterable[Document]:
+def _documents(folder: Path) -> Iterable[TopicPage]:
     for capture in latest_captures(folder / "tables"):
         found = read_document(folder / "warc", capture)
         if not isinstance(found, str):
             yield document(found.page)
 
 
-def document(page: Page) -> Document:
+def document(page: ParsedPage) -> TopicPage:
     """What matters of a page."""
     links = page.links.to_others()
     followed = list(zip(links.urls, links.anchors, strict=True))
-    return Document(page.url, page.title, page.language, page.main_text, page.text, followed)
+    return TopicPage(page.url, page.title, page.language, page.main_text, page.text, followed)

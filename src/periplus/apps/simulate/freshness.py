@@ -20,13 +20,13 @@ import numpy as np
 from msgspec import Struct
 
 from periplus.model import ConfigError
-from periplus.view.figures import Curve
+from periplus.view.figures import PlotCurve
 
 from .findings import mean_curve
 from .histories import Floats, Histories, Ints, Window, window
 from .learned_refresh import RefreshPolicy, Today, day_signals
 from .noisy_refresh import SignalQuality
-from .refresh import Circumstances, RefreshSettings, check_policy, refresh_policy
+from .refresh import Circumstances, TruthSettings, check_policy, refresh_policy
 
 Watch = Callable[[Today, Ints], None]
 
@@ -58,7 +58,7 @@ def simulate_freshness(
     start: float | None = None,
     seed: int = 0,
     rates: Floats | None = None,
-    settings: RefreshSettings = RefreshSettings(),  # noqa: B008 - frozen
+    settings: TruthSettings = TruthSettings(),  # noqa: B008 - frozen
     signals: str | SignalQuality = "",
     watch: Watch | None = None,
 ) -> FreshnessResult:
@@ -186,9 +186,9 @@ LEVELS = tuple(level / 100 for level in range(101))
 class FreshnessCurves(Struct, frozen=True):
     """A line for each policy: its freshness, and against the baseline what it gains and what it saves."""
 
-    freshness: list[Curve]
-    gain: list[Curve]
-    saved: list[Curve]
+    freshness: list[PlotCurve]
+    gain: list[PlotCurve]
+    saved: list[PlotCurve]
 
 
 def run_freshness(
@@ -199,7 +199,7 @@ def run_freshness(
     seeds: Sequence[int] = (0,),
     days: int | None = None,
     start: float | None = None,
-    settings: RefreshSettings = RefreshSettings(),  # noqa: B008 - frozen
+    settings: TruthSettings = TruthSettings(),  # noqa: B008 - frozen
     signals: str | SignalQuality = "",
     progress: Progress = lambda _done, _total: None,
 ) -> list[FreshnessResult]:
@@ -280,7 +280,7 @@ def saved(level: float | Sequence[float], budgets: Floats, freshness: Floats, pl
     return 1 - budget_for(level, budgets, freshness) / budget_for(level, budgets, plain)
 
 
-def _saved_curve(name: str, budgets: Floats, rows: Floats, plain: Floats) -> Curve:
+def _saved_curve(name: str, budgets: Floats, rows: Floats, plain: Floats) -> PlotCurve:
     """The curve of the saved bandwidth, only where both policies are known for all seeds."""
     values = np.array([saved(LEVELS, budgets, row, base) for row, base in zip(rows, plain, strict=True)])
     known = np.flatnonzero(np.isfinite(values).all(axis=0))

@@ -53,7 +53,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Layout(Struct, frozen=True):
+class SiteLayout(Struct, frozen=True):
     """Site `s` has the pages from `first[s]` to `first[s + 1]`, its home page first; each hangs below its `parent`."""
 
     first: Ints
@@ -80,7 +80,7 @@ class _Attraction(Struct, frozen=True):
 
 
 def links(
-    layout: Layout, settings: LinkSettings, is_ok: NDArray[np.bool_], random: np.random.Generator
+    layout: SiteLayout, settings: LinkSettings, is_ok: NDArray[np.bool_], random: np.random.Generator
 ) -> tuple[Ints, NDArray[np.int32]]:
     """Where the links of each page begin, and their targets, ascending. Pages that fail have none."""
     pages = len(layout.site)
@@ -105,7 +105,7 @@ def _blocks(first: Ints) -> Iterator[tuple[int, int]]:
         low = high
 
 
-def _attraction(layout: Layout, settings: LinkSettings, random: np.random.Generator) -> _Attraction:
+def _attraction(layout: SiteLayout, settings: LinkSettings, random: np.random.Generator) -> _Attraction:
     """Home pages attract their own site by `home` only, and other sites by a share of the site's popularity."""
     home, size = layout.first[:-1], np.diff(layout.first)
     own = _pareto(random.random(len(layout.site)), _IN_TAIL)
@@ -120,7 +120,7 @@ def _attraction(layout: Layout, settings: LinkSettings, random: np.random.Genera
 
 
 def _block(
-    layout: Layout,
+    layout: SiteLayout,
     settings: LinkSettings,
     attraction: _Attraction,
     is_ok: NDArray[np.bool_],
@@ -155,7 +155,7 @@ def _sources(able: Ints, count: int, random: np.random.Generator) -> Ints:
 
 def _targets(
     sources: Ints,
-    layout: Layout,
+    layout: SiteLayout,
     settings: LinkSettings,
     attraction: _Attraction,
     bounds: tuple[int, int],
@@ -174,7 +174,7 @@ def _targets(
     return targets
 
 
-def _neighbours(sources: Ints, layout: Layout, random: np.random.Generator) -> Ints:
+def _neighbours(sources: Ints, layout: SiteLayout, random: np.random.Generator) -> Ints:
     """Pages listed nearby; the listing of a site, without its home page, is a ring."""
     site = layout.site[sources]
     first = layout.first[site] + 1
@@ -184,7 +184,9 @@ def _neighbours(sources: Ints, layout: Layout, random: np.random.Generator) -> I
     return np.asarray(np.minimum(first + (sources - first + step) % size, layout.first[site + 1] - 1), np.int64)
 
 
-def _valued(sources: Ints, layout: Layout, sums: Floats, bounds: tuple[int, int], random: np.random.Generator) -> Ints:
+def _valued(
+    sources: Ints, layout: SiteLayout, sums: Floats, bounds: tuple[int, int], random: np.random.Generator
+) -> Ints:
     """Pages of the same site, as much as they attract."""
     site = layout.site[sources]
     first, end = layout.first[site], layout.first[site + 1]
@@ -336,7 +338,7 @@ def _evened(sizes: NDArray[np.int64], pages: int, largest: int) -> NDArray[np.in
     return sizes
 
 
-def _layout(settings: WebSettings, random: np.random.Generator) -> Layout:
+def _layout(settings: WebSettings, random: np.random.Generator) -> SiteLayout:
     """The site of each page. Sites are in an order that does not depend on their size."""
     sizes = random.permutation(site_sizes(settings.pages, settings.sites, settings.zipf, settings.largest_site))
     first = np.zeros(settings.sites + 1, np.int64)
@@ -345,10 +347,10 @@ def _layout(settings: WebSettings, random: np.random.Generator) -> Layout:
     place = np.arange(settings.pages) - first[site]
     parent = first[site] + (place * random.random(settings.pages) ** _DEEPER).astype(np.int64)
     parent[first[:-1]] = -1
-    return Layout(first, site, parent)
+    return SiteLayout(first, site, parent)
 
 
-def _statuses(settings: WebSettings, layout: Layout, random: np.random.Generator) -> NDArray[np.int16]:
+def _statuses(settings: WebSettings, layout: SiteLayout, random: np.random.Generator) -> NDArray[np.int16]:
     """What pages answer. Only pages that no other hangs below fail, so that all can still be reached."""
     status = np.full(settings.pages, OK, np.int16)
     failing = round((1.0 - settings.ok) * settings.pages)

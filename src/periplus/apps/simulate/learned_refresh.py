@@ -21,7 +21,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.parts.revisit.crawl_value import CrawlValue
-from periplus.parts.revisit.ledger import Ledger
+from periplus.parts.revisit.ledger import VisitLedger
 
 from .histories import DAY, Floats, Ints, Window
 from .noisy_refresh import SignalQuality, quality
@@ -116,7 +116,7 @@ class Learned:
 
     def __init__(self, window: Window, signals: DaySignals | None = None, objective: str = "mixed") -> None:
         self._tables = CrawlValue(objective)
-        self._ledger = Ledger(window.site.astype(np.int64), _EPOCH)
+        self._ledger = VisitLedger(window.site.astype(np.int64), _EPOCH)
         self._known = np.zeros(len(window), bool)
         self._weights, self._signals = window.weights, signals
         self._visits = self._heard = 0

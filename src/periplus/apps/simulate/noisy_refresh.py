@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 from periplus.parts.revisit.crawl_value import CrawlValue
-from periplus.parts.revisit.ledger import Ledger
+from periplus.parts.revisit.ledger import VisitLedger
 from periplus.policy.settings import nearest
-from periplus.view.figures import Curve
+from periplus.view.figures import PlotCurve
 
 from .findings import mean_interval
 from .histories import DAY
@@ -160,7 +160,7 @@ class _Crawler:
         self._tables = CrawlValue("uniform" if policy == "uniform" else settings.objective)
         self._learns = policy in ("learned", "deaf")
         self._uses_signals = policy in ("informed", "learned", "trusting")
-        self.ledger = Ledger(web.site, 0.0)
+        self.ledger = VisitLedger(web.site, 0.0)
         self._weight = np.ones(len(web.site))
         self._pending = np.zeros(len(web.site))
         kappa = -np.log1p(-web.precision[web.site])
@@ -303,7 +303,7 @@ def run_signals(
     ]
 
 
-def signal_curves(rows: Sequence[SignalsRow]) -> list[Curve]:
+def signal_curves(rows: Sequence[SignalsRow]) -> list[PlotCurve]:
     """A line for each policy by what is varied; or by budget, a line for `learned` under each quality, and `deaf`."""
     groups: dict[str, list[SignalsRow]] = {}
     for row in rows:
@@ -323,9 +323,9 @@ def _line(rows: Sequence[SignalsRow], row: SignalsRow) -> str:
     return row.policy if row.policy == "deaf" and row.quality == first.quality else ""
 
 
-def _curve(name: str, points: Sequence[tuple[float, SignalsRow]]) -> Curve:
+def _curve(name: str, points: Sequence[tuple[float, SignalsRow]]) -> PlotCurve:
     ordered = sorted(points, key=lambda point: point[0])
-    return Curve(
+    return PlotCurve(
         name,
         [at for at, _ in ordered],
         [row.freshness for _, row in ordered],

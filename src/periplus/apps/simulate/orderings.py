@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from msgspec import Struct
 
-from periplus.view.figures import Curve
+from periplus.view.figures import PlotCurve
 
 from .findings import mean_curve, mean_interval
 from .graph_files import RankedWeb, ranked, store_web, stored_web
@@ -112,7 +112,7 @@ def summarise(results: Sequence[OrderingResult]) -> list[OrderingSummary]:
     return rows
 
 
-def mean_curves(results: Sequence[OrderingResult]) -> list[Curve]:
+def mean_curves(results: Sequence[OrderingResult]) -> list[PlotCurve]:
     """From share of pages to share of PageRank, a line for each policy, with the interval over its repetitions."""
     lines = []
     for policy, group in _by_policy(results).items():

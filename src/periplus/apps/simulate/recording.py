@@ -26,7 +26,6 @@ from periplus.model import (
     CollectionError,
     Digests,
     Directives,
-    Discovered,
     Discovery,
     Event,
     Fetched,
@@ -34,13 +33,14 @@ from periplus.model import (
     FetchTask,
     Lane,
     Links,
-    Page,
     PageRead,
+    ParsedPage,
     Purpose,
     Relations,
     Site,
     Source,
     Url,
+    UrlDiscovered,
     UsageError,
 )
 from periplus.store.tables import SCHEMAS, Tables, read
@@ -53,7 +53,7 @@ from .graph_files import RankedWeb, seeds_of
 from .histories import DAY, Histories, Ints, Window, window
 from .learned_refresh import Today
 from .network import NetworkSettings
-from .refresh import RefreshSettings
+from .refresh import TruthSettings
 from .runs import PolicyChoice, crawl_of
 from .web import NO_ANSWER, OK, Web, web_from_edges
 
@@ -258,15 +258,15 @@ class CrawlRecorder:
         whole = replace(event, outcome=replace(outcome, body=bytes(int(self._web.size[page]))))
         return [whole, PageRead(self._page(page), event.ended_at)] if outcome.status == OK else [whole]
 
-    def _page(self, page: int) -> Page:
+    def _page(self, page: int) -> ParsedPage:
         links = self._web.targets[self._web.starts[page] : self._web.starts[page + 1]].tolist()
         return page_of(self._names[page], [self._names[link] for link in links])
 
 
-def page_of(url: Url, links: Sequence[Url]) -> Page:
+def page_of(url: Url, links: Sequence[Url]) -> ParsedPage:
     """A page of which only its links are known. It differs from all others, and is the same at every visit."""
     digest = xxh3_64_intdigest(url.encode())
-    return Page(
+    return ParsedPage(
         url=url,
         base=url,
         charset="",
@@ -296,7 +296,7 @@ def record_refresh(
     *,
     days: int | None = None,
     seed: int = 0,
-    settings: RefreshSettings = RefreshSettings(),  # noqa: B008 - frozen
+    settings: TruthSettings = TruthSettings(),  # noqa: B008 - frozen
 ) -> FreshnessResult:
     """Run a policy and write its tables to an empty folder.
 
@@ -320,7 +320,7 @@ class _Recorder:
         self._sites = [Site(histories.sites[site]) for site in span.site.tolist()]
         self._tables.record(
             [
-                Discovered(Discovery(name, Source.SEED, born * DAY), is_new=True)
+                UrlDiscovered(Discovery(name, Source.SEED, born * DAY), is_new=True)
                 for name, born in zip(self._names, span.born_at.tolist(), strict=True)
             ]
         )

@@ -32,7 +32,7 @@ from .learned_refresh import DaySignals, Informed, Learned, RefreshPolicy, Today
 _ADAPTIVE = AdaptiveSettings(shortest=86_400.0)
 
 
-class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class TruthSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What the truth costs, as Brandman et al. (2000, sections 3.3 and 6) compute it."""
 
     archives: int = 2
@@ -61,7 +61,7 @@ class Conventional:
 class Metadata:
     """The next *changed* pages in a fixed order: servers publish what changed (Brandman et al. 2000, section 6)."""
 
-    def __init__(self, pages: int, random: Generator, settings: RefreshSettings) -> None:
+    def __init__(self, pages: int, random: Generator, settings: TruthSettings) -> None:
         self._ring = _Ring(random.permutation(pages))
         self._pages_a_site = settings.archives * settings.archive_bytes / settings.page_bytes
 
@@ -196,7 +196,7 @@ class Circumstances(Struct, frozen=True):
     window: Window
     rates: Floats
     budget: float
-    settings: RefreshSettings
+    settings: TruthSettings
     signals: DaySignals | None = None
 
 

@@ -19,15 +19,15 @@ from msgspec.structs import asdict, replace
 from periplus.store.durable import write_file
 from periplus.view.csv_text import csv_chunks
 
-from .batches import Batch, BatchActivity
-from .findings import Finding, mean_interval
+from .batches import BatchActivity, FetchBatch
+from .findings import ReplicatedValue, mean_interval
 from .freshness import FreshnessResult
 from .network import NetworkSettings
 from .orderings import summarise
 from .runs import OrderingResult, PolicyChoice
 from .speedup import SpeedupResult
 
-Row = Struct | dict[str, Any]
+ResultRow = Struct | dict[str, Any]
 
 
 class Setting(Struct, frozen=True):
@@ -215,7 +215,7 @@ def _speedup_row(
 
 
 def batch_rows(
-    runs: Sequence[tuple[Batch, list[BatchActivity]]], network: NetworkSettings, web: str, seed: int
+    runs: Sequence[tuple[FetchBatch, list[BatchActivity]]], network: NetworkSettings, web: str, seed: int
 ) -> list[BatchRow]:
     """A row for every way to fetch the batch; each run is a repetition, and has the same ways in the same order."""
     rows = []
@@ -286,17 +286,17 @@ def _freshness_row(
     )
 
 
-def finding_rows(findings: Iterable[Finding], paper: str) -> list[dict[str, Any]]:
+def finding_rows(findings: Iterable[ReplicatedValue], paper: str) -> list[dict[str, Any]]:
     """A row for every value that was compared with a paper's."""
     return [{"experiment": paper, **asdict(each)} for each in findings]
 
 
-def json_line(row: Row) -> bytes:
+def json_line(row: ResultRow) -> bytes:
     """One line of `--json`. NaN and infinity become null."""
     return msgspec.json.encode(_finite(msgspec.to_builtins(row))) + b"\n"
 
 
-def csv_text(rows: Sequence[Row]) -> str:
+def csv_text(rows: Sequence[ResultRow]) -> str:
     """The same rows as a table: a column a key; lists have blanks between, settings are as typed."""
     plain = [_finite(msgspec.to_builtins(row)) for row in rows]
     columns = list(dict.fromkeys(key for row in plain for key in row))

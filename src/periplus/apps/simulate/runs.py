@@ -21,7 +21,7 @@ from periplus.model import ConfigError, EventSink, Ordering, Url
 from periplus.parts.focus.ordering import any_ordering
 from periplus.policy.ordering import ALIASES
 from periplus.policy.settings import nearest
-from periplus.view.figures import Curve
+from periplus.view.figures import PlotCurve
 
 from .crawl import Progress, SimulatedCrawl, Trace
 from .graph_files import RankedWeb
@@ -136,8 +136,8 @@ class OrderingResult(Struct, frozen=True):
     cpu_seconds: float
     mass: tuple[tuple[float, float], ...]
     mean_mass: float
-    curve: Curve
-    over_time: Curve
+    curve: PlotCurve
+    over_time: PlotCurve
 
 
 def crawl_of(
@@ -230,17 +230,17 @@ def _place(budget: float, total: int) -> int:
     return max(1, round(budget * total))
 
 
-def _by_pages(name: str, gathered: Floats, total: int) -> Curve:
+def _by_pages(name: str, gathered: Floats, total: int) -> PlotCurve:
     places = np.unique(np.linspace(0, len(gathered) - 1, CURVE_POINTS).round().astype(np.int64))
     return _line(name, places / max(total, 1), gathered[places])
 
 
-def _by_time(name: str, gathered: Floats, ended_at: Floats, makespan: float) -> Curve:
+def _by_time(name: str, gathered: Floats, ended_at: Floats, makespan: float) -> PlotCurve:
     """At equal steps of time: what had been fetched by then."""
     times = np.linspace(0.0, makespan, CURVE_POINTS)
     return _line(name, times, gathered[np.searchsorted(ended_at, times, side="right") - 1])
 
 
-def _line(name: str, x: Floats, y: Floats) -> Curve:
+def _line(name: str, x: Floats, y: Floats) -> PlotCurve:
     values = y.tolist()
-    return Curve(name, x.tolist(), values, values, values)
+    return PlotCurve(name, x.tolist(), values, values, values)

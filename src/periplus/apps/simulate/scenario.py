@@ -26,7 +26,7 @@ from .histories import Histories, HistorySettings, generate_histories, read_hist
 from .network import NetworkSettings
 from .noisy_refresh import quality
 from .recording import web_of_collection
-from .refresh import RefreshSettings, refresh_policies
+from .refresh import TruthSettings, refresh_policies
 from .runs import PolicyChoice
 from .web import Web
 
@@ -112,7 +112,7 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
     """The crawler's side of the network. Times are in seconds, sizes in bytes."""
     history: HistorySettings = HistorySettings()
     """The history of changes that is generated. Its seed is that of the experiment."""
-    refresh: RefreshSettings = RefreshSettings()
+    refresh: TruthSettings = TruthSettings()
     """The cost of metadata."""
 
     @classmethod

@@ -30,7 +30,7 @@ from periplus.formats.robots import parse
 from periplus.insight.views import Views
 from periplus.model import Url
 
-from .findings import AGREES, NOT_COMPARABLE, Finding, finding, mean_interval
+from .findings import AGREES, NOT_COMPARABLE, ReplicatedValue, finding, mean_interval
 
 PAGES: Final = 1_000
 """Pages of the lab's web by default: enough for 20 sites, so that shares of sites mean something."""
@@ -79,7 +79,7 @@ Numbers = dict[str, float]
 class Schonfeld(Struct, frozen=True):
     """The findings, and the numbers of each crawl that they are made of."""
 
-    findings: list[Finding]
+    findings: list[ReplicatedValue]
     rows: list[dict[str, Any]]
 
 
@@ -187,19 +187,23 @@ def _first_seen(rows: Sequence[Mapping[str, Any]]) -> Numbers:
     }
 
 
-def findings_of(measured: Sequence[Numbers]) -> list[Finding]:
+def findings_of(measured: Sequence[Numbers]) -> list[ReplicatedValue]:
     """Every measure beside the paper's value; tolerances are stated here, before a crawl is run."""
 
-    def share(what: str, paper: float | None, name: str, note: str = "", tolerance: float = SHARE_TOLERANCE) -> Finding:
+    def share(
+        what: str, paper: float | None, name: str, note: str = "", tolerance: float = SHARE_TOLERANCE
+    ) -> ReplicatedValue:
         return finding(what, paper, [each[name] for each in measured], "share", tolerance=tolerance, note=note)
 
-    def above(what: str, name: str, note: str) -> Finding:
+    def above(what: str, name: str, note: str) -> ReplicatedValue:
         """Whether a share is above one half, where the paper says "most"."""
         values = [each[name] for each in measured]
         mean, low, high = mean_interval(values)
         verdict = AGREES if mean > 0.5 else f"differs by {mean - 0.5:+.3g} share"
         bounds = (low, high) if len(values) > 1 else (None, None)
-        return Finding(what, None, mean, "share", verdict if mean == mean else NOT_COMPARABLE, note, 0.0, *bounds)
+        return ReplicatedValue(
+            what, None, mean, "share", verdict if mean == mean else NOT_COMPARABLE, note, 0.0, *bounds
+        )
 
     pings = "; ".join(
         f"{name.replace('_', ' ')} {mean_interval(each[name] for each in measured)[0]:.3g}"

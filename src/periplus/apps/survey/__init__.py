@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from .facts import Fact, FileFact, RobotsFact, agent_name, robots_fact
     from .figures import figures_of
     from .survey import Distribution, NameCounts, Survey
-    from .tables import Column, Table
+    from .tables import SurveyColumn, SurveyTable
     from .writing import summary_of, tables_of, write_survey
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
-    "Column",
     "Distribution",
     "Fact",
     "FileFact",
     "NameCounts",
     "RobotsFact",
     "Survey",
-    "Table",
+    "SurveyColumn",
+    "SurveyTable",
     "agent_name",
     "facts_of_collection",
     "figures_of",

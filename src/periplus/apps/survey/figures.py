@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from periplus.view.figures import Curve, Figure
+from periplus.view.figures import Figure, PlotCurve
 
 from .robots_tables import ranks
 from .survey import Distribution, DomainRow, Survey
@@ -84,12 +84,12 @@ def _coverage(survey: Survey) -> Figure:
     return Figure(title, label, "URIs", (curve,), log_x=True, y_as="share", y_from_zero=True, name="coverage")
 
 
-def _logarithmic(name: str, title: str, x_label: str, y_label: str, curve: Curve) -> Figure:
+def _logarithmic(name: str, title: str, x_label: str, y_label: str, curve: PlotCurve) -> Figure:
     return Figure(title, x_label, y_label, (curve,), log_x=True, log_y=True, name=name)
 
 
-def _curve(name: str, x: Sequence[float], y: Sequence[float]) -> Curve:
+def _curve(name: str, x: Sequence[float], y: Sequence[float]) -> PlotCurve:
     places: Sequence[int] = range(len(x))
     if len(x) > MOST_POINTS:
         places = np.unique(np.geomspace(1, len(x), MOST_POINTS).round().astype(int) - 1).tolist()
-    return Curve(name, [float(x[at]) for at in places], [float(y[at]) for at in places])
+    return PlotCurve(name, [float(x[at]) for at in places], [float(y[at]) for at in places])

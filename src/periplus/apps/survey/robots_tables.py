@@ -19,7 +19,7 @@ from .tables import (
     TEXT,
     WHOLE,
     Row,
-    Table,
+    SurveyTable,
     columns,
     share,
 )
@@ -31,7 +31,7 @@ PROTOCOL_URIS: Final = 50_000
 _STEPS: Final = (1, 2, 3, 5)
 
 
-def sitemap_tables(survey: Survey) -> Iterator[Table]:
+def sitemap_tables(survey: Survey) -> Iterator[SurveyTable]:
     """All tables about sitemaps, in the order of the report."""
     yield counted(survey.file_outcomes, "sitemap_outcomes", "Outcomes of sitemap files", "files")
     yield problems("sitemap_problems", "What is wrong with sitemap files", survey.file_problems)
@@ -64,13 +64,13 @@ def total_uris(survey: Survey) -> int:
     return sum(row.uris for row in survey.domains.values())
 
 
-def _levels(survey: Survey) -> Table:
+def _levels(survey: Survey) -> SurveyTable:
     """Table 4: the number of indexes above a file."""
     rows: list[Row] = []
     for depth, level in sorted(survey.levels.items()):
         of_paper = PAPER_LEVELS[depth] if depth < len(PAPER_LEVELS) else None
         rows.append((depth, level.files, level.read, level.indexes, level.uris, of_paper))
-    return Table(
+    return SurveyTable(
         "levels",
         "Levels of indirection",
         columns(level=WHOLE, files=WHOLE, read=WHOLE, indexes=WHOLE, uris=WHOLE, paper_files=WHOLE),
@@ -78,10 +78,10 @@ def _levels(survey: Survey) -> Table:
     )
 
 
-def _formats(survey: Survey) -> Table:
+def _formats(survey: Survey) -> SurveyTable:
     total = total_uris(survey)
     ranked = sorted(survey.formats.items(), key=lambda item: (-item[1].files, item[0]))
-    return Table(
+    return SurveyTable(
         "formats",
         "Forms of sitemap files that were read",
         columns(kind=TEXT, is_gzipped=CLAIM, files=WHOLE, bytes=WHOLE, uris=WHOLE, share=SHARE)
@@ -96,7 +96,7 @@ def _formats(survey: Survey) -> Table:
     )  # fmt: skip
 
 
-def _metadata(survey: Survey) -> Table:
+def _metadata(survey: Survey) -> SurveyTable:
     """The optional elements of sitemap entries."""
     total = total_uris(survey)
     domains = list(survey.domains.values())
@@ -107,7 +107,7 @@ def _metadata(survey: Survey) -> Table:
         uris, having = sum(counts), sum(count > 0 for count in counts)
         files = survey.files_with[name]
         rows.append((name, uris, share(uris, total), files, having, share(having, with_uris)))
-    return Table(
+    return SurveyTable(
         "metadata",
         "Metadata of URIs in sitemaps",
         columns(element=TEXT, uris=WHOLE, share_of_uris=SHARE, files=WHOLE, domains=WHOLE, share_of_domains=SHARE),
@@ -119,11 +119,11 @@ def _with(row: DomainRow, name: str) -> int:
     return {"lastmod": row.with_lastmod, "changefreq": row.with_changefreq, "priority": row.with_priority}[name]
 
 
-def _records(survey: Survey, name: str, title: str, by: str) -> Table:
+def _records(survey: Survey, name: str, title: str, by: str) -> SurveyTable:
     """Tables 5 and 6."""
     having = [row for row in survey.domains.values() if row.files_read]
     ranked = sorted(having, key=lambda row: (-(row.files_read if by == "files" else row.uris), row.domain))[:TOP]
-    return Table(
+    return SurveyTable(
         name,
         title,
         columns(domain=TEXT, files=WHOLE, uris=WHOLE, uris_per_file=REAL),
@@ -131,11 +131,11 @@ def _records(survey: Survey, name: str, title: str, by: str) -> Table:
     )
 
 
-def _coverage(survey: Survey) -> Table:
+def _coverage(survey: Survey) -> SurveyTable:
     """Figure 13: how much of all URIs the richest domains have. At 1, 2, 3, 5, 10, ... domains, and all of them."""
     sums = list(accumulate(sorted((row.uris for row in survey.domains.values() if row.uris), reverse=True)))
     total = sums[-1] if sums else 0
-    return Table(
+    return SurveyTable(
         "coverage",
         "Share of all URIs that the richest domains have",
         columns(domains=WHOLE, share_of_domains=SHARE, uris=WHOLE, share_of_uris=SHARE),
@@ -152,7 +152,7 @@ RANK_GROUPS: Final = 20
 """Parts into which a ranked list is cut (Figure 4)."""
 
 
-def robots_tables(survey: Survey) -> Iterator[Table]:
+def robots_tables(survey: Survey) -> Iterator[SurveyTable]:
     """All tables about robots.txt, in the order of the report."""
     yield _outcomes(survey)
     yield _tlds(survey.domains.values())
@@ -172,33 +172,33 @@ def robots_tables(survey: Survey) -> Iterator[Table]:
     yield survey.preferences.table()
 
 
-def histogram(name: str, title: str, what: str, whose: str, distribution: Distribution) -> Table:
+def histogram(name: str, title: str, what: str, whose: str, distribution: Distribution) -> SurveyTable:
     """How often each number occurs."""
     note = "more different values than are told apart: three digits of each are kept" if distribution.is_rounded else ""
-    return Table(
+    return SurveyTable(
         name, title, columns(**{what: WHOLE, whose: WHOLE}), tuple(distribution.items()), note, is_histogram=True
     )
 
 
-def problems(name: str, title: str, counts: NameCounts) -> Table:
+def problems(name: str, title: str, counts: NameCounts) -> SurveyTable:
     """Reasons, in how many files, and how often."""
-    return Table(name, title, columns(reason=TEXT, files=WHOLE, occurrences=WHOLE), tuple(counts.by_files()))
+    return SurveyTable(name, title, columns(reason=TEXT, files=WHOLE, occurrences=WHOLE), tuple(counts.by_files()))
 
 
-def counted(outcomes: Counter[str], name: str, title: str, whose: str) -> Table:
+def counted(outcomes: Counter[str], name: str, title: str, whose: str) -> SurveyTable:
     """Outcomes, the most frequent first."""
     total = outcomes.total()
     ranked = sorted(outcomes.items(), key=lambda item: (-item[1], item[0]))
     rows = tuple((outcome, count, share(count, total)) for outcome, count in ranked)
-    return Table(name, title, columns(outcome=TEXT, **{whose: WHOLE}, share=SHARE), rows)
+    return SurveyTable(name, title, columns(outcome=TEXT, **{whose: WHOLE}, share=SHARE), rows)
 
 
-def _outcomes(survey: Survey) -> Table:
+def _outcomes(survey: Survey) -> SurveyTable:
     outcomes = Counter(row.outcome for row in survey.domains.values())
     return counted(outcomes, "robots_outcomes", "Outcomes of robots.txt requests", "domains")
 
 
-def _tlds(rows: Iterable[DomainRow]) -> Table:
+def _tlds(rows: Iterable[DomainRow]) -> SurveyTable:
     """Figure 3, and what those domains have."""
     counts: dict[str, list[int]] = {}
     for row in rows:
@@ -206,7 +206,7 @@ def _tlds(rows: Iterable[DomainRow]) -> Table:
         _count(counts.setdefault(name, [0, 0, 0]), row)
     total = sum(count[0] for count in counts.values())
     ranked = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
-    return Table(
+    return SurveyTable(
         "tlds",
         "Top-level domains",
         columns(tld=TEXT, domains=WHOLE, share=SHARE, with_robots=WHOLE, with_sitemaps=WHOLE),
@@ -221,14 +221,14 @@ def _count(counts: list[int], row: DomainRow) -> None:
     counts[2] += row.sitemaps > 0
 
 
-def ranks(rows: Iterable[DomainRow]) -> Table:
+def ranks(rows: Iterable[DomainRow]) -> SurveyTable:
     """Figure 4: whether popular domains publish more metadata."""
     ranked = [(row.rank, row) for row in rows if row.rank is not None]
     width = max(1, ceil(max((rank for rank, _ in ranked), default=0) / RANK_GROUPS))
     counts: dict[int, list[int]] = {}
     for rank, row in ranked:
         _count(counts.setdefault((rank - 1) // width, [0, 0, 0]), row)
-    return Table(
+    return SurveyTable(
         "ranks",
         "Site metadata by rank of the domain",
         columns(first=WHOLE, last=WHOLE, domains=WHOLE, with_robots=SHARE, with_sitemaps=SHARE),
@@ -239,14 +239,14 @@ def ranks(rows: Iterable[DomainRow]) -> Table:
     )
 
 
-def _fields(survey: Survey) -> Table:
+def _fields(survey: Survey) -> SurveyTable:
     """Table 2. Names are as they are spelt, misspelt ones too."""
     rows: list[Row] = []
     for name, files, occurrences in survey.fields.by_files():
         of_files, fields = PAPER_FIELDS.get(name, (None, None))
         portion = share(files, survey.robots_files)
         rows.append((name, files, portion, occurrences, share(occurrences, files), of_files, fields))
-    return Table(
+    return SurveyTable(
         "fields",
         "Fields of robots.txt files",
         columns(field=TEXT, files=WHOLE, share=SHARE, occurrences=WHOLE, per_file=REAL)
@@ -256,9 +256,9 @@ def _fields(survey: Survey) -> Table:
     )
 
 
-def _agents(agents: NameCounts) -> Table:
+def _agents(agents: NameCounts) -> SurveyTable:
     """Table 3. One row for all spellings and versions of a name."""
-    return Table(
+    return SurveyTable(
         "agents",
         "User agents of robots.txt files",
         columns(agent=TEXT, occurrences=WHOLE, share=SHARE, files=WHOLE, paper_occurrences=WHOLE),
@@ -276,10 +276,10 @@ def _tail(counts: NameCounts) -> str:
     return f"{counts.folded:,} rare names are left out; counts of files may be too small by {counts.error:,} at most"
 
 
-def domain_table(survey: Survey) -> Table:
+def domain_table(survey: Survey) -> SurveyTable:
     """A row for each domain, in the order of the list."""
     rows = sorted(survey.domains.values(), key=lambda row: (row.rank is None, row.rank or 0, row.domain))
-    return Table(
+    return SurveyTable(
         "domains",
         "Every domain",
         columns(domain=TEXT, rank=WHOLE, outcome=TEXT, status=WHOLE, has_robots=CLAIM, is_html=CLAIM)

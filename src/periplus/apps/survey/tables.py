@@ -28,19 +28,19 @@ TEXT, WHOLE, REAL, SHARE, CLAIM = "text", "whole", "real", "share", "claim"
 _LONGEST_CELL: Final = 80
 
 
-class Column(Struct, frozen=True):
+class SurveyColumn(Struct, frozen=True):
     """A name, and what the values are: text, whole, real, share or claim (yes or no)."""
 
     name: str
     kind: str = TEXT
 
 
-class Table(Struct, frozen=True):
+class SurveyTable(Struct, frozen=True):
     """One complete table. `note` is shown above it."""
 
     name: str
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[SurveyColumn, ...]
     rows: tuple[Row, ...]
     note: str = ""
     is_histogram: bool = False
@@ -58,9 +58,9 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def columns(**kinds: str) -> tuple[Column, ...]:
+def columns(**kinds: str) -> tuple[SurveyColumn, ...]:
     """Columns by name and kind, in this order."""
-    return tuple(Column(name, kind) for name, kind in kinds.items())
+    return tuple(SurveyColumn(name, kind) for name, kind in kinds.items())
 
 
 def _text(value: Value) -> str:
@@ -140,10 +140,10 @@ class PreferenceCounts:
             self._files[tld] += 1
             self._counts.update((tld, use, preference) for use, preference in statements)
 
-    def table(self) -> Table:
+    def table(self) -> SurveyTable:
         """A row for each use and preference: all domains first, then those with most files."""
         ranked = sorted(self._counts.items(), key=lambda item: (item[0][0] != ALL, -self._files[item[0][0]], item[0]))
-        return Table(
+        return SurveyTable(
             "preferences",
             "What robots.txt files say about the use of pages",
             columns(tld=TEXT, use=TEXT, says=TEXT, domains=WHOLE, share=SHARE),

@@ -31,12 +31,12 @@ from periplus.view.figures import Figure, draw
 from .figures import figures_of
 from .robots_tables import PROTOCOL_URIS, domain_table, of_domains, robots_tables, sitemap_tables, total_uris
 from .survey import Distribution, Survey
-from .tables import PAPER_SUMMARY, REAL, TEXT, WHOLE, Table, Value, columns, share
+from .tables import PAPER_SUMMARY, REAL, TEXT, WHOLE, SurveyTable, Value, columns, share
 
 _QUANTILES = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99}
 
 
-def tables_of(survey: Survey) -> tuple[Table, ...]:
+def tables_of(survey: Survey) -> tuple[SurveyTable, ...]:
     """Every table, the summary first and the domains one by one last."""
     return (
         _summary(survey),
@@ -52,9 +52,9 @@ def summary_of(survey: Survey) -> dict[str, Value]:
     return {**dict(_of_robots(survey)), **dict(_of_sitemaps(survey))}
 
 
-def _summary(survey: Survey) -> Table:
+def _summary(survey: Survey) -> SurveyTable:
     rows = tuple((name, value, PAPER_SUMMARY.get(name)) for name, value in summary_of(survey).items())
-    return Table("summary", "In numbers", columns(measure=TEXT, here=REAL, paper=REAL), rows)
+    return SurveyTable("summary", "In numbers", columns(measure=TEXT, here=REAL, paper=REAL), rows)
 
 
 def _of_robots(survey: Survey) -> Iterator[tuple[str, Value]]:
@@ -97,7 +97,7 @@ def _of_sitemaps(survey: Survey) -> Iterator[tuple[str, Value]]:
     yield "most URIs of a domain", uris.greatest
 
 
-def _distributions(survey: Survey) -> Table:
+def _distributions(survey: Survey) -> SurveyTable:
     files, uris = of_domains(survey)
     measured = {
         "bytes of a robots.txt": survey.robots_bytes,
@@ -110,7 +110,7 @@ def _distributions(survey: Survey) -> Table:
         "sitemap files of a domain": files,
         "URIs of a domain": uris,
     }
-    return Table(
+    return SurveyTable(
         "distributions",
         "Distributions",
         columns(measure=TEXT, count=WHOLE, mean=REAL, deviation=REAL)
@@ -149,7 +149,7 @@ def write_survey(survey: Survey, folder: Path) -> list[Path]:
     return written
 
 
-def _write_table(table: Table, folder: Path) -> list[Path]:
+def _write_table(table: SurveyTable, folder: Path) -> list[Path]:
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     schema = pa.schema([(column.name, _TYPES[column.kind]) for column in table.columns])
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
@@ -167,7 +167,7 @@ def _save(path: Path, content: bytes) -> Path:
     return path
 
 
-def _report(tables: tuple[Table, ...], figures: tuple[Figure, ...]) -> Iterator[str]:
+def _report(tables: tuple[SurveyTable, ...], figures: tuple[Figure, ...]) -> Iterator[str]:
     drawn = {figure.name: figure for figure in figures}
     yield "# Survey of web site metadata\n"
     yield (
@@ -190,7 +190,7 @@ def _picture(figure: Figure) -> str:
     return f"![{figure.title}]({FIGURES}/{figure.name}.svg)\n"
 
 
-def _markdown(table: Table) -> Iterator[str]:
+def _markdown(table: SurveyTable) -> Iterator[str]:
     if not table.rows:
         yield "None.\n"
         return
@@ -206,7 +206,7 @@ def _markdown(table: Table) -> Iterator[str]:
     yield ""
 
 
-def _classes(table: Table) -> list[tuple[str, str]]:
+def _classes(table: SurveyTable) -> list[tuple[str, str]]:
     """A histogram in classes that begin at 1, 2, 5, 10, 20, 50, ..., those that are empty left out."""
     values = np.array(table.rows, np.int64)
     greatest = len(str(values[-1, 0]))

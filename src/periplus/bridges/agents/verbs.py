@@ -17,8 +17,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from periplus.apps.changes import Change, Mark, Passage, changes_since, detail_of
-from periplus.apps.report.making import Wanted, ulinks_of
+from periplus.apps.changes import Change, Passage, RunStatus, changes_since, detail_of
+from periplus.apps.report.making import WantedLinks, ulinks_of
 from periplus.apps.search import Hit, parse_query
 from periplus.apps.serve.browse_tables import reader_of
 from periplus.apps.serve.served import Served, ServedCollection
@@ -29,7 +29,16 @@ from periplus.collection.trust import PERSONAL
 from periplus.collection.typed_values import moment_of
 from periplus.content import without_hidden
 from periplus.library.mapping import map_found
-from periplus.model import NO_PREFERENCES, ConfigError, Page, PeriplusError, Preference, Preferences, Url, UsageError
+from periplus.model import (
+    NO_PREFERENCES,
+    ConfigError,
+    ParsedPage,
+    PeriplusError,
+    Preference,
+    Preferences,
+    Url,
+    UsageError,
+)
 from periplus.store.export import markdown_of
 from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.documents import last_document
@@ -68,7 +77,7 @@ class _Text(Struct, frozen=True):
     """A page on its way to an agent, stored or fetched now."""
 
     url: Url
-    page: Page
+    page: ParsedPage
     body: bytes
     fetched_at: datetime
     preferences: Preferences
@@ -276,7 +285,7 @@ class AgentVerbs:
         if isinstance(collection, Refusal):
             return collection
         try:
-            found = ulinks_of(collection.collection, Wanted(what.k, what.k, False), what.site)[0]
+            found = ulinks_of(collection.collection, WantedLinks(what.k, what.k, False), what.site)[0]
         except UsageError as error:
             return _refusal("no-site", error)
         links, _ = fitting((UsefulLink(link.url, link.title) for link in found.ulinks), what.k)
@@ -383,4 +392,4 @@ def _passage(passage: Passage) -> str:
     return " ".join(_MARKS[run.mark].format(run.text) for run in passage.runs)[:MAX_PASSAGE]
 
 
-_MARKS: Final = {Mark.KEPT: "{}", Mark.REMOVED: "[-{}-]", Mark.ADDED: "{{+{}+}}"}
+_MARKS: Final = {RunStatus.KEPT: "{}", RunStatus.REMOVED: "[-{}-]", RunStatus.ADDED: "{{+{}+}}"}

@@ -39,7 +39,7 @@ _OPTIONS: Final = [
 ]
 
 
-class FrontierSettings(Struct, frozen=True, kw_only=True):
+class FrontierServerSettings(Struct, frozen=True, kw_only=True):
     """Where the frontier is served, and how."""
 
     host: str = "127.0.0.1"
@@ -61,7 +61,7 @@ def parsed_address(address: str) -> tuple[str, int]:
 
 
 @asynccontextmanager
-async def running(folder: Path, settings: FrontierSettings, clock: Clock | None = None) -> AsyncIterator[str]:
+async def running(folder: Path, settings: FrontierServerSettings, clock: Clock | None = None) -> AsyncIterator[str]:
     """Serve a folder until the context ends, when all changes are durable. Yields the address where it listens."""
     ServeSettings(host=settings.host, port=settings.port, token=settings.token).check()
     server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_MAX_CALLS)
@@ -80,7 +80,7 @@ async def running(folder: Path, settings: FrontierSettings, clock: Clock | None 
         await worker.close()
 
 
-def _bound(server: grpc.aio.Server, settings: FrontierSettings) -> str:
+def _bound(server: grpc.aio.Server, settings: FrontierServerSettings) -> str:
     """Take the address for the server; return it with the port that was chosen."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     try:
@@ -93,7 +93,7 @@ def _bound(server: grpc.aio.Server, settings: FrontierSettings) -> str:
     return f"{host}:{port}"
 
 
-def serve(folder: Path, settings: FrontierSettings, started: Callable[[str], None]) -> None:
+def serve(folder: Path, settings: FrontierServerSettings, started: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM."""
 
     async def run() -> None:
@@ -107,7 +107,7 @@ def serve(folder: Path, settings: FrontierSettings, started: Callable[[str], Non
     asyncio.run(run())
 
 
-def _handlers(service: Service, settings: FrontierSettings) -> dict[str, Any]:
+def _handlers(service: Service, settings: FrontierServerSettings) -> dict[str, Any]:
     handlers = {}
     for call, (takes, returns) in CALLS.items():
         method = getattr(service, re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=URL)(?=[A-Z])", "_", call).lower())

@@ -19,9 +19,9 @@ from periplus.engine.client_frontier import (
     MAX_GRANTED,
     MAX_GRANTED_BYTES,
     ClientFrontier,
-    Found,
-    Granted,
-    Listed,
+    GrantedUrl,
+    KnownUrl,
+    SentUrl,
     size_of,
 )
 from periplus.model import Clock, CollectionError
@@ -115,7 +115,7 @@ class Service:
     def _put_items(self, items: list[Any]) -> list[bytes]:
         now = self._clock.now()
         answers = []
-        discovered: dict[str, list[Found]] = {}
+        discovered: dict[str, list[SentUrl]] = {}
         for item in items:
             kind = item.WhichOneof("item")
             info = item.known.info if kind == "known" else item.discovered.info
@@ -137,7 +137,7 @@ class Service:
     def _put_batches(self, batches: list[Any]) -> list[bytes]:
         now = self._clock.now()
         answers = []
-        discovered: dict[str, list[Found]] = {}
+        discovered: dict[str, list[SentUrl]] = {}
         for batch in batches:
             statuses = []
             for info in batch.items:
@@ -150,7 +150,7 @@ class Service:
             self._crawls.frontier(crawl).discover(urls, now)
         return answers
 
-    def _found(self, info: Any) -> Found | None:
+    def _found(self, info: Any) -> SentUrl | None:
         """A URL that can be taken; `None`: it never can."""
         url, host = info.url, _host_of(info.url)
         key = info.key or host
@@ -167,7 +167,7 @@ class Service:
             note = kept.SerializeToString()
             if len(note) > MAX_METADATA:
                 return None
-        return Found(key, url, self._identity(url), note) if self._crawls.admits(info.crawlID) else None
+        return SentUrl(key, url, self._identity(url), note) if self._crawls.admits(info.crawlID) else None
 
     def _identity(self, url: str) -> str:
         return (canonical(url) or url) if self._is_canonical else url
@@ -182,7 +182,7 @@ class Service:
             info.url, info.key, info.crawlID = each.url, each.key, crawl
             yield info.SerializeToString()
 
-    def _take(self, params: Any) -> list[tuple[str, Granted]]:
+    def _take(self, params: Any) -> list[tuple[str, GrantedUrl]]:
         if not self._is_active:
             return []
         crawls = [params.crawlID or DEFAULT]
@@ -191,7 +191,7 @@ class Service:
             self._turn += 1
             crawls = [names[(self._turn + each) % len(names)] for each in range(len(names))]
         lease = float(params.delay_requestable) or DEFAULT_LEASE
-        now, granted = self._clock.now(), list[tuple[str, Granted]]()
+        now, granted = self._clock.now(), list[tuple[str, GrantedUrl]]()
         queues = params.max_queues
         for crawl in crawls:
             frontier = self._crawls.existing(crawl)
@@ -304,12 +304,12 @@ class Service:
             count += 1
         return _Long(value=count)
 
-    async def _matching(self, params: Any) -> AsyncIterator[Listed]:
+    async def _matching(self, params: Any) -> AsyncIterator[KnownUrl]:
         """The URLs of a queue or a crawl that contain the filter."""
         wanted = params.filter.lower() if params.ignoreCase else params.filter
         after = b""
         while True:
-            page: Sequence[Listed] = await self._ask(params.crawlID, _pager(params.key, after), ())
+            page: Sequence[KnownUrl] = await self._ask(params.crawlID, _pager(params.key, after), ())
             for each in page:
                 url = each.row.url
                 if wanted in (url.lower() if params.ignoreCase else url):
@@ -412,7 +412,7 @@ def _host_of(url: str) -> str:
     return shape[1].lower() if shape else ""
 
 
-def _pager(key: str, after: bytes) -> Callable[[ClientFrontier], list[Listed]]:
+def _pager(key: str, after: bytes) -> Callable[[ClientFrontier], list[KnownUrl]]:
     return lambda frontier: frontier.page(key, after, _SLICE)
 
 

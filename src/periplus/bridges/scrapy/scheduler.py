@@ -16,15 +16,15 @@ from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.defer import deferred_from_coro
 
 from periplus.collection.collection import held, planned
-from periplus.collection.layout import Layout
 from periplus.collection.opening import settle
-from periplus.collection.parts import OwnParts
 from periplus.collection.shards import ShardMaker, opened_engine
 from periplus.engine.clock import SystemClock
 from periplus.engine.frontier import is_tried_again
+from periplus.engine.plugins import OwnParts
 from periplus.formats.robots import product_token
 from periplus.model import Discovery, Failed, FetchTask, Redirected, Source, Url
-from periplus.policy.found import Found
+from periplus.policy.found import FoundUrl
+from periplus.store.layout import Layout
 from periplus.urls import canonical
 
 from .middleware import TASK, ReportMiddleware, SpiderOutputMiddleware, head_of, outcome_of, reason_of
@@ -195,7 +195,7 @@ class Scheduler(BaseScheduler):
             self._requests.put([(outcome.target, moved or body)])
         self.wire.end(outcome)
 
-    def _is_asked_for(self, url: Url, _found: Found) -> bool:
+    def _is_asked_for(self, url: Url, _found: FoundUrl) -> bool:
         """Whether the spider requested a URL; links that Periplus finds are not fetched otherwise."""
         return url in self._pending or url in self._requests
 

@@ -23,10 +23,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from periplus.apps.audit import Audit, Comparison
+from periplus.apps.audit import Audit, AuditComparison
 from periplus.apps.audit.html_page import limits, seen, summary
 from periplus.apps.report.making import audited, judged, still_referred
-from periplus.collection.collection import Collection, existing, held, planned, tally_of
+from periplus.collection.collection import CollectionSetup, existing, held, planned, tally_of
 from periplus.collection.facts.site_list import is_collection
 from periplus.model import UsageError
 from periplus.view.findings import SIGNS, failing
@@ -47,7 +47,7 @@ _CHANGES = 10
 
 
 def print_audit(
-    console: Console, audit: Audit, failed: list[str], comparison: Comparison | None, written: Sequence[str]
+    console: Console, audit: Audit, failed: list[str], comparison: AuditComparison | None, written: Sequence[str]
 ) -> None:
     """Print an audit. `written` are the files that have it as well."""
     console.print(Text(audit.site, style="bold") + Text(f"  {_facts(audit)}", style="dim"), soft_wrap=True)
@@ -73,7 +73,7 @@ def print_audit(
         print_line(console, f"failed on {', '.join(failed)}", "bold red")
 
 
-def _print_comparison(console: Console, comparison: Comparison) -> None:
+def _print_comparison(console: Console, comparison: AuditComparison) -> None:
     counts = f"{count(comparison.new)} new, {count(comparison.fixed)} fixed, {count(comparison.remaining)} remaining"
     print_line(console, f"since the last audit: {counts}", "bold")
     for change in comparison.changes:
@@ -214,7 +214,7 @@ def _baseline(path: Path | None) -> Audit | None:
     return before
 
 
-def _compared(collection: Collection, found: Audit, before: Audit | None) -> Comparison | None:
+def _compared(collection: CollectionSetup, found: Audit, before: Audit | None) -> AuditComparison | None:
     """Compare with the baseline, or else with the last audit of the collection; keep this one as the last."""
     from periplus.apps.audit import compare, load_last, save_last
 
@@ -226,7 +226,7 @@ def _compared(collection: Collection, found: Audit, before: Audit | None) -> Com
 
 
 @contextmanager
-def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[Collection]:
+def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[CollectionSetup]:
     """The collection to audit: the one that was named, or that of a site, crawled now."""
     if is_collection(what):
         yield existing(Path(what))
@@ -246,7 +246,7 @@ def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[
         yield collection
 
 
-def _crawl(collection: Collection, title: str) -> bool:
+def _crawl(collection: CollectionSetup, title: str) -> bool:
     """Crawl; whether there is something to audit."""
     from ..crawl.running import run
 
@@ -254,7 +254,7 @@ def _crawl(collection: Collection, title: str) -> bool:
     return summary.ended != "interrupted" or bool(summary.pages)
 
 
-def _ask_again(collection: Collection, title: str) -> bool:
+def _ask_again(collection: CollectionSetup, title: str) -> bool:
     """Ask for everything that is known again, on condition, and for what is new; last for what was gone.
 
     Pages that were gone are asked for again only if the site still refers to them.
@@ -273,7 +273,9 @@ def _ask_again(collection: Collection, title: str) -> bool:
     return True
 
 
-def _checked(collection: Collection, site: str | None, settings: AuditSettings, limit: int, *, external: bool) -> Audit:
+def _checked(
+    collection: CollectionSetup, site: str | None, settings: AuditSettings, limit: int, *, external: bool
+) -> Audit:
     """The audit of a site, after requests for what it embeds and links to."""
     from periplus.apps.audit import load_checks, save_checks
 
@@ -296,7 +298,7 @@ def _print_note(line: str) -> None:
 
 
 def _write_files(
-    found: Audit, failed: Sequence[str] | None, comparison: Comparison | None, files: dict[Path, str]
+    found: Audit, failed: Sequence[str] | None, comparison: AuditComparison | None, files: dict[Path, str]
 ) -> None:
     """Write the audit in every format that was asked for; `-` is standard output."""
     from periplus.apps.audit import page, to_csv, to_junit, to_sarif
@@ -321,7 +323,13 @@ def _write_files(
 
 
 def _print(
-    found: Audit, failed: list[str], comparison: Comparison | None, examples: int, written: list[str], *, is_json: bool
+    found: Audit,
+    failed: list[str],
+    comparison: AuditComparison | None,
+    examples: int,
+    written: list[str],
+    *,
+    is_json: bool,
 ) -> None:
     shown = [replace(each, examples=each.examples[:examples]) for each in found.findings]
     found = replace(found, findings=tuple(shown))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from periplus.collection.collection import Collection, held
+from periplus.collection.collection import CollectionSetup, held
 from periplus.model import Url
 from periplus.urls import site_of
 from periplus.view.wording import counted
@@ -43,7 +43,7 @@ where kind = 'page' and lastmod is not null group by sitemap, read_at
 """
 
 
-def check_urls(collection: Collection, urls: Sequence[str], seconds: float, console: Console) -> list[UrlCheck]:
+def check_urls(collection: CollectionSetup, urls: Sequence[str], seconds: float, console: Console) -> list[UrlCheck]:
     """Ask for each URL with HEAD. `seconds`: how long that may take; URLs without an answer by then are left out."""
     from periplus.insight.views import Views
 
@@ -80,7 +80,7 @@ def _answers(urls: Sequence[str], rows: list[dict[str, object]]) -> Iterator[Url
         yield UrlCheck(url, float(str(row["ended_at"])), int(str(status)) if status is not None else None, reason)
 
 
-def look_again(collection: Collection, site: str, console: Console) -> tuple[SitemapLook, ...]:
+def look_again(collection: CollectionSetup, site: str, console: Console) -> tuple[SitemapLook, ...]:
     """Read the sitemaps of a site a second time, without fetching pages."""
     from periplus.apps.audit import SitemapLook
     from periplus.insight.views import Views
@@ -98,14 +98,14 @@ def look_again(collection: Collection, site: str, console: Console) -> tuple[Sit
 
 @contextmanager
 def _crawled(
-    collection: Collection, seeds: Sequence[Url], options: dict[str, object], title: str, console: Console
+    collection: CollectionSetup, seeds: Sequence[Url], options: dict[str, object], title: str, console: Console
 ) -> Iterator[Path]:
     """Crawl the seeds into a temporary folder with the settings of a collection and some others."""
     with TemporaryDirectory(prefix="periplus-audit-") as name:
         folder = Path(name) / "checks"
         config = collection.config.with_options(options)
         config = replace(config, crawl=replace(config.crawl, seeds=(), seed_file=""))
-        asked = Collection(folder, config, tuple(seeds), is_new=True)
+        asked = CollectionSetup(folder, config, tuple(seeds), is_new=True)
         with held(folder):
             asked.save()
             run(asked, console, title=title)

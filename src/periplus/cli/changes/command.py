@@ -24,8 +24,8 @@ from rich.text import Text
 from periplus.apps.changes import (
     Beginning,
     Change,
+    ChangeKind,
     Detail,
-    Kind,
     PageVisit,
     Passage,
     Version,
@@ -36,7 +36,7 @@ from periplus.apps.changes import (
     version_at,
     versions,
 )
-from periplus.collection.collection import Collection, existing
+from periplus.collection.collection import CollectionSetup, existing
 from periplus.collection.typed_values import moment_of
 from periplus.model import Url, UsageError
 from periplus.urls import canonical
@@ -82,7 +82,7 @@ class PageLine(Struct, frozen=True):
 
 
 def print_page(
-    collection: Collection,
+    collection: CollectionSetup,
     text: str,
     since: float | None,
     until: float | None,
@@ -235,7 +235,7 @@ Paths = Annotated[
     ),
 ]
 Kinds = Annotated[
-    list[Kind] | None, typer.Option("--kind", rich_help_panel=_WHICH, help="Only this kind. May be repeated.")
+    list[ChangeKind] | None, typer.Option("--kind", rich_help_panel=_WHICH, help="Only this kind. May be repeated.")
 ]
 Least = Annotated[
     str | None,
@@ -271,7 +271,7 @@ class Counts:
     """Changes as they pass by: how many of each kind, and of each site."""
 
     def __init__(self) -> None:
-        self.kinds: Counter[Kind] = Counter()
+        self.kinds: Counter[ChangeKind] = Counter()
         self.sites: Counter[str] = Counter()
 
     def passing(self, changes: Iterable[ChangeWithDetail]) -> Iterator[ChangeWithDetail]:
@@ -321,7 +321,7 @@ def changes(
         moment_of(until, now),
         tuple(site or ()),
         tuple(path or ()),
-        tuple(kind or Kind),
+        tuple(kind or ChangeKind),
         share_of(least),
         diff,
     )
@@ -330,7 +330,7 @@ def changes(
         _print(found, asked, now, limit=limit, is_json=json, atom=atom, begin=begin)
 
 
-def _beginning(found: Collection, since: str | None, now: float) -> Beginning:
+def _beginning(found: CollectionSetup, since: str | None, now: float) -> Beginning:
     """Return since when to show changes, and why if it was not given."""
     begin = moment_of(since, now)
     if begin is not None:
@@ -339,7 +339,7 @@ def _beginning(found: Collection, since: str | None, now: float) -> Beginning:
 
 
 def _print(
-    found: Collection,
+    found: CollectionSetup,
     asked: Asked,
     now: float,
     *,
@@ -356,8 +356,8 @@ def _print(
         write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
     else:
         shown = list(_changes(found, asked, limit or SHOWN, counts))
-        if begin.why == "first-run" and counts.kinds.keys() == {Kind.APPEARED}:
-            folder, pages = shlex.quote(str(found.folder)), counts.kinds[Kind.APPEARED]
+        if begin.why == "first-run" and counts.kinds.keys() == {ChangeKind.APPEARED}:
+            folder, pages = shlex.quote(str(found.folder)), counts.kinds[ChangeKind.APPEARED]
             print_first(stdout_console(), pages, len(counts.sites), folder, begin.asked_at)
             return
         print_changes(
@@ -365,7 +365,7 @@ def _print(
         )
 
 
-def _changes(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[ChangeWithDetail]:
+def _changes(found: CollectionSetup, asked: Asked, limit: int | None, counts: Counts) -> Iterator[ChangeWithDetail]:
     """The changes that were asked for; with a limit the newest, in the order of time.
 
     Texts are compared only where that is needed: of all to know which are large enough, else of those that are shown.
@@ -390,7 +390,7 @@ def _changes(found: Collection, asked: Asked, limit: int | None, counts: Counts)
 def _large(folder: Path, stream: Iterable[Change], least: float) -> Iterator[ChangeWithDetail]:
     """Keep pages that appeared or vanished, and those of which at least a share of the text changed."""
     for change in stream:
-        if not least or change.kind is not Kind.CHANGED:
+        if not least or change.kind is not ChangeKind.CHANGED:
             yield change, None
             continue
         detail = detail_of(folder, change)

@@ -18,8 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from periplus import __version__
-from periplus.apps.changes import Change, Detail, Kind, Mark, Passage, Version
-from periplus.collection.collection import Collection
+from periplus.apps.changes import Change, ChangeKind, Detail, Passage, RunStatus, Version
+from periplus.collection.collection import CollectionSetup
 from periplus.formats import feed
 from periplus.model import Granularity, Lastmod, UsageError
 from periplus.store.durable import write_file
@@ -120,7 +120,7 @@ class Asked(Struct, frozen=True):
     until: float | None
     sites: tuple[str, ...]
     paths: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ChangeKind, ...]
     least: float
     is_detailed: bool
 
@@ -140,19 +140,19 @@ def share_of(text: str | None) -> float:
 
 def nothing_of(asked: Asked) -> str:
     """The message if nothing was found."""
-    words = [kind.value for kind in Kind if kind in asked.kinds]
+    words = [kind.value for kind in ChangeKind if kind in asked.kinds]
     listed = " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
     is_part = asked.sites or asked.paths or asked.least
     return f"nothing {listed}" + (", of what was asked for" if is_part else "")
 
 
 _MOST_PASSAGES: Final = 100
-_TAGS: Final = {Mark.KEPT: ("", ""), Mark.REMOVED: ("<del>", "</del>"), Mark.ADDED: ("<ins>", "</ins>")}
+_TAGS: Final = {RunStatus.KEPT: ("", ""), RunStatus.REMOVED: ("<del>", "</del>"), RunStatus.ADDED: ("<ins>", "</ins>")}
 
 
 def write_feed(
     changes: Iterable[tuple[Change, Detail | None]],
-    collection: Collection,
+    collection: CollectionSetup,
     where: str,
     *,
     updated_at: float,
@@ -172,13 +172,13 @@ def write_feed(
 
 
 def feed_of(
-    changes: Iterable[tuple[Change, Detail | None]], collection: Collection, updated_at: float, asked: Asked
-) -> feed.Feed:
+    changes: Iterable[tuple[Change, Detail | None]], collection: CollectionSetup, updated_at: float, asked: Asked
+) -> feed.FeedDocument:
     """The feed as a value. The same query of the same collection gives the same feed, at another time."""
-    which = [*asked.sites, *asked.paths, *(kind.value for kind in asked.kinds if set(asked.kinds) != set(Kind))]
+    which = [*asked.sites, *asked.paths, *(kind.value for kind in asked.kinds if set(asked.kinds) != set(ChangeKind))]
     name = collection.folder.resolve().name
-    return feed.Feed(
-        feed.Kind.ATOM,
+    return feed.FeedDocument(
+        feed.FeedKind.ATOM,
         link=collection.seeds[0] if collection.seeds else "",
         title=f"Changes in {name}" + (f": {', '.join(which)}" if which else ""),
         updated=Lastmod(updated_at, Granularity.SECOND),
@@ -201,14 +201,14 @@ def _item(change: Change, detail: Detail | None) -> feed.Item:
 
 
 def _summary(change: Change, detail: Detail) -> str:
-    if change.kind is Kind.APPEARED:
+    if change.kind is ChangeKind.APPEARED:
         return detail.excerpt or about(change, detail)
     return about(change, detail)
 
 
 def _content(change: Change, detail: Detail) -> Iterator[str]:
     yield f'<p><a href="{escape(change.url)}">{escape(change.url)}</a></p>'
-    if change.kind is Kind.VANISHED:
+    if change.kind is ChangeKind.VANISHED:
         yield f"<p>{escape(why_vanished(change))}</p>"
     if detail.excerpt:
         yield f"<p>{escape(detail.excerpt)}</p>"

@@ -15,7 +15,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from periplus.apps.changes import Change, Detail, Difference, Kind, Mark, Passage
+from periplus.apps.changes import Change, ChangeKind, Detail, Difference, Passage, RunStatus
 from periplus.insight.reasons import explained
 from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted, moment, one_line
@@ -35,9 +35,9 @@ def percent(share: float) -> str:
 def about(change: Change, detail: Detail) -> str:
     """What happened, in one line."""
     match change.kind:
-        case Kind.APPEARED:
+        case ChangeKind.APPEARED:
             return "is back" if change.is_back else "is new"
-        case Kind.VANISHED:
+        case ChangeKind.VANISHED:
             return why_vanished(change)
         case _:
             return what_changed(change, detail)
@@ -74,9 +74,9 @@ def counted_links(detail: Detail) -> str:
     return f"links {' '.join(parts)}" if parts else ""
 
 
-_STYLES: Final = {Mark.KEPT: "dim", Mark.REMOVED: "red strike", Mark.ADDED: "green"}
-_SIGNS: Final = {Mark.KEPT: ("", ""), Mark.REMOVED: ("[-", "-]"), Mark.ADDED: ("{+", "+}")}
-_KIND_STYLES: Final = {Kind.APPEARED: "green", Kind.CHANGED: "yellow", Kind.VANISHED: "red"}
+_STYLES: Final = {RunStatus.KEPT: "dim", RunStatus.REMOVED: "red strike", RunStatus.ADDED: "green"}
+_SIGNS: Final = {RunStatus.KEPT: ("", ""), RunStatus.REMOVED: ("[-", "-]"), RunStatus.ADDED: ("{+", "+}")}
+_KIND_STYLES: Final = {ChangeKind.APPEARED: "green", ChangeKind.CHANGED: "yellow", ChangeKind.VANISHED: "red"}
 _PASSAGES: Final = 4
 _LONGEST: Final = 240
 _AROUND: Final = 48
@@ -109,7 +109,7 @@ def print_since(console: Console, since: float, why: str) -> None:
 def print_changes(
     console: Console,
     shown: Sequence[tuple[Change, Detail | None]],
-    kinds: Mapping[Kind, int],
+    kinds: Mapping[ChangeKind, int],
     sites: Mapping[str, int],
     *,
     nothing: str = "nothing",
@@ -131,9 +131,9 @@ def print_changes(
         console.print(Text(nothing, style="bold"))
 
 
-def _print_counts(console: Console, shown: int, kinds: Mapping[Kind, int], sites: int) -> None:
+def _print_counts(console: Console, shown: int, kinds: Mapping[ChangeKind, int], sites: int) -> None:
     total = sum(kinds.values())
-    text = ", ".join(f"{count(kinds[kind])} {kind.value}" for kind in Kind if kinds.get(kind))
+    text = ", ".join(f"{count(kinds[kind])} {kind.value}" for kind in ChangeKind if kinds.get(kind))
     where = f" on {counted(sites, 'site')}" if sites > 1 else ""
     console.print(Text(f"{text}{where}", style="bold"))
     if total > shown:
@@ -143,7 +143,7 @@ def _print_counts(console: Console, shown: int, kinds: Mapping[Kind, int], sites
 def line_of(change: Change, detail: Detail | None) -> Text:
     """What happened, when, how much of it, and where."""
     known = detail or Detail()
-    text = "" if detail is None and change.kind is Kind.CHANGED else about(change, known)
+    text = "" if detail is None and change.kind is ChangeKind.CHANGED else about(change, known)
     line = Text().append(f"  {change.kind.value:8}", style=_KIND_STYLES[change.kind])
     line.append(f"  {moment(change.seen_at)}  ", style="dim")
     line.append(one_line(change.url))
@@ -155,8 +155,8 @@ def print_detail(console: Console, detail: Detail) -> None:
     """What it is about, in a few lines."""
     if detail.title_before:
         runs = Text("    title: ")
-        _append(runs, Mark.REMOVED, f"{detail.title_before} ", has_colours(console))
-        _append(runs, Mark.ADDED, detail.title, has_colours(console))
+        _append(runs, RunStatus.REMOVED, f"{detail.title_before} ", has_colours(console))
+        _append(runs, RunStatus.ADDED, detail.title, has_colours(console))
         console.print(runs, soft_wrap=True)
     elif detail.title and detail.difference is None:
         print_line(console, f"    {one_line(detail.title)}")
@@ -190,10 +190,10 @@ def passage_text(passage: Passage, *, is_coloured: bool) -> Text:
     return line
 
 
-def _shortened(passage: Passage) -> Iterator[tuple[Mark, str]]:
+def _shortened(passage: Passage) -> Iterator[tuple[RunStatus, str]]:
     last = len(passage.runs) - 1
     for number, run in enumerate(passage.runs):
-        if run.mark is not Mark.KEPT:
+        if run.mark is not RunStatus.KEPT:
             yield run.mark, _cut(run.text, _LONGEST)
         elif len(run.text) <= 2 * _AROUND:
             yield run.mark, run.text
@@ -203,7 +203,7 @@ def _shortened(passage: Passage) -> Iterator[tuple[Mark, str]]:
             yield run.mark, f"{head}…{tail}"
 
 
-def _append(line: Text, mark: Mark, words: str, is_coloured: bool) -> None:
+def _append(line: Text, mark: RunStatus, words: str, is_coloured: bool) -> None:
     before, after = ("", "") if is_coloured else _SIGNS[mark]
     bare = words.rstrip()
     line.append(f"{before}{one_line(bare)}{after}{' ' * (len(bare) < len(words))}", style=_STYLES[mark])

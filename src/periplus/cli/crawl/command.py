@@ -16,7 +16,7 @@ from ..consoles import stderr_console
 from ..setting_options import takes_settings, typed_settings
 
 if TYPE_CHECKING:
-    from periplus.collection.collection import Collection
+    from periplus.collection.collection import CollectionSetup
     from periplus.library.extracting import Extraction
 
 
@@ -43,10 +43,10 @@ def crawl(
         held,
         planned,
     )
+    from periplus.collection.crawl_parts import prepared
     from periplus.collection.mapping import estimate
-    from periplus.collection.parts import own_parts
     from periplus.collection.seeds import read_seeds
-    from periplus.collection.topic_examples import with_examples
+    from periplus.engine.plugins import own_parts
 
     from .resizing import gathering
     from .running import exit_code, run
@@ -62,7 +62,7 @@ def crawl(
         print_plan(collection, estimate(collection) if collection.config.media.types else None, is_json=json)
         return
     with held(out), gathering(cluster, collection) as (collection, gather, most):
-        collection = with_examples(collection)
+        collection = prepared(collection)
         collection.save()
         extraction = extractor(collection)
         summary = run(
@@ -79,7 +79,7 @@ def crawl(
     raise typer.Exit(exit_code(summary))
 
 
-def _extractor(name: str | None) -> Callable[[Collection], Extraction | None]:
+def _extractor(name: str | None) -> Callable[[CollectionSetup], Extraction | None]:
     """A function that starts the extraction of a collection; it is loaded now, so that a mistake is found at once."""
     if name is None:
         return lambda _collection: None

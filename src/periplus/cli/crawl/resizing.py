@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 from rich.console import Console
 
-from periplus.collection.collection import Collection
-from periplus.collection.layout import Layout
-from periplus.collection.resizing import MAX_SHARDS, Resized, Step, requested, resize
-from periplus.engine.shard import Status
-from periplus.engine.sharding import Crawl, Gather
+from periplus.collection.collection import CollectionSetup
+from periplus.collection.resizing import MAX_SHARDS, Resized, ResizingStep, requested, resize
+from periplus.engine.shard import ShardStatus
+from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.model import CollectionInUse
+from periplus.store.layout import Layout
 from periplus.view.terminal import print_line
 from periplus.view.wording import counted, lasting
 
@@ -29,7 +29,7 @@ from .live import PLAIN_EVERY
 
 
 @contextmanager
-def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Collection, Gather | None, int]]:
+def gathering(address: str | None, collection: CollectionSetup) -> Iterator[tuple[CollectionSetup, Gather | None, int]]:
     """The collection, the function that runs its shards (`None`: on this machine), and the maximum number of shards.
 
     A collection that is begun on a cluster without a number of shards gets one for each of its processors.
@@ -56,7 +56,7 @@ _PATIENCE = 15.0
 _LOOK_AGAIN = 0.1
 
 
-def until_asked(crawl: Crawl, layout: Layout, most: int, console: Console) -> Iterator[list[Status]]:
+def until_asked(crawl: ShardedCrawl, layout: Layout, most: int, console: Console) -> Iterator[list[ShardStatus]]:
     """Yield the status of a crawl until it is over, or until another number of shards is requested, which ends it.
 
     A request for more than `most`, or for as many as there are, is dropped.
@@ -73,7 +73,7 @@ def until_asked(crawl: Crawl, layout: Layout, most: int, console: Console) -> It
         yield statuses
 
 
-def resized(collection: Collection, elapsed: Callable[[], float], console: Console) -> Collection | None:
+def resized(collection: CollectionSetup, elapsed: Callable[[], float], console: Console) -> CollectionSetup | None:
     """Resize the collection if that was requested: the collection to continue with, or `None` without a request.
 
     `elapsed` returns the seconds since the crawl began; if it has a duration, the rest of it is left to crawl.
@@ -94,7 +94,7 @@ def resized(collection: Collection, elapsed: Callable[[], float], console: Conso
     return replace(collection, config=collection.config.with_options(asked))
 
 
-def resize_patiently(collection: Collection, shards: int, tell: Callable[[Step], None]) -> Resized:
+def resize_patiently(collection: CollectionSetup, shards: int, tell: Callable[[ResizingStep], None]) -> Resized:
     """Resize, as soon as shards that are about to end have ended."""
     until = time.monotonic() + _PATIENCE
     while True:
@@ -114,14 +114,14 @@ class ProgressReporter:
         self._every = 1.0 if console.is_terminal else PLAIN_EVERY
         self._next = time.monotonic() + self._every
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: ResizingStep) -> None:
         """Print the progress, if the last time is long enough ago."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + self._every
             say(self._console, words_of(step))
 
 
-def words_of(step: Step) -> str:
+def words_of(step: ResizingStep) -> str:
     """Words for the progress of a resize."""
     if step.doing == "rest":
         return f"shard {step.shard} of {step.shards} comes to rest"

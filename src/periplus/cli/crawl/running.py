@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 from rich.console import Console
 
-from periplus.collection.collection import Collection
-from periplus.collection.parts import NO_PARTS, OwnParts
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.progress import Progress
 from periplus.collection.resizing import MAX_SHARDS
 from periplus.collection.running import CrawlRun
 from periplus.collection.summary import Summary
 from periplus.collection.wording import dried_up
-from periplus.engine.shard import Status
-from periplus.engine.sharding import Crawl, Gather, tune_garbage_collection
+from periplus.engine.plugins import NO_PARTS, OwnParts
+from periplus.engine.shard import ShardStatus
+from periplus.engine.sharding import Gather, ShardedCrawl, tune_garbage_collection
 
 from .. import INTERRUPTED, NOTHING_FETCHED
 from .live import PAGES, Display, SeedFailures, View, words_of
@@ -32,7 +32,7 @@ from .resizing import resized, until_asked
 
 
 def run(
-    collection: Collection,
+    collection: CollectionSetup,
     console: Console,
     *,
     title: str = "",
@@ -43,7 +43,7 @@ def run(
     most: int = MAX_SHARDS,
     parts: OwnParts = NO_PARTS,
     tell: Callable[[Progress], None] = lambda _progress: None,
-    follow: Callable[[Sequence[Status]], None] | None = None,
+    follow: Callable[[Sequence[ShardStatus]], None] | None = None,
 ) -> Summary:
     """Crawl, and show the progress. The caller holds the lock of the collection. `tell` is called at every step.
 
@@ -57,7 +57,7 @@ def run(
     tune_garbage_collection()
     title = title or title_of("crawl", collection)
     failures = SeedFailures(collection.seeds)
-    asked: Collection | None = collection
+    asked: CollectionSetup | None = collection
     is_dry = False
     with running, Display(console, title, _aside(collection), view) as display:
         display.show(running.progress)
@@ -92,7 +92,7 @@ def exit_code(summary: Summary) -> int:
 
 
 @contextmanager
-def _stoppable(crawl: Crawl, display: Display, console: Console) -> Iterator[None]:
+def _stoppable(crawl: ShardedCrawl, display: Display, console: Console) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM stop the crawl: first gently, then at once."""
 
     def on_signal(*_: object) -> None:
@@ -119,14 +119,14 @@ def _end_at_once(console: Console) -> None:
     os._exit(INTERRUPTED)
 
 
-def title_of(verb: str, collection: Collection) -> str:
+def title_of(verb: str, collection: CollectionSetup) -> str:
     """Return the command line of a crawl, shortened."""
     first, *others = collection.seeds
     more = f" and {len(others):,} more" if others else ""
     return f"periplus {verb} {first}{more} -o {collection.folder}"
 
 
-def _aside(collection: Collection) -> str:
+def _aside(collection: CollectionSetup) -> str:
     workers = collection.workers
     delay = f"{collection.config.politeness.delay:g} s a host"
     return f"{workers} shard{'s' if workers > 1 else ''} · polite: {delay}"

@@ -9,7 +9,7 @@ import typer
 from msgspec import Struct
 from rich.console import Console
 
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.mapping import CrawlCost
 from periplus.collection.summary import Summary
 from periplus.collection.wording import by_source
@@ -50,7 +50,7 @@ class Plan(Struct, frozen=True):
     cost: CrawlCost | None = None
 
 
-def plan_of(collection: Collection, cost: CrawlCost | None = None) -> Plan:
+def plan_of(collection: CollectionSetup, cost: CrawlCost | None = None) -> Plan:
     """What would be done, and what it would cost, if that was estimated."""
     config = collection.config
     return Plan(
@@ -73,7 +73,7 @@ def plan_of(collection: Collection, cost: CrawlCost | None = None) -> Plan:
     )
 
 
-def print_plan(collection: Collection, cost: CrawlCost | None = None, *, is_json: bool) -> None:
+def print_plan(collection: CollectionSetup, cost: CrawlCost | None = None, *, is_json: bool) -> None:
     """What would be done, on stdout."""
     plan = plan_of(collection, cost)
     if is_json:

@@ -9,16 +9,16 @@ from periplus.apps.logs import CrawlerReport, LogReport
 from periplus.apps.logs.findings import needless_of
 from periplus.apps.report.page import MORE
 from periplus.view.html import html_file, html_finding, html_table
-from periplus.view.values import Column, Row, Table, counts
+from periplus.view.values import Column, Sheet, TableRow, counts
 from periplus.view.wording import clean, count, moment, share, size
 
 MOST_ROWS = 200
 """Crawlers, or days, in a table of the HTML page; `--json` has all."""
 
 
-def crawlers(report: LogReport) -> Table:
+def crawlers(report: LogReport) -> Sheet:
     """The crawlers that came, and how often."""
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         {
             "name": each.name,
             "operator": each.operator or "–",
@@ -45,9 +45,9 @@ def crawlers(report: LogReport) -> Table:
     return _part("crawlers", "Crawlers", rows, columns, is_cut=len(report.crawlers) > MOST_ROWS)
 
 
-def coverage(report: LogReport) -> Table:
+def coverage(report: LogReport) -> Sheet:
     """How well each crawler follows the published site."""
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         {
             "name": each.name,
             "urls": each.urls,
@@ -67,9 +67,9 @@ def coverage(report: LogReport) -> Table:
     return _part("coverage", "What they read", rows, columns, is_cut=len(report.crawlers) > MOST_ROWS)
 
 
-def days(report: LogReport) -> Table:
+def days(report: LogReport) -> Sheet:
     """The share of crawlers by day, as in figure 5 of the paper."""
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         {"day": each.at, "requests": each.requests, "crawlers": each.crawlers / each.requests}
         for each in report.days[-MOST_ROWS:]
     ]
@@ -81,10 +81,10 @@ def days(report: LogReport) -> Table:
     return _part("days", "Share of crawlers by day", rows, columns, is_cut=len(report.days) > MOST_ROWS)
 
 
-def kinds(report: LogReport) -> Table:
+def kinds(report: LogReport) -> Sheet:
     """What crawlers ask for, as in figure 4 of the paper."""
     total = sum(report.kinds.values()) or 1
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         {"kind": kind, "requests": number, "share": number / total} for kind, number in report.kinds.items()
     ]
     columns = (Column("kind", "kind"), counts("requests", "requests"), Column("share", "share", "share"))
@@ -127,8 +127,10 @@ def _obeys(each: CrawlerReport) -> str:
     return ", ".join(parts) or "obeyed"
 
 
-def _part(name: str, title: str, rows: list[Row], columns: tuple[Column, ...], *, is_cut: bool = False) -> Table:
-    return Table(name=name, title=title, columns=columns, rows=rows, command="periplus logs --json", has_more=is_cut)
+def _part(name: str, title: str, rows: list[TableRow], columns: tuple[Column, ...], *, is_cut: bool = False) -> Sheet:
+    return Sheet(
+        name=name, title=title, columns=columns, rows=rows, command="periplus logs --json", says=MORE if is_cut else ""
+    )
 
 
 def page(report: LogReport, made_at: float, *, paper: bool) -> str:
@@ -171,10 +173,9 @@ def _tiles(report: LogReport) -> Iterator[tuple[str, str]]:
     yield share(report.robots_readers.share_with_304), "of readers of robots.txt ever got a 304"
 
 
-def _section(part: Table) -> str:
-    content = (
-        html_table(part) + (MORE if part.has_more else "") if part.rows else '<p class="none">Nothing to show here.</p>'
-    )
+def _section(part: Sheet) -> str:
+    more = f'<p class="soft small">{part.says}</p>' if part.says else ""
+    content = html_table(part) + more if part.rows else '<p class="none">Nothing to show here.</p>'
     return (
         f'<section id="{part.name}"><h2>{escape(part.title)}</h2><article class="card">{content}</article></section>\n'
     )

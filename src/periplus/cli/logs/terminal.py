@@ -9,7 +9,7 @@ from rich.console import Console
 
 from periplus.apps.logs import LogReport
 from periplus.view.terminal import print_finding, print_line, print_table
-from periplus.view.values import Table
+from periplus.view.values import Sheet
 from periplus.view.wording import count, counted, size
 
 from .tables import crawlers, days, kinds, paper_lines
@@ -85,6 +85,6 @@ def _open_questions(report: LogReport) -> list[str]:
     return lines
 
 
-def _shown(table: Table) -> Table:
+def _shown(table: Sheet) -> Sheet:
     columns = tuple(column for column in table.columns if column.name not in _HIDDEN)
-    return replace(table, title="", columns=columns, rows=table.rows[:_SHOWN])
+    return replace(table, title="", says="", columns=columns, rows=table.rows[:_SHOWN])

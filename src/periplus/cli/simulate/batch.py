@@ -16,7 +16,7 @@ from .output import ExperimentProgress, Files, per_cent, print_json, stoppable, 
 if TYPE_CHECKING:
     from periplus.apps.simulate.results import BatchRow
     from periplus.apps.simulate.scenario import Scenario
-    from periplus.view.figures import Curve, Figure
+    from periplus.view.figures import Figure, PlotCurve
 
 FIRST_WEB: dict[str, object] = {"web.pages": 20_000, "web.sites": 1_000, "web.largest_site": 200}
 """Sites: large enough that some have many pages of a batch, and enough of them that most robots find one."""
@@ -71,7 +71,7 @@ def batch(
             print_table(stdout_console(), _sheet(scenario, rows, curves))
 
 
-def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
+def _run(scenario: Scenario) -> tuple[list[BatchRow], list[PlotCurve]]:
     """The rows, and the robots at work in the first repetition."""
     from periplus.apps.simulate.batches import BANDWIDTHS, PAGES_PER_VISIT, batch_activity
     from periplus.apps.simulate.results import batch_rows
@@ -94,7 +94,7 @@ def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
     return rows, [activity.active for activity in runs[0][1]]
 
 
-def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Figure:
+def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[PlotCurve]) -> Figure:
     from periplus.view.figures import Figure
 
     return Figure(
@@ -109,7 +109,7 @@ def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curv
     )
 
 
-def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Sheet:
+def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[PlotCurve]) -> Sheet:
     from periplus.view.figures import sparkline
     from periplus.view.wording import lasting
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from periplus.apps.simulate.network import NetworkSettings
     from periplus.apps.simulate.results import OrderingRow
     from periplus.apps.simulate.scenario import Scenario
-    from periplus.view.figures import Curve, Figure
+    from periplus.view.figures import Figure, PlotCurve
 
 
 _WIDTH = 16
@@ -88,7 +88,7 @@ def ordering(
             _record(scenario, tables, files)
 
 
-def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
+def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[PlotCurve]]:
     from periplus.apps.simulate.orderings import compare_orderings, mean_curves
     from periplus.apps.simulate.results import Setting, ordering_rows
     from periplus.apps.simulate.scenario import ORDERING_BUDGETS
@@ -117,7 +117,7 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
     return rows, mean_curves(results)
 
 
-def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Figure:
+def _picture(scenario: Scenario, curves: Sequence[PlotCurve]) -> Figure:
     from periplus.view.figures import Figure
 
     return Figure(
@@ -132,7 +132,7 @@ def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Figure:
     )
 
 
-def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Curve]) -> Sheet:
+def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[PlotCurve]) -> Sheet:
     from periplus.view.figures import sparkline
     from periplus.view.wording import lasting
 

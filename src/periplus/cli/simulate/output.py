@@ -25,11 +25,11 @@ from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.results import Row
+    from periplus.apps.simulate.results import ResultRow
     from periplus.view.figures import Figure
     from periplus.view.values import Sheet
 
-R = TypeVar("R", bound="Row")
+R = TypeVar("R", bound="ResultRow")
 
 
 def warn(text: str) -> None:
@@ -37,7 +37,7 @@ def warn(text: str) -> None:
     print_line(stderr_console(), f"warning: {text}", "yellow")
 
 
-def print_json(rows: Sequence[Row]) -> None:
+def print_json(rows: Sequence[ResultRow]) -> None:
     """Print a JSON line for each result."""
     from periplus.apps.simulate.results import json_line
 
@@ -111,7 +111,7 @@ class Files:
 
 
 def write(
-    rows: Sequence[Row], picture: Callable[[], Figure], csv: Path | None, plot: Path | None, files: Files
+    rows: Sequence[ResultRow], picture: Callable[[], Figure], csv: Path | None, plot: Path | None, files: Files
 ) -> None:
     """Put results into the files that were asked for."""
     from periplus.apps.simulate.results import csv_text, write_whole

@@ -25,7 +25,7 @@ from .options import Paper
 from .output import ExperimentProgress, Files, print_json, stoppable
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.findings import Finding
+    from periplus.apps.simulate.findings import ReplicatedValue
     from periplus.view.figures import Figure
 
 PAGES = 100_000
@@ -53,7 +53,7 @@ class ReproduceOptions(Struct, frozen=True):
 class Outcome(Struct, frozen=True):
     """The findings of a paper, its plots and its measurements."""
 
-    findings: list[Finding]
+    findings: list[ReplicatedValue]
     plots: list[Figure]
     rows: list[dict[str, Any]]
 
@@ -81,7 +81,7 @@ def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: boo
         )
 
 
-def sheet(paper: Paper, findings: Sequence[Finding]) -> Sheet:
+def sheet(paper: Paper, findings: Sequence[ReplicatedValue]) -> Sheet:
     """The paper's value, ours and the verdict in each row; notes are below the table, each once."""
     columns = (
         Column("what"),
@@ -111,7 +111,7 @@ def sheet(paper: Paper, findings: Sequence[Finding]) -> Sheet:
     return sheet_of(_TITLES[paper], columns, lines, (*(f"[{number}] {note}" for note, number in notes.items()), count))
 
 
-def _spread(found: Finding) -> str:
+def _spread(found: ReplicatedValue) -> str:
     if found.low is None or found.high is None or found.high - found.low < 1e-9 * abs(found.ours):
         return ""
     return f" ±{(found.high - found.low) / 2:.2g}"

@@ -117,7 +117,7 @@ def _settings(config: Path | None, asked: dict[str, object]) -> ScalingSettings:
 
 
 def _picture(rows: Sequence[ScalingRow]) -> Figure:
-    from periplus.view.figures import Curve, Figure
+    from periplus.view.figures import Figure, PlotCurve
 
     x = [float(row.shards) for row in rows]
     named = (
@@ -130,7 +130,7 @@ def _picture(rows: Sequence[ScalingRow]) -> Figure:
         title="How much sooner does a crawl end that shards divide?",
         x_label="shards",
         y_label="speed-up over one shard",
-        curves=tuple(Curve(name, x, y, y, y) for name, y in named),
+        curves=tuple(PlotCurve(name, x, y, y, y) for name, y in named),
         caption=f"{_circumstances(first)}.",
         log_x=True,
         log_y=True,

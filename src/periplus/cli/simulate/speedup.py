@@ -107,14 +107,14 @@ def _run(scenario: Scenario, policy: PolicyChoice) -> list[SpeedupRow]:
 
 
 def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Figure:
-    from periplus.view.figures import Curve, Figure
+    from periplus.view.figures import Figure, PlotCurve
 
     curves = []
     for line in dict.fromkeys(row.bandwidth for row in rows):
         own = [row for row in rows if row.bandwidth == line]
         x = [float(row.connections) for row in own]
         columns = ([getattr(row, name) for row in own] for name in ("speedup", "low", "high"))
-        curves.append(Curve(f"{line:,.0f} bytes/s", x, *columns))
+        curves.append(PlotCurve(f"{line:,.0f} bytes/s", x, *columns))
     return Figure(
         title="How much sooner does a crawl end with more connections?",
         x_label="connections",

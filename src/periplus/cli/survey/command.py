@@ -20,12 +20,12 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from periplus.apps.survey import Survey, facts_of_collection, summary_of, write_survey
-from periplus.collection.collection import Collection, existing, held, planned
+from periplus.collection.collection import CollectionSetup, existing, held, planned
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.options import with_fixed
 from periplus.collection.seeds import MAX_SEEDS
 from periplus.model import Url, UsageError
+from periplus.store.layout import Layout
 from periplus.urls import canonical, site_of
 
 from .. import NOTHING_FETCHED, options
@@ -181,7 +181,7 @@ def _survey_settings(out: Path, asked: dict[str, object]) -> dict[str, object]:
     """The settings that make a crawl a survey. Those given at its beginning hold when it is continued."""
     path = Layout(out).settings
     is_begun = path.is_file()
-    if is_begun and not Config.load(path).sitemaps.only:
+    if is_begun and not Config.load(path).value("sitemaps.only"):
         raise UsageError(
             f"{out} is a crawl of pages, not a survey",
             hint=f"name another folder, or count what was fetched: periplus survey -o {out} --tables-only",
@@ -197,7 +197,7 @@ def _survey_settings(out: Path, asked: dict[str, object]) -> dict[str, object]:
     return with_fixed({**usual, **asked}, {"sitemaps.only": True, "sitemaps.follow": True}, "survey")
 
 
-def counted(collection: Collection, console: Console) -> Survey:
+def counted(collection: CollectionSetup, console: Console) -> Survey:
     """Count what was found, and write it down."""
     with console.status("counting what was found") if console.is_terminal else nullcontext():
         domains = map(site_of, collection.seeds)
@@ -207,7 +207,7 @@ def counted(collection: Collection, console: Console) -> Survey:
     return surveyed
 
 
-def _print_counted(collection: Collection, console: Console, *, is_json: bool) -> None:
+def _print_counted(collection: CollectionSetup, console: Console, *, is_json: bool) -> None:
     surveyed = counted(collection, console)
     print_survey(replace(counts_of(collection), survey=summary_of(surveyed)), surveyed, is_json=is_json)
     raise typer.Exit(0 if has_answers(surveyed) else NOTHING_FETCHED)

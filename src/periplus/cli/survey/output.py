@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.apps.survey import Survey, tables_of
-from periplus.apps.survey.tables import Table, Value
-from periplus.collection.collection import Collection, states, tally_of
+from periplus.apps.survey.tables import SurveyTable, Value
+from periplus.collection.collection import CollectionSetup, states, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.summary import Summary
 from periplus.view.terminal import print_line, print_table
@@ -54,7 +54,7 @@ class SurveySummary(Struct, frozen=True):
     survey: dict[str, Value] = {}
 
 
-def summary_of_survey(collection: Collection, crawled: Summary, *, bad_lines: int) -> SurveySummary:
+def summary_of_survey(collection: CollectionSetup, crawled: Summary, *, bad_lines: int) -> SurveySummary:
     """What was done."""
     return SurveySummary(
         collection=crawled.collection,
@@ -72,7 +72,7 @@ def summary_of_survey(collection: Collection, crawled: Summary, *, bad_lines: in
     )
 
 
-def counts_of(collection: Collection) -> SurveySummary:
+def counts_of(collection: CollectionSetup) -> SurveySummary:
     """Return what was done so far, in this run and earlier ones."""
     tally = tally_of(collection.layout)
     with states(collection.layout) as opened:
@@ -187,7 +187,7 @@ def _places(summary: SurveySummary, *, is_counted: bool) -> list[str]:
     return [*lines, "next:", f"  periplus survey -o {folder}"] if summary.queued else lines
 
 
-def _sheet(table: Table) -> Sheet:
+def _sheet(table: SurveyTable) -> Sheet:
     is_whole = table.name == "summary"
     rows = table.shown(None if is_whole else _SHOWN)
     more = len(table.rows) - len(rows)

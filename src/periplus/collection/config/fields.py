@@ -122,10 +122,13 @@ def all_settings(config: type[Struct]) -> dict[str, SettingField]:
 @cache
 def _settings_of(settings: type[Struct]) -> dict[str, SettingField]:
     found = {}
+    declared_in: dict[str, type[Struct]] = getattr(settings, "declared_in", {})
+    base = settings.__mro__[1] if declared_in else settings
     for field in msgspec.structs.fields(settings):
         default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
         kind, *notes = get_args(field.type) if get_origin(field.type) is Annotated else [field.type]
-        found[field.encode_name] = SettingField(settings, field.encode_name, field.name, kind, default, tuple(notes))
+        table = declared_in.get(field.name, base)
+        found[field.encode_name] = SettingField(table, field.encode_name, field.name, kind, default, tuple(notes))
     return found
 
 

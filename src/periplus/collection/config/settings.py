@@ -1,5 +1,6 @@
 """The settings of all rooms as one value: a table for each room, and `[crawl]` for the whole crawl.
 
+A part declares its own tables, in a struct that is `TABLES` of its module `settings`; they follow those of every crawl.
 Flags go over the file, and the file over the defaults. A value that cannot be is a `ConfigError` when it is read, not
 when the crawl comes to it.
 """
@@ -8,29 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import NODEFAULT, Struct, defstruct, field
+from msgspec.structs import FieldInfo, fields, replace
 
 from periplus.content import ChurnSettings
-from periplus.engine.fetch import AddressGuard, Identity, ResolverSettings, WireSettings
+from periplus.engine.fetch import AddressGuard, CrawlerIdentity, RequestTables, ResolverSettings, WireSettings
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.engine.settings import EngineSettings, ReadingSettings, WatchSettings
 from periplus.model import Ordering, Url
-from periplus.model.flags import FAR, GENTLE, HOW, PERSONAL, REQUESTS, Flag, Personal
-from periplus.parts.absence.settings import AbsenceSettings
-from periplus.parts.cloaking.settings import CloakingSettings, RedirectionSettings
-from periplus.parts.dust.settings import DustSettings
-from periplus.parts.focus.settings import TopicSettings
-from periplus.parts.forms.settings import FormSettings
-from periplus.parts.mirrors.settings import MirrorSettings, ParkedSettings
-from periplus.parts.render.settings import RenderSettings
-from periplus.parts.sitemaps.revisit import RevisitSettings
-from periplus.parts.sitemaps.settings import DifferenceSettings, ScoreSettings, SitemapSettings
-from periplus.parts.sitemaps.trees import TreeLimits
-from periplus.parts.sitemaps.visits import AuthoritySettings, RetirementSettings
-from periplus.parts.spam.verdict import SpamSettings
+from periplus.model.flags import FAR, GENTLE, HOW, PERSONAL, REQUESTS, Flag, Personal, Tables
+from periplus.parts import offered
 from periplus.policy.filters import (
     BudgetSettings,
     ExtensionSettings,
@@ -46,14 +36,12 @@ from periplus.policy.filters import (
 from periplus.policy.settings import (
     BalanceSettings,
     DuplicateSettings,
-    RefreshSettings,
 )
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
 
 from . import toml_files
-
-Tables = TypeVar("Tables", bound=Struct)
+from .fields import settings_of
 
 
 class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -211,8 +199,8 @@ class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
         }
 
 
-class Config(Struct, frozen=True, forbid_unknown_fields=True):
-    """Every setting of a crawl."""
+class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Every setting of a crawl but those of its parts, which `Config` has besides."""
 
     crawl: CrawlSettings = CrawlSettings()
     """The whole crawl."""
@@ -222,20 +210,14 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """How far to go from the seeds."""
     patterns: PatternSettings = PatternSettings()
     """URLs to include and exclude: `*/docs/*`, `example.org/docs/*`, `/docs/*`, or `re:` and a regular expression."""
-    topic: TopicSettings = TopicSettings()
-    """What a focused crawl looks for ([focused.md](focused.md))."""
     politeness: PolitenessSettings = PolitenessSettings()
     """Politeness. Times are in seconds."""
     retries: RetrySettings = RetrySettings()
     """Retries. Times are in seconds."""
     budgets: BudgetSettings = BudgetSettings()
     """Limits of sites and domains ([hostile.md](hostile.md#budgets)), and the distance from a seed."""
-    spam: SpamSettings = SpamSettings()
-    """Hosts judged to be spam ([hostile.md](hostile.md#spam))."""
     traps: TrapSettings = TrapSettings()
     """When a template of URLs counts as a trap."""
-    dust: DustSettings = DustSettings()
-    """Rules for duplicate URLs ([hostile.md](hostile.md#dust))."""
     shape: ShapeSettings = ShapeSettings()
     """Limits of a URL."""
     sessions: SessionSettings = SessionSettings()
@@ -246,46 +228,15 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """A crawl for files instead of pages ([media.md](media.md))."""
     reading: ReadingSettings = ReadingSettings()
     """How pages are read, and which of their links are followed."""
-    render: RenderSettings = RenderSettings()
-    """Pages that need scripts ([scripts.md](scripts.md)). Times are in seconds, sizes in bytes."""
-    forms: FormSettings = FormSettings()
-    """Which forms are submitted, and how often ([forms.md](forms.md))."""
-    sitemaps: SitemapSettings = SitemapSettings()
-    """Which sitemaps and feeds are read."""
-    forest: TreeLimits = TreeLimits()
-    """How far trees of sitemaps are followed."""
-    authority: AuthoritySettings = AuthoritySettings()
-    """Whose pages a sitemap may list."""
-    revisit: RevisitSettings = RevisitSettings()
-    """When sitemap files are read again. Times are in seconds."""
-    retirement: RetirementSettings = RetirementSettings()
-    """When sitemap files are no longer visited."""
-    difference: DifferenceSettings = DifferenceSettings()
-    """How much of a sitemap's last reading is stored."""
-    scores: ScoreSettings = ScoreSettings()
-    """The order of pages that sitemaps list."""
     balance: BalanceSettings = BalanceSettings()
     """How a site's budget is shared between links and sitemaps."""
     watch: WatchSettings = WatchSettings()
     """The budget of `periplus watch`."""
-    refresh: RefreshSettings = RefreshSettings()
-    """When pages are visited again. Times are in seconds."""
     churn: ChurnSettings = ChurnSettings()
     """When a part of a page that differs at every visit is ignored
     ([changes.md](changes.md#what-changes-at-every-visit))."""
     duplicates: DuplicateSettings = DuplicateSettings()
     """Which pages count as the same ([duplicates.md](duplicates.md)). Applies to pages read from then on."""
-    absence: AbsenceSettings = AbsenceSettings()
-    """When a page sent with status 200 counts as an error page
-    ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
-    parked: ParkedSettings = ParkedSettings()
-    """When a domain counts as parked ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
-    mirrors: MirrorSettings = MirrorSettings()
-    """When a host counts as the mirror of another ([hostile.md](hostile.md#mirrors))."""
-    cloaking: CloakingSettings = CloakingSettings()
-    """Comparison with what browsers get ([hostile.md](hostile.md#cloaking))."""
-    redirections: RedirectionSettings = RedirectionSettings()
-    """When a host counts as one that only redirects ([hostile.md](hostile.md#cloaking))."""
     wire: WireSettings = WireSettings()
     """Limits of every transfer. Times are in seconds, sizes in bytes as sent."""
     dns: ResolverSettings = ResolverSettings()
@@ -343,8 +294,14 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         return self.some(FilterSettings)
 
     def some(self, kind: type[Tables]) -> Tables:
-        """The tables that a struct has, which are named as here."""
+        """The tables that a struct has as its fields, which are named as here."""
         return kind(**{name: getattr(self, name) for name in kind.__struct_fields__})
+
+    def value(self, name: str) -> Any:
+        """One setting, by its name in a file: `table.key`."""
+        table, _, key = name.partition(".")
+        found = getattr(self, table)
+        return getattr(found, settings_of(type(found))[key].attribute)
 
     @property
     def transfers(self) -> WireSettings:
@@ -357,9 +314,38 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     def address_guard(self) -> AddressGuard:
         """Which addresses requests may be sent to, for which site: every request is checked by such a guard."""
-        return AddressGuard(allow_private=self.wire.allow_private, hosts=self.dns.hosts)
+        return self.some(RequestTables).guard
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> CrawlerIdentity:
         """How the crawler names itself to servers."""
-        return Identity(contact=self.crawl.contact, product=self.crawl.product)
+        return CrawlerIdentity(contact=self.crawl.contact, product=self.crawl.product)
+
+
+def part_tables() -> list[type[Any]]:
+    """The struct of each part that has tables. One may have a method `check`, which is given all settings."""
+    return [module.TABLES for module in offered("settings")]
+
+
+if TYPE_CHECKING:
+    Config = CrawlConfig
+else:
+
+    def _with_parts() -> type[CrawlConfig]:
+        """The settings of a crawl, with the tables of the parts that are there."""
+        owners = {table: tables for tables in part_tables() for table in tables.__struct_fields__}
+        found = [(table.name, table.type, _default(table)) for tables in part_tables() for table in fields(tables)]
+        return defstruct(
+            "Config",
+            found,
+            bases=(CrawlConfig,),
+            module=__name__,
+            frozen=True,
+            forbid_unknown_fields=True,
+            namespace={"declared_in": owners},
+        )
+
+    def _default(table: FieldInfo) -> Any:
+        return field(default_factory=table.default_factory) if table.default is NODEFAULT else table.default
+
+    Config = _with_parts()

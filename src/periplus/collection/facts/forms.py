@@ -14,7 +14,7 @@ from periplus.parts.forms.life import reopened
 from periplus.parts.forms.submitting import REASONS
 from periplus.view.wording import count, counted
 
-from ..collection import Collection, states
+from ..collection import CollectionSetup, states
 
 NEXT: Final = 10
 """Queries that are shown ahead."""
@@ -64,7 +64,7 @@ class FormFacts(Struct, frozen=True):
         return (self.requests + self.new_records) / self.new_records if self.new_records else None
 
 
-def form_facts(collection: Collection, site: str | None = None) -> list[FormFacts]:
+def form_facts(collection: CollectionSetup, site: str | None = None) -> list[FormFacts]:
     """The forms of a collection or of a site, those that are or were submitted first."""
     found = []
     with states(collection.layout) as opened:

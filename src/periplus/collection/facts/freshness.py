@@ -18,11 +18,11 @@ from periplus.parts.revisit.evidence import SignalKind, unpack_page
 from periplus.parts.revisit.freshness import FreshnessEstimator, queued_revisits
 from periplus.parts.revisit.gains import NO_SITE_GAINS, SiteGains
 from periplus.parts.revisit.records import RevisitState
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
 from periplus.parts.revisit.visit_value import UpcomingVisits
 from periplus.parts.sitemaps.revisit import IndexTrust
 from periplus.parts.sitemaps.store import SitemapStore
-from periplus.policy.settings import RefreshSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of

@@ -13,7 +13,7 @@ from typing import Final
 
 from periplus.insight.reasons import explained
 from periplus.model import Url, UrlRecord
-from periplus.policy.balance import Move
+from periplus.policy.balance import BalanceMove
 from periplus.view.values import Lines
 from periplus.view.wording import count, counted, size, top, when
 
@@ -60,14 +60,14 @@ def _judgement(facts: CopyFacts) -> str:
 
 _BARS = "▁▂▃▄▅▆▇█"
 MOVES = {
-    Move.TO_SITEMAPS: "more to sitemaps: worth more",
-    Move.TO_DISCOVERY: "more to links: worth more",
-    Move.TIE: "as before: worth the same",
-    Move.TIE_TO_SITEMAPS: "more to sitemaps: a tie (Figure 8)",
-    Move.ONE_SOURCE: "as before: nothing to compare",
-    Move.UNUSED: "as before: the better has no more",
-    Move.AT_BOUND: "as before: all but a sample",
-    Move.FIXED: "as before: fixed by the settings",
+    BalanceMove.TO_SITEMAPS: "more to sitemaps: worth more",
+    BalanceMove.TO_DISCOVERY: "more to links: worth more",
+    BalanceMove.TIE: "as before: worth the same",
+    BalanceMove.TIE_TO_SITEMAPS: "more to sitemaps: a tie (Figure 8)",
+    BalanceMove.ONE_SOURCE: "as before: nothing to compare",
+    BalanceMove.UNUSED: "as before: the better has no more",
+    BalanceMove.AT_BOUND: "as before: all but a sample",
+    BalanceMove.FIXED: "as before: fixed by the settings",
 }
 """What followed from an epoch, short enough for a narrow terminal."""
 MOVES_BY_WORD = {move.word: why for move, why in MOVES.items()}

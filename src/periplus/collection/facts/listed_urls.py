@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from periplus.engine.frontier import RobotsGate, delay_after
 from periplus.engine.router import owner_of
-from periplus.insight.listed import Listed
+from periplus.insight.listed import ListedUrl
 from periplus.model import Discovery, Reject, Rewrite, Site, Source, Url
+from periplus.parts.sitemaps.settings import SitemapTables
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.parts.sitemaps.trees import Origin, SitemapNode, twin_key
 from periplus.parts.sitemaps.visits import SitemapAuthority
@@ -26,7 +27,7 @@ from periplus.policy.filters import Sessions, standard_chain
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
-from ..collection import Collection
+from ..collection import CollectionSetup
 
 MOST_SITES = 100_000
 """Sites whose pages are counted one by one."""
@@ -35,14 +36,14 @@ _PARAMETERS = re.compile(r"[?;]|/\(")
 """Where a URL may hold a session; most lists have none of it, and need not be looked through one by one."""
 
 
-class Verdict(Struct, frozen=True):
+class FetchVerdict(Struct, frozen=True):
     """Why a URL would not be fetched, and the rule; empty if it would."""
 
     reason: str = ""
     rule: str = ""
 
 
-ALLOWED = Verdict()
+ALLOWED = FetchVerdict()
 
 
 class Pace(Struct, frozen=True):
@@ -68,7 +69,7 @@ class SiteCost(Struct, frozen=True):
 class Judging:
     """Judges the URLs of a collection, and counts what a crawl would fetch of each site."""
 
-    def __init__(self, collection: Collection, opened: Mapping[int, State]) -> None:
+    def __init__(self, collection: CollectionSetup, opened: Mapping[int, State]) -> None:
         self._config = collection.config
         self._opened = opened
         self._shards = max(collection.layout.shards, 1)
@@ -96,19 +97,19 @@ class Judging:
         verdict = self._sessions.judge(Discovery(url, Source.SITEMAP, 0.0, 1))
         return verdict.url if isinstance(verdict, Rewrite) else url
 
-    def judge(self, listed: Listed) -> Verdict:
+    def judge(self, listed: ListedUrl) -> FetchVerdict:
         """Whether a crawl would fetch a URL. In the order of the lists: budgets are used up by those before."""
         if listed.refused:
-            return Verdict(listed.refused)
+            return FetchVerdict(listed.refused)
         url = Url(listed.url)
         discovery = Discovery(url, Source.SITEMAP, 0.0, 1)
         for ask in (self._chain.judge, self._chain.admit):
             verdict = ask(discovery)
             if isinstance(verdict, Reject):
-                return Verdict(verdict.reason, verdict.rule)
+                return FetchVerdict(verdict.reason, verdict.rule)
         return self._by_robots(url, listed.size)
 
-    def _by_robots(self, url: Url, size: int | None) -> Verdict:
+    def _by_robots(self, url: Url, size: int | None) -> FetchVerdict:
         site = site_of(url)
         if site not in self.pages and len(self.pages) >= MOST_SITES:
             site = Site("")
@@ -116,7 +117,7 @@ class Judging:
             refusal = self._gates[owner_of(site, self._shards)].refusal(site, url)
             if refusal is not None:
                 reason, rule = refusal
-                return Verdict(reason, f"Disallow: {rule}" if reason == "robots" else rule)
+                return FetchVerdict(reason, f"Disallow: {rule}" if reason == "robots" else rule)
         self.pages[site] += 1
         if size is not None:
             self._sized[site] += 1
@@ -148,7 +149,7 @@ class Judging:
         nodes = None if state is None else SitemapStore(state)
         node = None if nodes is None else nodes.get(sitemap)
         vouching = frozenset[Site]() if nodes is None or node is None else nodes.vouching(node)
-        return SitemapAuthority(sitemap, vouching, self._config.authority)
+        return SitemapAuthority(sitemap, vouching, self._config.some(SitemapTables).authority)
 
     def trouble(self, site: Site) -> str:
         """Why the robots.txt of a site was not read; empty if it was."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import partial
 from heapq import nlargest
 from typing import Any, Final
 
@@ -35,15 +34,14 @@ from periplus.model import (
     UrlRecord,
     UsageError,
 )
-from periplus.parts.dust.renames import Renames
 from periplus.parts.render.templates import SiteRendering
-from periplus.parts.revisit.records import RevisitState
-from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
+from periplus.parts.revisit.settings import RefreshTables
+from periplus.policy.duplicates import Belief, Hint, HintKind, HintTarget, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
 from periplus.urls import canonical, domain_of, site_of
 
-from ..collection import Collection, states
+from ..collection import CollectionSetup, states
 from ..config.settings import Config
 from ..seeds import with_scheme
 from . import freshness
@@ -89,7 +87,7 @@ def page_duplicates(opened: Mapping[int, State], shards: int, url: Url) -> CopyF
 def _belief(state: State, url: Url, placement: Placement, names: Url) -> Belief:
     record, other = state.records.get([names])[0], state.sketches.get([names])[0]
     is_asked = record is not None and bool(record.visits or record.reason)
-    target = Target(
+    target = HintTarget(
         is_asked=is_asked,
         is_like=None if other is None else other.cluster == placement.cluster,
         is_gone=is_asked and not _is_page(record),
@@ -115,7 +113,7 @@ class VerdictFacts(Struct, frozen=True):
     evidence: tuple[str, ...]
 
 
-def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
+def verdicts_on(collection: CollectionSetup, site: str) -> tuple[VerdictFacts, ...]:
     """The last verdict of each judge on a site, on its templates of URLs, and on its domain."""
     import pyarrow as pa  # a third of the start of `periplus info`, which needs it for single sites only
     import pyarrow.compute as pc
@@ -266,7 +264,7 @@ class UrlFacts(Struct, frozen=True):
     freshness: PageFreshness | None = None
 
 
-def collection_facts(collection: Collection) -> CollectionFacts:
+def collection_facts(collection: CollectionSetup) -> CollectionFacts:
     """Return what is known of a whole collection."""
     tally, queued, entries, sites, scripts = CrawlStats(), 0, 0, 0, 0
     total = SiteTotals()
@@ -283,7 +281,7 @@ def collection_facts(collection: Collection) -> CollectionFacts:
             retired.update(each.retired for each in state.sites if each.retired)
             scripts += sum(_script_templates(each) for each in state.sites)
             largest += nlargest(LARGEST, _ranked(state, state.sites, total))
-        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.refresh)
+        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.some(RefreshTables).refresh)
     queued, entries = queued - total.files, entries - total.files
     total.twice, total.retries = entries - queued, entries - total.queued
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
@@ -320,7 +318,7 @@ def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> 
         yield each.pages, each.site, line
 
 
-def site_facts(collection: Collection, site: Site) -> SiteFacts | None:
+def site_facts(collection: CollectionSetup, site: Site) -> SiteFacts | None:
     """Return what is known of a site; `None` if the collection has no such site."""
     number = owner_of(site, max(collection.layout.shards, 1))
     with states(collection.layout) as opened:
@@ -367,7 +365,7 @@ def _queued(state: DiskState, site: Site) -> dict[str, int]:
     return {lane: length for lane, length in lengths.items() if length}
 
 
-def url_facts(collection: Collection, text: str) -> UrlFacts:
+def url_facts(collection: CollectionSetup, text: str) -> UrlFacts:
     """Return what is known of a URL; without a scheme, of the known one of http and https."""
     forms = [text] if "://" in text else [with_scheme(text), f"http://{text}", f"https://{text}"]
     urls = [url for form in forms if (url := canonical(form)) is not None]
@@ -377,8 +375,9 @@ def url_facts(collection: Collection, text: str) -> UrlFacts:
     return known[0] if known else _url_facts(collection, urls[0])
 
 
-def _url_facts(collection: Collection, url: Url) -> UrlFacts:
-    from ..shards import weights_of  # it loads all of a crawl
+def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
+    from ..crawl_parts import setup_of  # these load all of a crawl
+    from ..shards import weights_of
 
     config, site = collection.config, site_of(url)
     number = owner_of(site, max(collection.layout.shards, 1))
@@ -394,7 +393,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
             state = opened[number]
             meta = state.meta(ShardMeta)
             steering = steering if meta is None else Steering(meta.frontier.steering)
-            weigh = weights_of(config, collection.layout, state.meta(RevisitState))
+            weigh = weights_of(setup_of(collection), state)
             record = state.records.get([url])[0]
             facts = _site_facts(config, state, site, number)
             refusal = (
@@ -404,7 +403,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
             kept = None if known is None else known.traps
             copies = page_duplicates(opened, collection.layout.shards, url)
             if record is not None:
-                fresh = freshness.of_page(state, record, config.refresh, time.time(), weigh)
+                fresh = freshness.of_page(state, record, config.some(RefreshTables).refresh, time.time(), weigh)
     reason, rule, other = _judged(collection, url, record, kept)
     if not reason and (pattern := steering.refusal(other or url)) is not None:
         reason, rule = "excluded", pattern
@@ -413,11 +412,14 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
 
 
 def _judged(
-    collection: Collection, url: Url, record: UrlRecord | None, state: SiteFilterState | None
+    collection: CollectionSetup, url: Url, record: UrlRecord | None, state: SiteFilterState | None
 ) -> tuple[str, str, Url | None]:
     """Return what the filters would decide if the URL was found now."""
-    renames = partial(Renames, settings=collection.config.dust)
-    chain = standard_chain(collection.seeds, collection.config.filters, lambda _: state, learning=[renames])
+    from ..crawl_parts import part_kinds, setup_of  # these load all of a crawl
+
+    setup = setup_of(collection)
+    learning = [make for kind in part_kinds() for make in kind.filters(setup)]
+    chain = standard_chain(collection.seeds, collection.config.filters, lambda _: state, learning=learning)
     source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK
     verdict = chain.judge(Discovery(url, source, 0.0, record.depth if record else 1))
     match verdict:

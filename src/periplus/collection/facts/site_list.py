@@ -20,12 +20,12 @@ from periplus.engine.router import owner_of
 from periplus.model import Lane, RobotsFile, Site, Url, UsageError
 from periplus.policy.balance import SiteBalance
 from periplus.store import DiskState, SiteState
+from periplus.store.layout import Layout
 from periplus.urls import canonical, site_of
 from periplus.view.wording import counted, lasting
 
-from ..collection import Collection, states
+from ..collection import CollectionSetup, states
 from ..config.settings import Config
-from ..layout import Layout
 
 _WWW = "www."
 
@@ -125,7 +125,7 @@ SORTS: Final[dict[str, Callable[[SiteRow], Any]]] = {
 
 
 def list_sites(
-    collection: Collection,
+    collection: CollectionSetup,
     now: float,
     *,
     text: str = "",
@@ -156,7 +156,7 @@ def list_sites(
     return SitePage(rows, matching, sum(totals.values()), known)
 
 
-def _rows(collection: Collection, now: float) -> Iterator[SiteRow]:
+def _rows(collection: CollectionSetup, now: float) -> Iterator[SiteRow]:
     with states(collection.layout) as opened:
         for disk in opened.values():
             for kept in disk.sites:
@@ -213,7 +213,7 @@ def _why(kept: SiteState, state: str, delay: float, now: float) -> str:
             return "it is its turn as soon as a request is free"
 
 
-def robots_text(collection: Collection, site: Site, most: int) -> str:
+def robots_text(collection: CollectionSetup, site: Site, most: int) -> str:
     """Return the first `most` bytes of a site's robots.txt as text; empty if there is none."""
     with states(collection.layout) as opened:
         for state in opened.values():

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from periplus.insight.reasons import explained
-from periplus.view.values import Column, Row, Table, counts
+from periplus.view.values import Column, Sheet, TableRow, counts
 from periplus.view.wording import ranked
 
 from .freshness import SignalFacts
@@ -24,9 +24,9 @@ _REASON_TITLES: Final = {
 }
 
 
-def largest_sites(facts: CollectionFacts) -> Table:
+def largest_sites(facts: CollectionFacts) -> Sheet:
     """The sites with the most requests."""
-    return Table(
+    return Sheet(
         name="largest",
         title="Largest sites",
         columns=(
@@ -42,10 +42,10 @@ def largest_sites(facts: CollectionFacts) -> Table:
     )
 
 
-def reason_tables(facts: CollectionFacts) -> list[Table]:
+def reason_tables(facts: CollectionFacts) -> list[Sheet]:
     """Why URLs failed, were excluded or refused and sites were given up, with what each reason means."""
     return [
-        Table(
+        Sheet(
             name=title.replace(" ", "_"),
             title=_REASON_TITLES[title],
             columns=(Column("reason", "reason", "reason"), counts("number", "number"), Column("meaning")),
@@ -58,9 +58,9 @@ def reason_tables(facts: CollectionFacts) -> list[Table]:
     ]
 
 
-def signal_table(signals: tuple[SignalFacts, ...]) -> Table:
+def signal_table(signals: tuple[SignalFacts, ...]) -> Sheet:
     """Whether the signals of a site proved true."""
-    return Table(
+    return Sheet(
         name="signals",
         title="Are its signals of change honest?",
         columns=(
@@ -81,18 +81,17 @@ def signal_table(signals: tuple[SignalFacts, ...]) -> Table:
             for each in signals
         ],
         says="Whether what the site reports about its changes proved true when pages were visited again.",
-        empty="Nothing was learnt yet: signals are judged when pages are visited again.",
     )
 
 
-def balance_table(facts: BalanceFacts, *, is_counted: bool = False) -> Table:
+def balance_table(facts: BalanceFacts, *, is_counted: bool = False) -> Sheet:
     """How the budget moved, epoch by epoch, and why. `is_counted`: what pages were worth as 4 of 5, not as a share."""
     first = facts.epochs - len(facts.history) + 1
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         {"epoch": number, **structs.asdict(each), "move": MOVES_BY_WORD[each.move]}
         for number, each in enumerate(facts.history, first)
     ]
-    return Table(
+    return Sheet(
         name="balance",
         title="How the budget moved between sitemaps and links",
         columns=(
@@ -108,7 +107,7 @@ def balance_table(facts: BalanceFacts, *, is_counted: bool = False) -> Table:
     )
 
 
-def _counted(row: dict[str, Any]) -> Row:
+def _counted(row: dict[str, Any]) -> TableRow:
     worth = {
         f"{source}_utility": f"{row[f'{source}_good']} of {row[f'{source}_known']}" if row[f"{source}_known"] else "-"
         for source in ("sitemaps", "links")

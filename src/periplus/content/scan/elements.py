@@ -19,7 +19,7 @@ from .columns import (
     HeadElement,
 )
 from .markup import Tag, is_to_itself
-from .state import NONE, Page
+from .state import NONE, PageScan
 from .tags import FORM_PART, NUMBERS, numbers_of, numbers_with
 from .tokens import decode_references, decode_text, decode_value
 
@@ -36,7 +36,7 @@ _TEXT_SIGN: Final = b"\x02"
 """Between two texts."""
 
 
-def start_anchor(page: Page, tag: Tag) -> None:
+def start_anchor(page: PageScan, tag: Tag) -> None:
     """`<a>`: without a target, too, it ends the link before it."""
     page.is_split = False
     if tag.href is not None:
@@ -45,7 +45,7 @@ def start_anchor(page: Page, tag: Tag) -> None:
         close_anchor(page)
 
 
-def close_anchor(page: Page, _: Tag | None = None) -> None:
+def close_anchor(page: PageScan, _: Tag | None = None) -> None:
     """`</a>`, or the end of an element that a link does not reach beyond."""
     if page.is_linked:
         page.link = NONE
@@ -53,13 +53,13 @@ def close_anchor(page: Page, _: Tag | None = None) -> None:
         find_sinks(page)
 
 
-def open_link_again(page: Page) -> None:
+def open_link_again(page: PageScan) -> None:
     """An element around the open link has ended before it: the HTML Standard opens the link again for the next text."""
     page.is_split = False
     _open_link(page, page.hrefs[page.link], page.rels.get(page.link, ""), page.is_link_to_itself)
 
 
-def add_other_link(page: Page, tag: Tag) -> None:
+def add_other_link(page: PageScan, tag: Tag) -> None:
     """Add the link of an `<area>`, `<iframe>` or `<frame>`; an empty one is to the page itself, of a frame nowhere."""
     kind, target, text = _KINDS[tag.number]
     href = tag.raw.get(target)
@@ -71,7 +71,7 @@ def add_other_link(page: Page, tag: Tag) -> None:
         page.labels[number] = tag.raw.get(text) or b""
 
 
-def add_medium(page: Page, tag: Tag) -> None:
+def add_medium(page: PageScan, tag: Tag) -> None:
     """`<img>`, `<video>`, `<audio>`, `<source>`. A picture may stand for the text of the link around it."""
     if page.link != NONE and tag.number in _IMAGES and b"alt" in tag.raw:
         page.pictures.setdefault(page.link, tag.raw[b"alt"] or b"")
@@ -79,13 +79,13 @@ def add_medium(page: Page, tag: Tag) -> None:
         page.media.append(tag.medium())
 
 
-def find_sinks(page: Page) -> None:
+def find_sinks(page: PageScan) -> None:
     """Determine again what gets the text that follows, besides the page."""
     sinks = () if page.link == NONE else (page.texts[page.link],)
     page.sinks = sinks if page.text_owner == NONE else (*sinks, page.form_texts[page.text_owner])
 
 
-def _open_link(page: Page, href: bytes, rel: str, is_to_itself: bool) -> None:
+def _open_link(page: PageScan, href: bytes, rel: str, is_to_itself: bool) -> None:
     page.is_linked = True
     page.is_link_to_itself = is_to_itself
     page.link_depth = len(page.stack)
@@ -93,7 +93,7 @@ def _open_link(page: Page, href: bytes, rel: str, is_to_itself: bool) -> None:
     find_sinks(page)
 
 
-def _add_row(page: Page, href: bytes, rel: str, is_to_itself: bool) -> int:
+def _add_row(page: PageScan, href: bytes, rel: str, is_to_itself: bool) -> int:
     """Add a link. Returns its number, none if there are too many of its kind: to the page itself, and to others."""
     number = len(page.hrefs)
     if is_to_itself:
@@ -110,7 +110,7 @@ def _add_row(page: Page, href: bytes, rel: str, is_to_itself: bool) -> int:
     return number
 
 
-def anchor_texts(page: Page) -> list[str]:
+def anchor_texts(page: PageScan) -> list[str]:
     """The texts of all links: what is written in them, or else what their first picture says."""
     texts = fold_pieces(page, page.texts)
     for number, picture in page.pictures.items():
@@ -120,7 +120,7 @@ def anchor_texts(page: Page) -> list[str]:
     return texts
 
 
-def fold_pieces(page: Page, written: Sequence[Sequence[bytes]]) -> list[str]:
+def fold_pieces(page: PageScan, written: Sequence[Sequence[bytes]]) -> list[str]:
     """Texts made of pieces of the page, white space folded: all at once, because there are many, and most are short."""
     joined = _TEXT_SIGN.join([_PIECE_SIGN.join(pieces) for pieces in written])
     decoded = decode_text(joined)
@@ -148,14 +148,14 @@ _LEGEND: Final = NUMBERS["legend"]
 TRACKED: Final = frozenset(numbers_with(FORM_PART)) | {_FIELDSET, _LEGEND}
 """Elements that change the state of forms where they begin and end."""
 _IS_DISABLED: Final = 1
-"""A flag of `Page.fieldset`: controls here are disabled."""
+"""A flag of `PageScan.fieldset`: controls here are disabled."""
 _IS_DISABLED_OUTSIDE: Final = 2
-"""A flag of `Page.fieldset`: controls around the innermost fieldset are disabled."""
+"""A flag of `PageScan.fieldset`: controls around the innermost fieldset are disabled."""
 _HAS_LEGEND: Final = 4
-"""A flag of `Page.fieldset`: the innermost fieldset has had its first legend."""
+"""A flag of `PageScan.fieldset`: the innermost fieldset has had its first legend."""
 
 
-def add_form_element(page: Page, tag: Tag) -> int:
+def add_form_element(page: PageScan, tag: Tag) -> int:
     """Report an element, unless it is a control of a disabled fieldset. Returns its position in the list."""
     position = len(page.forms)
     number = tag.number
@@ -166,7 +166,7 @@ def add_form_element(page: Page, tag: Tag) -> int:
     return position
 
 
-def start_form(page: Page, tag: Tag) -> None:
+def start_form(page: PageScan, tag: Tag) -> None:
     """Start a form: what follows belongs to it up to its end tag, however elements are nested."""
     page.is_form_open = True
     if page.form_count <= MAX_FORMS:
@@ -175,13 +175,13 @@ def start_form(page: Page, tag: Tag) -> None:
         page.form_count += 1
 
 
-def end_form(page: Page) -> None:
+def end_form(page: PageScan) -> None:
     """End the form at `</form>`, wherever it stands."""
     page.is_form_open = False
     page.form = NONE
 
 
-def enter_form_part(page: Page, tag: Tag, position: int) -> None:
+def enter_form_part(page: PageScan, tag: Tag, position: int) -> None:
     """A part of a form was put on the stack: text may be its own from here on, and what follows may be inside it."""
     number = tag.number
     page.outer.append((page.text_owner, page.label, page.options, page.fieldset))
@@ -203,7 +203,7 @@ def enter_form_part(page: Page, tag: Tag, position: int) -> None:
         page.fieldset = _HAS_LEGEND | (is_outside and _IS_DISABLED | _IS_DISABLED_OUTSIDE)
 
 
-def leave_form_parts(page: Page, closed: bytearray) -> None:
+def leave_form_parts(page: PageScan, closed: bytearray) -> None:
     """The elements with these tags are closed."""
     count = sum(1 for number in closed if number in TRACKED)
     if count:
@@ -214,7 +214,7 @@ def leave_form_parts(page: Page, closed: bytearray) -> None:
         find_sinks(page)
 
 
-def add_textarea(page: Page, tag: Tag, content: bytes) -> None:
+def add_textarea(page: PageScan, tag: Tag, content: bytes) -> None:
     """Add a textarea with its content: a first line break does not count."""
     position = add_form_element(page, tag)
     if position != NONE:
@@ -223,7 +223,7 @@ def add_textarea(page: Page, tag: Tag, content: bytes) -> None:
         page.forms[position] = page.forms[position]._replace(content=text[:MAX_ANCHOR])
 
 
-def form_elements(page: Page) -> list[FormElement]:
+def form_elements(page: PageScan) -> list[FormElement]:
     """All of them, with the texts of labels, options and buttons."""
     forms = page.forms
     texts = fold_pieces(page, list(page.form_texts.values()))
@@ -248,7 +248,7 @@ _META_NAMES: Final = frozenset(name.encode() for name in META_NAMES)
 _META_EQUIVALENTS: Final = frozenset(name.encode() for name in META_EQUIVALENTS)
 
 
-def add_head_element(page: Page, tag: Tag) -> None:
+def add_head_element(page: PageScan, tag: Tag) -> None:
     """Report an element, if it is relevant."""
     if _is_reported(page, tag):
         head = page.head
@@ -256,7 +256,7 @@ def add_head_element(page: Page, tag: Tag) -> None:
         elements.append(HeadElement(tag.name, tag.attributes, page.is_in_noscript, ""))
 
 
-def add_script(page: Page, tag: Tag, content: bytes) -> None:
+def add_script(page: PageScan, tag: Tag, content: bytes) -> None:
     """Add a small script in a small page: it may redirect, by its location."""
     if b"location" in content and len(page.html) <= MAX_REDIRECT_PAGE and b"src" not in tag.raw:
         source = content.decode("utf-8", "replace")
@@ -264,12 +264,12 @@ def add_script(page: Page, tag: Tag, content: bytes) -> None:
             page.head.scripts.append(HeadElement("script", tag.attributes, page.is_in_noscript, source))
 
 
-def title_of(page: Page) -> str:
+def title_of(page: PageScan) -> str:
     """The first title, references decoded."""
     return decode_text(page.title or b"").decode("utf-8", "replace")[:MAX_TITLE]
 
 
-def _is_reported(page: Page, tag: Tag) -> bool:
+def _is_reported(page: PageScan, tag: Tag) -> bool:
     raw = tag.raw
     match tag.name:
         case "meta":

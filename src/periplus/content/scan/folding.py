@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from .columns import MAX_TEXT
 from .markup import IN_ARTICLE, IN_MAIN, Tag
 from .stack import EDGE
-from .state import Page, Run
+from .state import PageScan, Run
 from .tags import NUMBERS, numbers_of
 from .tokens import decode_text
 
@@ -212,7 +212,7 @@ class _Way(NamedTuple):
     is_silent: bool = False
 
 
-def contents_by_way(page: Page, folded: Folded) -> list[tuple[int, bytes]]:
+def contents_by_way(page: PageScan, folded: Folded) -> list[tuple[int, bytes]]:
     """Texts and then targets of links under each way, in ascending order of the ways.
 
     Of navigation, footers, forms, and headers outside of the main part only the links.
@@ -231,7 +231,7 @@ def contents_by_way(page: Page, folded: Folded) -> list[tuple[int, bytes]]:
     return [(way, b"\n".join(parts)) for way, parts in sorted(contents.items())]
 
 
-def _ways(page: Page) -> list[_Way]:
+def _ways(page: PageScan) -> list[_Way]:
     ways = [_Way()]
     for parent, tag in page.elements[1:]:
         if tag is not None:

@@ -12,9 +12,9 @@ from .tags import FLAGS_OF, FORM_PART, NAMES, NUMBERS, PUSH, numbers_of
 from .tokens import RawAttributes, attributes_in, decode_references, decode_value, decoded, is_self_closing, name_of
 
 if TYPE_CHECKING:
-    from .state import Page
+    from .state import PageScan
 
-Act = Callable[["Page", "Tag"], bool | None]
+Act = Callable[["PageScan", "Tag"], bool | None]
 """What a tag does to the state of the pass; true if the tokens behind it have to be read in another way."""
 
 IN_MAIN: Final = 1

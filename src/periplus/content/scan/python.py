@@ -31,7 +31,7 @@ from .folding import Folded, contents_by_way, fold_runs
 from .main_text import chosen_blocks
 from .markup import Tag
 from .stack import add_event, add_open_event, has_events, leave_foreign, pop_to, push
-from .state import NONE, Page, WrittenEvent
+from .state import NONE, PageScan, WrittenEvent
 from .steps import known, new_tag, tag_of
 from .tags import BLOCK, BREAKOUT, HEAD, NUMBERS, PUSH, RAW, RCDATA, VOID, numbers_of
 from .tokens import decode_text, raw_text_end, text_end, token_at
@@ -49,7 +49,7 @@ _OF_FOREIGN: Final = numbers_of("svg", "math", "foreignobject", "desc", "title")
 _SCRIPT_OR_STYLE: Final = numbers_of("script", "style")
 
 
-def walk(page: Page) -> None:
+def walk(page: PageScan) -> None:
     """Read a page from beginning to end."""
     at = _read_with_care(page, 0)
     while at < len(page.html):
@@ -99,7 +99,7 @@ class _Window:
         return False
 
 
-def _read_window(page: Page, window: _Window) -> int:
+def _read_window(page: PageScan, window: _Window) -> int:
     """Read a window, or the part of it before the last text. Returns where to go on."""
     while True:
         after = _read_known(page, window)
@@ -113,7 +113,7 @@ def _read_window(page: Page, window: _Window) -> int:
     return window.end
 
 
-def _read_known(page: Page, window: _Window) -> int | None:
+def _read_known(page: PageScan, window: _Window) -> int | None:
     """Read tags until one needs care. Returns where to go on, nothing at the end of the window.
 
     This is where nearly all of a page is read, so that calls are few.
@@ -140,7 +140,7 @@ def _read_known(page: Page, window: _Window) -> int | None:
     return None
 
 
-def _read_unknown(page: Page, window: _Window, number: int) -> int:
+def _read_unknown(page: PageScan, window: _Window, number: int) -> int:
     """Read text with a "<" in it, or one token and what needs care behind it."""
     place = window.place(number)
     start = place - len(window.text)
@@ -149,7 +149,7 @@ def _read_unknown(page: Page, window: _Window, number: int) -> int:
     return end if end > place else _read_with_care(page, place, is_one=True)
 
 
-def _read_with_care(page: Page, at: int, *, is_one: bool = False) -> int:
+def _read_with_care(page: PageScan, at: int, *, is_one: bool = False) -> int:
     """Read tokens (at least one if `is_one`) until those that follow are plain body. Returns where to go on."""
     size = len(page.html)
     while at < size and (is_one or not _is_plain(page)):
@@ -160,11 +160,11 @@ def _read_with_care(page: Page, at: int, *, is_one: bool = False) -> int:
     return at
 
 
-def _is_plain(page: Page) -> bool:
+def _is_plain(page: PageScan) -> bool:
     return page.is_in_body and not page.is_foreign and not page.templates
 
 
-def _read_token(page: Page, at: int) -> int:
+def _read_token(page: PageScan, at: int) -> int:
     """Read one token where tokens are read with care: before the body, in drawings and templates, and for events."""
     token = token_at(page.html, at, is_foreign=page.is_foreign and not page.templates)
     if token.source is None:
@@ -175,7 +175,7 @@ def _read_token(page: Page, at: int) -> int:
     return (_read_end_tag if tag.is_end else _read_start_tag)(page, tag, token.end)
 
 
-def _after_stop(page: Page, tag: Tag, after: int) -> int:
+def _after_stop(page: PageScan, tag: Tag, after: int) -> int:
     """Apply a tag that changes how tokens are read. `after` is where it ends."""
     if tag.is_end:
         return after
@@ -190,7 +190,7 @@ def _after_stop(page: Page, tag: Tag, after: int) -> int:
     return after
 
 
-def _read_start_tag(page: Page, tag: Tag, after: int) -> int:
+def _read_start_tag(page: PageScan, tag: Tag, after: int) -> int:
     if page.templates:
         return _read_in_template(page, tag, after)
     if page.is_foreign:
@@ -206,7 +206,7 @@ def _read_start_tag(page: Page, tag: Tag, after: int) -> int:
     return after
 
 
-def _read_end_tag(page: Page, tag: Tag, after: int) -> int:
+def _read_end_tag(page: PageScan, tag: Tag, after: int) -> int:
     if page.templates:
         page.templates -= tag.number == _TEMPLATE
         return after
@@ -217,7 +217,7 @@ def _read_end_tag(page: Page, tag: Tag, after: int) -> int:
     return after
 
 
-def _report(page: Page, tag: Tag) -> None:
+def _report(page: PageScan, tag: Tag) -> None:
     """Report the event of a tag that is not on the stack."""
     if tag.flags & PUSH or not has_events(page, tag.number):
         return
@@ -227,7 +227,7 @@ def _report(page: Page, tag: Tag) -> None:
         add_event(page, WrittenEvent(EventKind.CLOSE, tag.name, None, NONE))
 
 
-def _read_in_template(page: Page, tag: Tag, after: int) -> int:
+def _read_in_template(page: PageScan, tag: Tag, after: int) -> int:
     """Inside a template there is nothing of the page; only where it ends matters."""
     if tag.number == _TEMPLATE:
         page.templates += 1
@@ -236,7 +236,7 @@ def _read_in_template(page: Page, tag: Tag, after: int) -> int:
     return after
 
 
-def _read_foreign(page: Page, tag: Tag, after: int) -> int:
+def _read_foreign(page: PageScan, tag: Tag, after: int) -> int:
     """A start tag in svg or math. Links count; inside foreignobject, desc and title is HTML again."""
     if tag.number == _A:
         start_anchor(page, tag)
@@ -256,7 +256,7 @@ def _breaks_out(tag: Tag) -> bool:
     return bool(tag.flags & BREAKOUT)
 
 
-def _note_body(page: Page, tag: Tag) -> None:
+def _note_body(page: PageScan, tag: Tag) -> None:
     """The body begins with the first tag that does not belong to the head."""
     if tag.number == _FRAMESET:
         page.is_frameset = True
@@ -265,7 +265,7 @@ def _note_body(page: Page, tag: Tag) -> None:
         page.is_in_body = True
 
 
-def _read_raw_element(page: Page, tag: Tag, start: int) -> int:
+def _read_raw_element(page: PageScan, tag: Tag, start: int) -> int:
     """An element whose content is text without tags. Returns what follows its end tag."""
     end, after = raw_text_end(page.html, tag.name, start)
     has_event = page.wants_events and add_open_event(page, tag)
@@ -277,7 +277,7 @@ def _read_raw_element(page: Page, tag: Tag, start: int) -> int:
     return after
 
 
-def _add_raw_content(page: Page, tag: Tag, content: bytes) -> None:
+def _add_raw_content(page: PageScan, tag: Tag, content: bytes) -> None:
     match tag.name:
         case "script":
             add_script(page, tag, content)
@@ -303,7 +303,7 @@ def _escaped(content: bytes) -> bytes:
     return content.replace(b"&", b"&amp;").replace(b"<", b"&lt;")
 
 
-def _add_text(page: Page, text: bytes) -> None:
+def _add_text(page: PageScan, text: bytes) -> None:
     """Text between tags: for the page, for the open link, and for the open label, option or button."""
     if not text or page.templates:
         return
@@ -316,7 +316,7 @@ def _add_text(page: Page, text: bytes) -> None:
     _show_text(page, text)
 
 
-def _add_textarea_text(page: Page, text: bytes) -> None:
+def _add_textarea_text(page: PageScan, text: bytes) -> None:
     """The text of a textarea is not part of the label around it."""
     sinks = page.sinks
     if page.text_owner != NONE:
@@ -325,14 +325,14 @@ def _add_textarea_text(page: Page, text: bytes) -> None:
     page.sinks = sinks
 
 
-def _collect(page: Page, text: bytes) -> None:
+def _collect(page: PageScan, text: bytes) -> None:
     if page.is_split:
         open_link_again(page)
     for sink in page.sinks:
         sink.append(text)
 
 
-def _show_text(page: Page, text: bytes) -> None:
+def _show_text(page: PageScan, text: bytes) -> None:
     """Text that a reader sees, unless it is for browsers without scripts or frames."""
     if text and page.is_visible:
         page.runs.append((text, page.element, page.block, page.is_linked))
@@ -346,7 +346,7 @@ MAX_PAGE: Final = 16 << 20
 
 def scan(html: bytes, _: str, wants_blocks: bool, wants_events: bool) -> Columns:
     """Scan a page once. Links are left to the URL parser, whatever the page's URL is."""
-    page = Page(html[:MAX_PAGE], wants_blocks=wants_blocks, wants_events=wants_events)
+    page = PageScan(html[:MAX_PAGE], wants_blocks=wants_blocks, wants_events=wants_events)
     walk(page)
     pop_to(page, 1)
     return _columns(page)
@@ -357,7 +357,7 @@ def resolve(_: str, hrefs: list[str]) -> list[str | None]:
     return [None] * len(hrefs)
 
 
-def _columns(page: Page) -> Columns:
+def _columns(page: PageScan) -> Columns:
     folded = fold_runs(page.runs, has_signs=page.has_signs, wants_events=page.wants_events)
     tags = [tag.number if tag else NUMBERS["body"] for _, tag in page.elements]
     hints = [tag.hints if tag else 0 for _, tag in page.elements]
@@ -395,7 +395,7 @@ def _main_text(folded: Folded, is_main: list[bool]) -> bytes:
     return b" ".join([folded.text[start:end] for start, end, is_chosen in blocks if is_chosen])
 
 
-def _events(page: Page, folded: Folded, is_main: list[bool]) -> list[Event]:
+def _events(page: PageScan, folded: Folded, is_main: list[bool]) -> list[Event]:
     return [
         Event(event.kind, event.value, event.attributes, False)
         if event.run == NONE
@@ -404,7 +404,7 @@ def _events(page: Page, folded: Folded, is_main: list[bool]) -> list[Event]:
     ]
 
 
-def _text_event(page: Page, folded: Folded, is_main: list[bool], run: int) -> Event:
+def _text_event(page: PageScan, folded: Folded, is_main: list[bool], run: int) -> Event:
     text = decode_text(page.runs[run][0]).decode("utf-8", "replace")
     block = folded.block_of_run[run] if folded.block_of_run else NONE
     return Event(EventKind.TEXT, text, None, 0 <= block < len(is_main) and is_main[block])

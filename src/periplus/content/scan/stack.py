@@ -11,7 +11,7 @@ from typing import Final
 from .columns import EventKind
 from .elements import TRACKED, close_anchor, enter_form_part, leave_form_parts
 from .markup import Tag
-from .state import HAS_EVENT, IS_FOREIGN, NONE, Page, WrittenEvent
+from .state import HAS_EVENT, IS_FOREIGN, NONE, PageScan, WrittenEvent
 from .tags import BARRIER, FLAGS_OF, HEAD, NAMES, NUMBERS, SPECIAL, numbers_of, numbers_with
 
 MAX_OPEN: Final = 512
@@ -63,7 +63,7 @@ def _stops(ended: int) -> bytes:
 _ALL_BUT_STOPS: Final = tuple(_stops(number) for number in range(len(NAMES)))
 
 
-def push(page: Page, tag: Tag, position: int = NONE) -> None:
+def push(page: PageScan, tag: Tag, position: int = NONE) -> None:
     """Open an element. `position` is that of a part of a form in the list of these."""
     stack = page.stack
     if len(stack) >= MAX_OPEN:
@@ -78,7 +78,7 @@ def push(page: Page, tag: Tag, position: int = NONE) -> None:
         _enter(page, tag, position)
 
 
-def _enter(page: Page, tag: Tag, position: int) -> None:
+def _enter(page: PageScan, tag: Tag, position: int) -> None:
     """Apply the effects of elements that are more than a block."""
     region = page.region | tag.region
     if region != page.region:
@@ -90,7 +90,7 @@ def _enter(page: Page, tag: Tag, position: int) -> None:
     page.levels.append((region, page.element, page.is_foreign, has_event))
 
 
-def pop_to(page: Page, size: int) -> None:
+def pop_to(page: PageScan, size: int) -> None:
     """Close elements until `size` are open."""
     stack, levels = page.stack, page.levels
     if page.outer:
@@ -111,41 +111,41 @@ def pop_to(page: Page, size: int) -> None:
         cross_region(page, region)
 
 
-def cross_region(page: Page, region: int) -> None:
+def cross_region(page: PageScan, region: int) -> None:
     """End the block of text where the main part, navigation, a header or a form begins or ends."""
     page.region = region
     page.block += 1
     page.runs.append((EDGE, page.element, page.block, False))
 
 
-def close_paragraph(page: Page) -> None:
+def close_paragraph(page: PageScan) -> None:
     """End the open paragraph, if there is one in reach."""
     at = page.stack.rfind(_P)
     if at > 0 and not page.stack[at + 1 :].translate(None, _ALL_BUT_P_STOPS):
         pop_to(page, at)
 
 
-def close_item(page: Page, ended: bytes) -> None:
+def close_item(page: PageScan, ended: bytes) -> None:
     """Close the list item, term or description before a new one."""
     at = max(map(page.stack.rfind, ended))
     if at > 0 and not page.stack[at + 1 :].translate(None, _ALL_BUT_ITEM_STOPS):
         pop_to(page, at)
 
 
-def close_table_part(page: Page, started: int) -> None:
+def close_table_part(page: PageScan, started: int) -> None:
     """Close the cell before a new cell, the row before a row, the group of rows before a group."""
     at = max(map(page.stack.rfind, _SAME_PART[started]))
     if at > page.stack.rfind(_TABLE) and at > 0:
         pop_to(page, at)
 
 
-def close_option(page: Page) -> None:
+def close_option(page: PageScan) -> None:
     """Close the option before a new option or group of options."""
     if page.stack[-1] == _OPTION:
         pop_to(page, len(page.stack) - 1)
 
 
-def close_element(page: Page, ended: int) -> None:
+def close_element(page: PageScan, ended: int) -> None:
     """Close the element of an end tag. That of a heading closes whichever heading is open."""
     stack = page.stack
     at = stack.rfind(ended)
@@ -156,7 +156,7 @@ def close_element(page: Page, ended: int) -> None:
         pop_to(page, at)
 
 
-def leave_foreign(page: Page) -> None:
+def leave_foreign(page: PageScan) -> None:
     """Leave a drawing or a formula at a tag of HTML."""
     size = len(page.levels)
     while size > 1 and page.levels[size - 1][IS_FOREIGN]:
@@ -164,19 +164,19 @@ def leave_foreign(page: Page) -> None:
     pop_to(page, size)
 
 
-def has_events(page: Page, number: int) -> bool:
+def has_events(page: PageScan, number: int) -> bool:
     """Whether writers may care about an element."""
     return bool(number) and not FLAGS_OF[number] & HEAD and number not in _NO_EVENTS and not page.is_in_noscript
 
 
-def add_open_event(page: Page, tag: Tag) -> bool:
+def add_open_event(page: PageScan, tag: Tag) -> bool:
     """Report that an element begins; false if it is not reported."""
     return has_events(page, tag.number) and add_event(
         page, WrittenEvent(EventKind.OPEN, tag.name, tag.event_attributes(), NONE)
     )
 
 
-def add_event(page: Page, event: WrittenEvent) -> bool:
+def add_event(page: PageScan, event: WrittenEvent) -> bool:
     """Report something, if there is room."""
     has_room = len(page.events) < MAX_EVENTS
     if has_room:

@@ -33,7 +33,7 @@ class WrittenEvent(NamedTuple):
     run: int
 
 
-class Page:
+class PageScan:
     """The state of one pass. Elements are numbered in the order of their start tags; number 0 is the body."""
 
     def __init__(self, html: bytes, *, wants_blocks: bool, wants_events: bool) -> None:

@@ -25,7 +25,7 @@ from .stack import (
     pop_to,
     push,
 )
-from .state import NONE, Page
+from .state import NONE, PageScan
 from .tags import BLOCK, CLOSES_P, FLAGS, FORM_PART, HEAD_PART, MEDIA, NUMBERS, PUSH, RAW, RCDATA, numbers_of
 from .tokens import is_complete
 
@@ -42,14 +42,14 @@ _ITEMS: Final = {
 }
 
 
-def _start_block(page: Page, tag: Tag) -> None:
+def _start_block(page: PageScan, tag: Tag) -> None:
     if tag.flags & CLOSES_P and _P in page.stack:
         close_paragraph(page)
     page.block += 1
     push(page, tag)
 
 
-def _start_item(page: Page, tag: Tag) -> None:
+def _start_item(page: PageScan, tag: Tag) -> None:
     if _P in page.stack:
         close_paragraph(page)
     close_item(page, _ITEMS[tag.number])
@@ -57,35 +57,35 @@ def _start_item(page: Page, tag: Tag) -> None:
     push(page, tag)
 
 
-def _start_table_part(page: Page, tag: Tag) -> None:
+def _start_table_part(page: PageScan, tag: Tag) -> None:
     close_table_part(page, tag.number)
     page.block += 1
     push(page, tag)
 
 
-def _start_inline(page: Page, tag: Tag) -> bool | None:
+def _start_inline(page: PageScan, tag: Tag) -> bool | None:
     """An element that is on the stack, but not a block: a drawing, an object, ..."""
     push(page, tag)
     return page.is_foreign
 
 
-def _start_drawing(page: Page, tag: Tag) -> bool:
+def _start_drawing(page: PageScan, tag: Tag) -> bool:
     if not tag.is_self_closing:
         push(page, tag)
     return page.is_foreign
 
 
-def _start_rule(page: Page, _: Tag) -> None:
+def _start_rule(page: PageScan, _: Tag) -> None:
     if _P in page.stack:
         close_paragraph(page)
     page.block += 1
 
 
-def _start_body(page: Page, _: Tag) -> None:
+def _start_body(page: PageScan, _: Tag) -> None:
     page.block += 1
 
 
-def _start_form(page: Page, tag: Tag) -> None:
+def _start_form(page: PageScan, tag: Tag) -> None:
     """A form in a form is ignored; one among the rows of a table is not a parent of anything."""
     if page.is_form_open:
         return
@@ -98,38 +98,38 @@ def _start_form(page: Page, tag: Tag) -> None:
         push(page, tag)
 
 
-def _start_form_part(page: Page, tag: Tag) -> None:
+def _start_form_part(page: PageScan, tag: Tag) -> None:
     position = add_form_element(page, tag)
     if tag.flags & PUSH:
         push(page, tag, position)
 
 
-def _start_option(page: Page, tag: Tag) -> None:
+def _start_option(page: PageScan, tag: Tag) -> None:
     close_option(page)
     page.block += 1
     push(page, tag, add_form_element(page, tag))
 
 
-def _start_option_group(page: Page, tag: Tag) -> None:
+def _start_option_group(page: PageScan, tag: Tag) -> None:
     close_option(page)
     push(page, tag)
 
 
-def _start_noscript(page: Page, _: Tag) -> None:
+def _start_noscript(page: PageScan, _: Tag) -> None:
     page.is_in_noscript = True
     page.is_visible = False
 
 
-def _end_noscript(page: Page, _: Tag) -> None:
+def _end_noscript(page: PageScan, _: Tag) -> None:
     page.is_in_noscript = False
     page.is_visible = not page.is_frameset
 
 
-def _stop(_: Page, __: Tag) -> bool:
+def _stop(_: PageScan, __: Tag) -> bool:
     return True
 
 
-def _end_block(page: Page, tag: Tag) -> bool:
+def _end_block(page: PageScan, tag: Tag) -> bool:
     page.block += 1
     stack = page.stack
     if stack[-1] != tag.number:
@@ -144,12 +144,12 @@ def _end_block(page: Page, tag: Tag) -> bool:
     return page.is_foreign
 
 
-def _end_inline(page: Page, tag: Tag) -> bool:
+def _end_inline(page: PageScan, tag: Tag) -> bool:
     close_element(page, tag.number)
     return page.is_foreign
 
 
-def _end_form(page: Page, tag: Tag) -> bool:
+def _end_form(page: PageScan, tag: Tag) -> bool:
     end_form(page)
     return _end_block(page, tag)
 

@@ -19,22 +19,32 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .addresses import AddressGuard, opened_by, special_block
-    from .dns import Address, NoAddress, Resolver, ResolverSettings
+    from .dns import HostAddress, NoAddress, Resolver, ResolverSettings
     from .limits import WireSettings
-    from .request import NO_CREDENTIALS, Credentials, Identity, basic_auth, cookie_field, header_fields, origin_of
+    from .request import (
+        NO_CREDENTIALS,
+        CrawlerIdentity,
+        Credentials,
+        basic_auth,
+        cookie_field,
+        header_fields,
+        origin_of,
+    )
     from .single import SingleRequests
+    from .tables import RequestTables
     from .wire import CurlWire
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "NO_CREDENTIALS",
-    "Address",
     "AddressGuard",
+    "CrawlerIdentity",
     "Credentials",
     "CurlWire",
-    "Identity",
+    "HostAddress",
     "NoAddress",
+    "RequestTables",
     "Resolver",
     "ResolverSettings",
     "SingleRequests",

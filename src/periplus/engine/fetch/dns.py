@@ -75,7 +75,7 @@ class ResolverSettings(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ConfigError(f"hosts: {address!r} is not an address", hint=f'Write "{name}" = "192.0.2.1"')
 
 
-class Address(Struct, frozen=True, gc=False):
+class HostAddress(Struct, frozen=True, gc=False):
     """The address of a host, and until when it is valid."""
 
     ip: str
@@ -90,7 +90,7 @@ class NoAddress(Struct, frozen=True, gc=False):
     detail: str = ""
 
 
-Answer = Address | NoAddress
+Answer = HostAddress | NoAddress
 
 
 def system_lookup(host: str) -> list[str]:
@@ -123,7 +123,7 @@ class Resolver:
         literal = literal_address(host)
         fixed = self._table.find(host) if literal is None else str(literal)
         if fixed is not None:
-            return Address(fixed, now + self._settings.lifetime)
+            return HostAddress(fixed, now + self._settings.lifetime)
         answer = self._answers.get(host)
         if answer is None or answer.expires_at <= now:
             return None
@@ -188,9 +188,9 @@ class Resolver:
         if not found:
             return self._no_address("dns-not-found")
         before = self._answers.get(host)
-        keeps = isinstance(before, Address) and before.ip in found
-        ip = before.ip if keeps and isinstance(before, Address) else found[0]
-        return Address(ip, self._clock.now() + self._settings.lifetime)
+        keeps = isinstance(before, HostAddress) and before.ip in found
+        ip = before.ip if keeps and isinstance(before, HostAddress) else found[0]
+        return HostAddress(ip, self._clock.now() + self._settings.lifetime)
 
     def _no_address(self, reason: str, detail: str = "") -> NoAddress:
         chosen = self._settings

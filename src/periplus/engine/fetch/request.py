@@ -26,7 +26,7 @@ from periplus.urls import site_of
 
 from .limits import LISTS
 
-Fields = tuple[tuple[str, str], ...]
+HeaderFields = tuple[tuple[str, str], ...]
 """Names and values of header fields."""
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -48,7 +48,7 @@ class Credentials(Struct, frozen=True):
     the archive, and `repr` hides them.
     """
 
-    sites: dict[str, Fields] = {}
+    sites: dict[str, HeaderFields] = {}
 
     def __repr__(self) -> str:
         return f"Credentials(for {', '.join(sorted(self.sites)) or 'no site'})"
@@ -58,7 +58,7 @@ class Credentials(Struct, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.sites)
 
-    def of(self, url: Url) -> Fields:
+    def of(self, url: Url) -> HeaderFields:
         """The fields to send with a request for this URL."""
         return self.sites.get(origin_of(url), ())
 
@@ -79,7 +79,7 @@ def origin_of(url: Url) -> str:
     return f"{url[: url.index('//') + 2]}{site_of(url)}"
 
 
-def header_fields(headers: Mapping[str, str]) -> Fields:
+def header_fields(headers: Mapping[str, str]) -> HeaderFields:
     """Checked header fields. An error names the field and never its value."""
     for name, value in headers.items():
         if not isinstance(name, str) or not _TOKEN.fullmatch(name) or name.lower() in _RESERVED:
@@ -89,7 +89,7 @@ def header_fields(headers: Mapping[str, str]) -> Fields:
     return tuple(headers.items())
 
 
-def cookie_field(cookies: Mapping[str, str]) -> Fields:
+def cookie_field(cookies: Mapping[str, str]) -> HeaderFields:
     """The `Cookie` field of some cookies. An error names the cookie and never its value."""
     for name, value in cookies.items():
         if not isinstance(name, str) or not _TOKEN.fullmatch(name):
@@ -101,7 +101,7 @@ def cookie_field(cookies: Mapping[str, str]) -> Fields:
     return (("Cookie", "; ".join(f"{name}={value}" for name, value in cookies.items())),) if cookies else ()
 
 
-def basic_auth(user: str, password: str) -> Fields:
+def basic_auth(user: str, password: str) -> HeaderFields:
     """The `Authorization` field of a user name and password (RFC 7617)."""
     if ":" in user:
         raise UsageError("auth: the user name contains a colon", hint="HTTP Basic authentication cannot send one")
@@ -112,7 +112,7 @@ _CONTACT: Final = re.compile(r"[!-'*-\[\]-~]*")
 _MAILBOX: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 
 
-class Identity(Struct, frozen=True, forbid_unknown_fields=True):
+class CrawlerIdentity(Struct, frozen=True, forbid_unknown_fields=True):
     """The crawler as servers see it. `contact` is a mailbox or the URL of a page for site owners to complain to."""
 
     contact: str = ""
@@ -175,7 +175,7 @@ class Requests:
 
     def __init__(
         self,
-        identity: Identity,
+        identity: CrawlerIdentity,
         accept_language: str = "",
         credentials: Credentials = NO_CREDENTIALS,
         browser: str = "",
@@ -191,7 +191,7 @@ class Requests:
             for purpose, accept in _ACCEPT.items()
         }
         sender = f"{identity.product} <{identity.mailbox}>" if identity.mailbox else identity.agent
-        self._disguise: Fields = (("User-Agent", browser or identity.agent), ("From", sender))
+        self._disguise: HeaderFields = (("User-Agent", browser or identity.agent), ("From", sender))
         self._private = {
             (origin, purpose): _with_own(fields, own)
             for origin, own in credentials.sites.items()
@@ -229,7 +229,7 @@ class Requests:
         return "\r\n".join(lines).encode("latin-1")
 
 
-def _with_own(fields: list[str], own: Fields) -> list[str]:
+def _with_own(fields: list[str], own: HeaderFields) -> list[str]:
     """Header lines with a user's own fields, which replace those of the same name."""
     replaced = {name.lower() for name, _ in own}
     kept = [line for line in fields if line.partition(":")[0].lower() not in replaced]

@@ -18,7 +18,7 @@ from .addresses import AddressGuard
 from .dns import Resolver, ResolverSettings
 from .head import WantedTypes
 from .limits import WireSettings
-from .request import Identity, Requests
+from .request import CrawlerIdentity, Requests
 from .transfer import Buffers, Transfer
 from .wire import CurlWire
 
@@ -43,7 +43,7 @@ class SingleRequests:
         self,
         settings: WireSettings,
         *,
-        identity: Identity,
+        identity: CrawlerIdentity,
         clock: Clock,
         dns: ResolverSettings,
         guard: AddressGuard,

@@ -30,12 +30,12 @@ from periplus.model import (
 from periplus.urls import host_of, site_of
 
 from .addresses import AddressGuard
-from .dns import Address, Answer, NoAddress, Resolver
+from .dns import Answer, HostAddress, NoAddress, Resolver
 from .head import WantedTypes
 from .limits import WireSettings
 from .poller import Poller
 from .reasons import PRIVATE_ADDRESS
-from .request import NO_CREDENTIALS, Credentials, Identity, Requests
+from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, Requests
 from .transfer import BrokenHttp2, Buffers, Transfer
 
 _NAME_LIFETIME: Final = 3600.0
@@ -49,7 +49,7 @@ class CurlWire:
         self,
         settings: WireSettings | None = None,
         *,
-        identity: Identity,
+        identity: CrawlerIdentity,
         clock: Clock,
         resolver: Resolver,
         guard: AddressGuard,
@@ -176,7 +176,7 @@ class CurlWire:
         now = self._clock.now()
         answer = self._resolver.known(host)
         if answer is None and self._settings.proxy:  # the proxy looks names up: the name stands for the address
-            answer = Address(host, now + _NAME_LIFETIME)
+            answer = HostAddress(host, now + _NAME_LIFETIME)
         if answer is not None:
             self._done.append(self._placed(task, answer, now))
         else:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .schedule import Schedule
     from .scores import ScoreState
     from .selection import file_name
-    from .site import TRANSITIONS, ActiveSite, Move, Request, SiteRecords, Stage, transition_table
+    from .site import TRANSITIONS, ActiveSite, Move, RequestKind, SiteRecords, SiteStage, transition_table
     from .steering import Preview, preview
 else:
     __getattr__ = lazy_exports(__name__)
@@ -69,7 +69,7 @@ __all__ = [
     "PassState",
     "PolitenessSettings",
     "Preview",
-    "Request",
+    "RequestKind",
     "RetrySettings",
     "Revisiting",
     "RobotsGate",
@@ -77,7 +77,7 @@ __all__ = [
     "ScoreState",
     "Setback",
     "SiteRecords",
-    "Stage",
+    "SiteStage",
     "delay_after",
     "file_name",
     "is_temporary",

@@ -15,7 +15,6 @@ from itertools import islice
 from msgspec.structs import replace
 
 from periplus.model import (
-    Discovered,
     Discovery,
     Event,
     FirstSeen,
@@ -27,6 +26,7 @@ from periplus.model import (
     Site,
     Source,
     Url,
+    UrlDiscovered,
     UrlRecord,
     Verdict,
 )
@@ -152,7 +152,7 @@ class Admission:
         if self._domains.admitted(discovery, record):
             self._records.changed(record)
         candidates.append(self._candidate(discovery, site))
-        events.append(Discovered(discovery, True))
+        events.append(UrlDiscovered(discovery, True))
 
     def _admit_known(
         self,
@@ -174,7 +174,7 @@ class Admission:
         if named_at and not discovery.found_at < max(named_at):
             return
         changed[discovery.url] = _with_source(known, discovery)
-        events.append(Discovered(discovery, False))
+        events.append(UrlDiscovered(discovery, False))
         if not named_at:
             candidate = self.candidate(discovery) if _is_wanted_here_too(discovery, known) else None
             candidates += self._scores.found_again(discovery, candidate)

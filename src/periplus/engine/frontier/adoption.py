@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from periplus.model import (
+    BodyReading,
     Discovery,
     FetchOutcome,
     FetchTask,
     FirstSeen,
     Purpose,
     Queued,
-    Reading,
     Ticket,
     UrlRecord,
 )
@@ -54,7 +54,7 @@ class Adoption:
         self._discover = discover
         self._queued = queued
 
-    def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None, *, is_counted: bool) -> None:
+    def adopt(self, outcome: FetchOutcome, now: float, reading: BodyReading | None, *, is_counted: bool) -> None:
         """Learn from an answer. `is_counted`: whether it counts for the page budget of this shard."""
         task = outcome.task
         visited = self._schedule.summon(site_of(task.url), now)

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from periplus.model import (
+    BodyReading,
     Discovery,
     Excluded,
     Failed,
@@ -27,7 +28,6 @@ from periplus.model import (
     Purpose,
     Queued,
     Ranking,
-    Reading,
     Site,
     Url,
     UrlRecord,
@@ -47,7 +47,7 @@ from .robots import RobotsGate
 from .schedule import Schedule
 from .scores import FixedScores, PriorityIndex, Scores
 from .selection import CandidateSelector, queued_files, queued_probes, unknown_robots
-from .site import ActiveSite, Request
+from .site import ActiveSite, RequestKind
 from .steering import Steering, to_be_raised
 
 _RELEASED_TOGETHER = 1000
@@ -230,12 +230,12 @@ class Frontier:
     def _visit(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
         """The request for a site that is ready."""
         request = active.next_request(now)
-        if request is Request.PAGE:
+        if request is RequestKind.PAGE:
             return self._grant_pages(active, min(limit, self._politeness.max_parallel), now)
-        if request is Request.DRAIN:
+        if request is RequestKind.DRAIN:
             self._refuse_some(active, now)
             return []
-        if request is Request.NOTHING:
+        if request is RequestKind.NOTHING:
             self.schedule.place(active, now)
             return []
         url = active.delegated[0].url if active.delegated else self._selector.heads(active, 1)[0].entry.url
@@ -275,7 +275,7 @@ class Frontier:
 
     # report
 
-    def report(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> bool:
+    def report(self, outcome: FetchOutcome, now: float, reading: BodyReading | None = None) -> bool:
         """End a grant: the site rests, and what was seen is learnt. Whether it was open: a late report is ignored."""
         lease = self._leases.end(outcome.task)
         if lease is not None:
@@ -294,7 +294,7 @@ class Frontier:
             raise InvariantError(f"a request to {lease.visited} is under way, but it is not active")
         return active
 
-    def _end(self, lease: Lease, outcome: FetchOutcome, reading: Reading | None, now: float) -> None:
+    def _end(self, lease: Lease, outcome: FetchOutcome, reading: BodyReading | None, now: float) -> None:
         active = self._visited(lease)
         self._pages_out -= lease.is_of_page
         if lease.ticket is not None:
@@ -307,7 +307,7 @@ class Frontier:
 
     # answers of an archive
 
-    def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None, *, is_counted: bool) -> None:
+    def adopt(self, outcome: FetchOutcome, now: float, reading: BodyReading | None, *, is_counted: bool) -> None:
         """Learn from an archived answer of a crawl whose state is lost."""
         self._adoption.adopt(outcome, now, reading, is_counted=is_counted)
 

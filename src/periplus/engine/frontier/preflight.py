@@ -30,7 +30,7 @@ from ..settings import PolitenessSettings, RetrySettings
 from .politeness import delay_after, reason_of, retry_for
 from .robots import Ask, RobotsGate, next_step, robots_url
 from .schedule import Schedule
-from .site import MAX_ADDRESS_AGE, ActiveSite, Request, Stage
+from .site import MAX_ADDRESS_AGE, ActiveSite, RequestKind, SiteStage
 
 MIN_ADDRESS_AGE = 30.0
 """Minimum seconds for which an IP address is used, whatever the name server says."""
@@ -61,15 +61,15 @@ class SitePreflight:
 
     # questions
 
-    def task(self, active: ActiveSite, request: Request, url: Url, now: float) -> FetchTask | None:
+    def task(self, active: ActiveSite, request: RequestKind, url: Url, now: float) -> FetchTask | None:
         """The task of a request that is not for a page, where `url` is a URL of the site that waits.
 
         `None`: another site has to be asked first, and the site was placed.
         """
         record = active.record
-        if request is Request.ADDRESS:
+        if request is RequestKind.ADDRESS:
             return self._task(robots_url(url), active.site, None, 0, now)
-        if request is Request.DELEGATED_ROBOTS:
+        if request is RequestKind.DELEGATED_ROBOTS:
             wanted = active.delegated.pop(0)
             self._schedule.changed(active)
             return self._task(wanted.url, wanted.wanted_by, record.ip, wanted.redirects, now)
@@ -157,7 +157,7 @@ class SitePreflight:
 
     def _wake(self, active: ActiveSite, now: float) -> None:
         """Wake a site that was held: it takes its turn."""
-        if active.stage is Stage.HELD:
+        if active.stage is SiteStage.HELD:
             self._schedule.place(active, max(now, active.record.ready_at))
 
     def _begin_again(self, wanting: ActiveSite, at: float) -> None:

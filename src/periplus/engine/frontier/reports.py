@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from periplus.formats.headers import Headers, validators_of
 from periplus.model import (
+    BodyReading,
     ChangeLevel,
     Excluded,
     Fetched,
     FetchOutcome,
     NotModified,
     Purpose,
-    Reading,
     Redirected,
     Ticket,
     UrlRecord,
@@ -71,7 +71,7 @@ class Reports:
         self.pages_done = pages_done
 
     def page(
-        self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, reading: Reading | None, now: float
+        self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, reading: BodyReading | None, now: float
     ) -> None:
         """Handle the outcome of a request for a page or a sitemap."""
         reason = reason_of(outcome)
@@ -106,7 +106,7 @@ class Reports:
         active: ActiveSite,
         record: UrlRecord,
         outcome: FetchOutcome,
-        reading: Reading | None,
+        reading: BodyReading | None,
         reason: str,
         now: float,
     ) -> None:
@@ -118,7 +118,7 @@ class Reports:
         if outcome.task.purpose is not Purpose.PROBE:
             self._selector.learn(active, outcome, reading, reason)
 
-    def _count(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
+    def _count(self, outcome: FetchOutcome, reading: BodyReading | None, reason: str) -> None:
         if reason or not isinstance(outcome, NotModified | Fetched):
             return
         self.pages_done += 1
@@ -169,7 +169,7 @@ class Reports:
         active: ActiveSite,
         ticket: Ticket,
         outcome: FetchOutcome,
-        reading: Reading | None,
+        reading: BodyReading | None,
         now: float,
         *,
         is_counted: bool,
@@ -190,7 +190,7 @@ class Reports:
         self.finish_request(active, outcome, reason, now)
 
 
-def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | None, reason: str) -> UrlRecord:
+def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: BodyReading | None, reason: str) -> UrlRecord:
     """The record after an answer that is final for now, be it good or bad."""
     match outcome:
         case NotModified(started_at=at):
@@ -232,6 +232,6 @@ def after_failure(record: UrlRecord, outcome: FetchOutcome, reason: str) -> UrlR
     return replace(record, failures=record.failures + 1, status=status, reason=reason, due_at=None)
 
 
-def _has_changed(reading: Reading | None) -> bool:
+def _has_changed(reading: BodyReading | None) -> bool:
     """Whether a page counts as changed: a clock that moved on does not, nor does a word."""
     return reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR

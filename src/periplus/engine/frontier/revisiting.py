@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from periplus.model import (
     Bid,
+    BodyReading,
     Discovery,
     Event,
     FetchOutcome,
@@ -22,7 +23,6 @@ from periplus.model import (
     Lane,
     NextVisit,
     Queued,
-    Reading,
     Site,
     Source,
     Url,
@@ -39,6 +39,11 @@ class Revisiting:
     def is_watching(self) -> bool:
         """Whether pages are visited again at all."""
         return False
+
+    @property
+    def shortest(self) -> float:
+        """Minimum seconds between two visits of a page for its changes."""
+        return 3600.0
 
     @property
     def visits_per_day(self) -> float:
@@ -92,7 +97,7 @@ class Revisiting:
         before: UrlRecord,
         after: UrlRecord,
         outcome: FetchOutcome,
-        reading: Reading | None,
+        reading: BodyReading | None,
         now: float,
     ) -> UrlRecord:
         """Learn from a visit that has ended, with a page or finally without; the record, scheduled for the next."""

@@ -26,7 +26,7 @@ from .domains import DISCOUNTED_REST, Domains
 from .frontier_state import FrontierState
 from .heap import IndexedHeap
 from .politeness import MAX_DELAY, delay_after
-from .site import ActiveSite, Move, Stage
+from .site import ActiveSite, Move, SiteStage
 
 _LISTED = (Lane.SITEMAPS, Lane.FILES)
 
@@ -63,7 +63,7 @@ class Schedule:
         ip_delay = rules.politeness.between_requests_to_an_address
         self.addresses = Addresses(desk.state.addresses, ip_delay=ip_delay, shards=rules.shards)
         self._ready: IndexedHeap[tuple[float, float, float], ActiveSite] = IndexedHeap()
-        self._counts = [0] * len(Stage)
+        self._counts = [0] * len(SiteStage)
         self._changed_sites: dict[Site, None] = {}
         self._restore()
 
@@ -78,10 +78,10 @@ class Schedule:
         self._join_domain(active)
         active.count_all(self._state.queues, self._lanes)
         self._counts[active.stage] += 1
-        if active.stage is Stage.RESTING:
+        if active.stage is SiteStage.RESTING:
             active.address = self.addresses.at(active.record.ip)
             active.address.resting.put(active, active.ready_at, active.turn)
-        elif active.stage is Stage.READY:
+        elif active.stage is SiteStage.READY:
             active.address = self.addresses.at(active.record.ip)
             active.address.ready += 1
             self._ready.put(active, self._key(active), active.turn)
@@ -111,7 +111,7 @@ class Schedule:
         """The site, if it is active."""
         return self._sites.get(site)
 
-    def count(self, stage: Stage) -> int:
+    def count(self, stage: SiteStage) -> int:
         """How many active sites are in a stage."""
         return self._counts[stage]
 
@@ -219,7 +219,7 @@ class Schedule:
         active = self._sites[site] = ActiveSite(record, level)
         self._join_domain(active)
         active.count_all(self._state.queues, self._lanes)
-        self._counts[Stage.PARKED] += 1
+        self._counts[SiteStage.PARKED] += 1
         self._move(active, Move.ADMIT)
         rest = max(self._delay_of(record) - self.addresses.longest_pause, 0.0) if record.ready_at else 0.0
         self._settle(active, max(record.ready_at, self.rests_until + rest))  # the clock may have been set meanwhile
@@ -263,7 +263,7 @@ class Schedule:
 
     def _park(self, active: ActiveSite) -> None:
         self._move(active, Move.PARK)
-        self._counts[Stage.PARKED] -= 1
+        self._counts[SiteStage.PARKED] -= 1
         if active.balance is not None:
             active.record.balance = active.balance.record
         self._records.changed(active.record)
@@ -343,7 +343,7 @@ class Schedule:
     def reorder(self) -> None:
         """Order the sites that are ready again: budgets have changed."""
         for active in self._sites.values():
-            if active.stage is Stage.READY:
+            if active.stage is SiteStage.READY:
                 self._ready.put(active, self._key(active), active.turn)
 
     def _wake(self, address: Address, active: ActiveSite | None) -> None:
@@ -368,7 +368,7 @@ class Schedule:
     def _renew(self, active: ActiveSite) -> None:
         """Update a site after a change of what its turn depends on."""
         self._changed_sites[active.site] = None
-        if active.stage is Stage.READY:
+        if active.stage is SiteStage.READY:
             self._ready.put(active, self._key(active), active.turn)
 
     def _move(self, active: ActiveSite, event: Move) -> None:
@@ -378,11 +378,11 @@ class Schedule:
         self._counts[active.stage] += 1
         self._changed_sites[active.site] = None
         address, active.address = active.address, None
-        if before is Stage.READY:
+        if before is SiteStage.READY:
             self._ready.drop(active)
         if address is not None:
             address.resting.drop(active)
-            address.ready -= before is Stage.READY
+            address.ready -= before is SiteStage.READY
             self.addresses.file(address)
 
     # a new process
@@ -400,7 +400,7 @@ class Schedule:
             active.record.ready_at = max(at, now + max(self._delay_of(active.record), self.addresses.longest_pause))
             active.not_before = active.not_before if active.not_before <= now + self._max_wait else 0.0
             self.changed(active)
-            if active.stage is not Stage.HELD:
+            if active.stage is not SiteStage.HELD:
                 self.place(active, active.record.ready_at)
 
     # proofs
@@ -415,7 +415,7 @@ class Schedule:
     def check_invariants(self) -> None:
         """Check that every site is in one stage and can be found from there; no site that waits is forgotten."""
         stages = [active.stage for active in self._sites.values()]
-        for stage in Stage:
+        for stage in SiteStage:
             found = stages.count(stage)
             if found != self._counts[stage]:
                 raise InvariantError(f"{found} sites are {stage.name}, {self._counts[stage]} were counted")
@@ -429,12 +429,14 @@ class Schedule:
 
     def _check(self, active: ActiveSite) -> None:
         at_rest = active.address is not None and active in active.address.resting
-        if at_rest != (active.stage is Stage.RESTING) or (active in self._ready) != (active.stage is Stage.READY):
+        if at_rest != (active.stage is SiteStage.RESTING) or (active in self._ready) != (
+            active.stage is SiteStage.READY
+        ):
             raise InvariantError(f"{active.site} is {active.stage.name}, but not in that heap")
         if at_rest and active.address is not self.addresses.find(active.record.ip):
             raise InvariantError(f"{active.site} rests at an address that is not its own")
         under_way = self._under_way(active.site)
-        if (under_way > 0) != (active.stage is Stage.BUSY):
+        if (under_way > 0) != (active.stage is SiteStage.BUSY):
             raise InvariantError(f"{active.site} is {active.stage.name} with {under_way} requests under way")
         lengths = {lane: self._state.queues.length(active.site, lane) for lane in self._lanes}
         if active.waiting != {lane: length for lane, length in lengths.items() if length}:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from periplus.content import read_from
 from periplus.model import (
+    BodyReading,
     Discovery,
     Excluded,
     Fetched,
@@ -31,7 +32,6 @@ from periplus.model import (
     Purpose,
     Queued,
     ReadFrom,
-    Reading,
     Reject,
     Render,
     Rewrite,
@@ -331,7 +331,7 @@ class CandidateSelector:
             balance = active.balanced(self._balance)
             balance.took(entry.lane, entry.level, fingerprint(entry.url), is_shared=is_shared)
 
-    def learn(self, active: ActiveSite, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
+    def learn(self, active: ActiveSite, outcome: FetchOutcome, reading: BodyReading | None, reason: str) -> None:
         """Credit the sources of a page with its final result."""
         task = outcome.task
         is_good = _is_good(outcome, reading, reason)
@@ -341,7 +341,7 @@ class CandidateSelector:
             self._revisits.first_visited(active.record, task.lane, is_good=is_good)
 
 
-def _is_good(outcome: FetchOutcome, reading: Reading | None, reason: str) -> bool:
+def _is_good(outcome: FetchOutcome, reading: BodyReading | None, reason: str) -> bool:
     """Whether a page entered the collection as unique and indexable: what a source is credited for."""
     if not isinstance(outcome, Fetched) or reason or reading is None:
         return False

@@ -38,7 +38,7 @@ MAX_ADDRESS_AGE = 7 * 86_400.0
 """Seconds that an IP address may be used, for the same reason."""
 
 
-class Stage(IntEnum):
+class SiteStage(IntEnum):
     """The stage of a site in the scheduler."""
 
     PARKED = 0
@@ -67,22 +67,32 @@ class Move(Enum):
     """Nothing of it waits any more."""
 
 
-TRANSITIONS: dict[Stage, dict[Move, Stage]] = {
-    Stage.PARKED: {Move.ADMIT: Stage.RESTING},
-    Stage.RESTING: {
-        Move.WAKE: Stage.READY,
-        Move.GRANT: Stage.BUSY,
-        Move.REST: Stage.RESTING,
-        Move.HOLD: Stage.HELD,
-        Move.PARK: Stage.PARKED,
+TRANSITIONS: dict[SiteStage, dict[Move, SiteStage]] = {
+    SiteStage.PARKED: {Move.ADMIT: SiteStage.RESTING},
+    SiteStage.RESTING: {
+        Move.WAKE: SiteStage.READY,
+        Move.GRANT: SiteStage.BUSY,
+        Move.REST: SiteStage.RESTING,
+        Move.HOLD: SiteStage.HELD,
+        Move.PARK: SiteStage.PARKED,
     },
-    Stage.READY: {Move.GRANT: Stage.BUSY, Move.REST: Stage.RESTING, Move.HOLD: Stage.HELD, Move.PARK: Stage.PARKED},
-    Stage.BUSY: {Move.GRANT: Stage.BUSY, Move.REST: Stage.RESTING, Move.HOLD: Stage.HELD, Move.PARK: Stage.PARKED},
-    Stage.HELD: {Move.REST: Stage.RESTING, Move.HOLD: Stage.HELD, Move.PARK: Stage.PARKED},
+    SiteStage.READY: {
+        Move.GRANT: SiteStage.BUSY,
+        Move.REST: SiteStage.RESTING,
+        Move.HOLD: SiteStage.HELD,
+        Move.PARK: SiteStage.PARKED,
+    },
+    SiteStage.BUSY: {
+        Move.GRANT: SiteStage.BUSY,
+        Move.REST: SiteStage.RESTING,
+        Move.HOLD: SiteStage.HELD,
+        Move.PARK: SiteStage.PARKED,
+    },
+    SiteStage.HELD: {Move.REST: SiteStage.RESTING, Move.HOLD: SiteStage.HELD, Move.PARK: SiteStage.PARKED},
 }
 
 
-class Request(Enum):
+class RequestKind(Enum):
     """The next kind of request to a site."""
 
     NOTHING = auto()
@@ -112,7 +122,7 @@ class ActiveSite:
         self.level = level
         self.waiting: dict[Lane, int] = {}
         self.balance: SiteBalance | None = None
-        self.stage = Stage.PARKED
+        self.stage = SiteStage.PARKED
         self.address: Address | None = None
         self.domain: Domain
         self.ready_at = record.ready_at
@@ -129,7 +139,7 @@ class ActiveSite:
     def restored(cls, row: SiteVisits, record: SiteState) -> ActiveSite:
         """The site as it was written."""
         active = cls(record, row.level)
-        active.stage = Stage(row.stage)
+        active.stage = SiteStage(row.stage)
         active.ready_at, active.not_before = row.ready_at, row.not_before
         active.taken, active.lookups, active.took_file = row.taken, row.lookups, row.took_file
         active.awaits_robots, active.is_guest = row.awaits_robots, row.is_guest
@@ -180,18 +190,18 @@ class ActiveSite:
             self.balance = SiteBalance(settings, self.record.balance)
         return self.balance
 
-    def next_request(self, now: float) -> Request:
+    def next_request(self, now: float) -> RequestKind:
         """The next request to the site, when it is ready."""
         record = self.record
         if record.retired:
-            return Request.DRAIN
+            return RequestKind.DRAIN
         if not self.waiting and not self.delegated:
-            return Request.NOTHING
+            return RequestKind.NOTHING
         if record.ip is None or not _is_valid(record.ip_expires_at, now, MAX_ADDRESS_AGE):
-            return Request.ADDRESS
+            return RequestKind.ADDRESS
         if self.delegated:
-            return Request.DELEGATED_ROBOTS
-        return Request.PAGE if self.has_rules(now) else Request.ROBOTS
+            return RequestKind.DELEGATED_ROBOTS
+        return RequestKind.PAGE if self.has_rules(now) else RequestKind.ROBOTS
 
     def has_rules(self, now: float) -> bool:
         """Whether the robots.txt of the site is recent enough to be used."""
@@ -216,9 +226,9 @@ def _is_valid(expires_at: float, now: float, longest: float) -> bool:
 def transition_table() -> str:
     """The stages and what leads from each to which, as text."""
     moves = list(Move)
-    width = max(len(stage.name) for stage in Stage)
+    width = max(len(stage.name) for stage in SiteStage)
     lines = [" " * width + "  " + "  ".join(f"{move.name:<{width}}" for move in moves)]
-    for stage in Stage:
+    for stage in SiteStage:
         cells = (TRANSITIONS[stage].get(move) for move in moves)
         lines.append(
             f"{stage.name:<{width}}  " + "  ".join(f"{'-' if cell is None else cell.name:<{width}}" for cell in cells)

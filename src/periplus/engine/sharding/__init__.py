@@ -1,9 +1,9 @@
 """A crawl in shards: one coordinator that decides for all of them, and the transport over pipes.
 
-`Crawl` (`crawl`) is what a program runs. A single shard runs in the calling process. With several, a team of shards is
-started: as processes of this machine (`processes`), or as Ray actors (`periplus.apps.cluster`). Both run the
-same `worker` loop for each shard, carry the same `messages`, and ask the same `coordinator` for decisions: page
-budget, visit budgets, address shares (`claims`), restarts, and the end of the crawl.
+`ShardedCrawl` (`crawl`) is what a program runs. A single shard runs in the calling process. With several, a team of
+shards is started: as processes of this machine (`processes`), or as Ray actors (`periplus.apps.cluster`). Both run the
+same `worker` loop for each shard, carry the same `messages`, and ask the same `coordinator` for decisions: page budget,
+visit budgets, address shares (`claims`), restarts, and the end of the crawl.
 """
 
 from typing import TYPE_CHECKING
@@ -13,9 +13,9 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from .claims import ClaimRegistry
     from .coordinator import Coordinator, PageBudget
-    from .crawl import Crawl, Gather
+    from .crawl import Gather, ShardedCrawl
     from .worker import tune_garbage_collection
 else:
     __getattr__ = lazy_exports(__name__)
 
-__all__ = ["ClaimRegistry", "Coordinator", "Crawl", "Gather", "PageBudget", "tune_garbage_collection"]
+__all__ = ["ClaimRegistry", "Coordinator", "Gather", "PageBudget", "ShardedCrawl", "tune_garbage_collection"]

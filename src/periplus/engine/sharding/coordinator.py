@@ -15,17 +15,18 @@ state of the whole crawl, and in that state nothing will ever happen again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from periplus.model import Bid
-
 from ..frontier import ClaimsReport
-from ..shard import Controls, Status
+from ..shard import Controls, ShardStatus
 from .claims import ClaimRegistry
 from .messages import Orders, ShardFailure, StatusReport
+
+if TYPE_CHECKING:
+    from ..part import VisitMarket
 
 MAX_STARTS = 6
 """How often a shard is started without any progress before the crawl is given up: enough for a machine that is short of
@@ -100,21 +101,6 @@ class PageBudget:
 
     def _portion(self, shard: PageUse) -> int:
         return min(max(_REPORTS_PER_PORTION * shard.pace, _MIN_PORTION), self._max_portion)
-
-
-class VisitMarket(Protocol):
-    """Divides the visits a day of a watch among the shards."""
-
-    @property
-    def granted(self) -> Sequence[float]:
-        """The visits a day of each shard; empty until every shard has bid."""
-
-    def turn(self, bids: Sequence[Bid | None], /) -> Sequence[tuple[int, float]]:
-        """The shards whose visits a day change, each with the new number: first those that get less."""
-
-
-MakeMarket = Callable[[int], VisitMarket]
-"""Makes the market of this many shards."""
 
 
 class _ShardState(Struct):
@@ -228,7 +214,7 @@ class Coordinator:
         """Whether every shard follows its last orders."""
         return all(shard.has_orders for shard in self._shards)
 
-    def stopped(self, number: int, status: Status) -> None:
+    def stopped(self, number: int, status: ShardStatus) -> None:
         """Record that the worker of a shard has committed everything and ended."""
         shard = self._shards[number]
         shard.report = StatusReport(status, shard.number)

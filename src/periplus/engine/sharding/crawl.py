@@ -11,14 +11,14 @@ from typing import Protocol
 
 from periplus.model import Discovery, Purpose, Site, Source, Url
 from periplus.policy.filters.patterns import compiled
-from periplus.store import Inbox, Pushed
+from periplus.store import MessageInbox, Pushed
 from periplus.urls import site_of
 
 from ..frontier.politeness import MAX_SETBACKS, NO_SERVER
-from ..shard import Controls, MakeShard, Question, ShardView, Status
+from ..part import MakeMarket
+from ..shard import Controls, MakeShard, ShardQuestion, ShardStatus, ShardView
 from ..stats import FrontierStats
 from . import requests
-from .coordinator import MakeMarket
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
 from .requests import Announce, Requests, TeamRequests, answer_alone
@@ -35,7 +35,7 @@ Discover = Callable[[Sequence[Discovery]], Future[None]]
 class PushedUrls:
     """The inbox as the crawl reads it, a part at a time. Used by the thread that runs the crawl."""
 
-    def __init__(self, inbox: Inbox | None, discover: Discover) -> None:
+    def __init__(self, inbox: MessageInbox | None, discover: Discover) -> None:
         self._inbox = inbox
         self._discover = discover
         self._taken: tuple[Pushed, Future[None]] | None = None
@@ -69,7 +69,7 @@ class PushedUrls:
             self._inbox.close()
 
 
-def are_unreachable(sites: Collection[Site], statuses: Sequence[Status]) -> bool:
+def are_unreachable(sites: Collection[Site], statuses: Sequence[ShardStatus]) -> bool:
     """Whether the sites of all seeds failed because there is no such server, and nothing else is left to do.
 
     Then the crawl ends at once instead of waiting for retries. The state of no shard changes: the seeds stay in their
@@ -111,7 +111,7 @@ class Team(requests.Team, Protocol):
     def is_finished(self) -> bool:
         """Whether the crawl is finished, with everything that was announced."""
 
-    def statuses(self) -> list[Status]:
+    def statuses(self) -> list[ShardStatus]:
         """The last status of each shard that has reported."""
 
     def stop(self, grace: float, /) -> None:
@@ -125,7 +125,7 @@ Gather = Callable[[MakeShard, int, int | None], Team]
 """Makes a team of shards, given their number and how many pages they may fetch together (`None`: any number)."""
 
 
-class Crawl:
+class ShardedCrawl:
     """A crawl: `run` it, or iterate over its `progress`.
 
     `limit` is the maximum number of pages of all shards, `max_bytes` of bytes, `seconds` the maximum duration from the
@@ -147,7 +147,7 @@ class Crawl:
         seconds: float | None = None,
         gather: Gather | None = None,
         make_market: MakeMarket | None = None,
-        inbox: Inbox | None = None,
+        inbox: MessageInbox | None = None,
         ends_unreachable: bool = False,
     ) -> None:
         self._gather: Gather = gather or partial(ProcessTeam, make_market=make_market)
@@ -194,27 +194,27 @@ class Crawl:
             compiled(pattern)
         return self._requests.put(controls)
 
-    def ask(self, question: Question) -> Future[list[ShardView]]:
+    def ask(self, question: ShardQuestion) -> Future[list[ShardView]]:
         """Ask every shard; the future has their answers."""
         return self._requests.put(question)
 
-    def run(self) -> list[Status]:
+    def run(self) -> list[ShardStatus]:
         """Crawl to the end; returns the last status of every shard."""
-        last: list[Status] = []
+        last: list[ShardStatus] = []
         for statuses in self.progress():
             last = statuses
         return last
 
-    def progress(self) -> Iterator[list[Status]]:
+    def progress(self) -> Iterator[list[ShardStatus]]:
         """Crawl, and yield the status of every shard several times a second."""
         return self._alone() if self._is_alone else self._together()
 
-    def _start_clock(self, statuses: Sequence[Status]) -> None:
+    def _start_clock(self, statuses: Sequence[ShardStatus]) -> None:
         """Start the duration of the crawl with the first request, or when there is none to make yet."""
         if self._seconds is not None and self._until is None and has_begun(statuses, self._workers):
             self._until = time.monotonic() + self._seconds
 
-    def _look_for_servers(self, statuses: Sequence[Status]) -> None:
+    def _look_for_servers(self, statuses: Sequence[ShardStatus]) -> None:
         """End the crawl if no seed can be reached."""
         if self._is_all_taken and len(statuses) == self._workers and are_unreachable(self._seed_sites, statuses):
             self.is_stopping = self.is_unreachable = True
@@ -234,7 +234,7 @@ class Crawl:
         left = STATUS_INTERVAL if self._until is None else self._until - time.monotonic()
         return min(max(left, 0.0), STATUS_INTERVAL)
 
-    def _alone(self) -> Iterator[list[Status]]:
+    def _alone(self) -> Iterator[list[ShardStatus]]:
         shard = self._make(0, 1)
         self._requests.wake = shard.wake
         try:
@@ -261,10 +261,11 @@ class Crawl:
             self._pushed.close()
             shard.close()
 
-    def _together(self) -> Iterator[list[Status]]:
+    def _together(self) -> Iterator[list[ShardStatus]]:
         team = self._gather(self._make, self._workers, self._limit)
         asked = TeamRequests(team)
         try:
+            asked.begin(self._requests.take_controls())
             team.start(self._seeds)
             while not self._is_over and not (team.is_finished and self._is_all_taken):
                 self._pushed.read()
@@ -286,7 +287,7 @@ class Crawl:
             team.close()
 
 
-def has_begun(statuses: Sequence[Status], workers: int) -> bool:
+def has_begun(statuses: Sequence[ShardStatus], workers: int) -> bool:
     """Whether a shard has made a request, or no shard has one to make now; workers that start are waited for."""
     parts = [status.frontier for status in statuses]
     if any(part.visited or part.leases for part in parts):

@@ -1,7 +1,7 @@
 """The messages between shards, their coordinator and the program that runs the crawl, whatever carries them.
 
 A worker posts `ShardOutput` (for other shards), `StatusReport`, `Reply`, and at its end `ShardStopped` or
-`ShardFailure`. It receives `Orders`, `Delivery`, `Announcement`, `Asked` and `Stop`.
+`ShardFailure`. It receives `Orders`, `Delivery`, `Announcement`, `Asked` and `StopShard`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from periplus.urls import site_of
 
 from ..frontier import AddressShares
 from ..router import owner_of
-from ..shard import Controls, Question, ShardOutput, ShardView, Status
+from ..shard import Controls, ShardOutput, ShardQuestion, ShardStatus, ShardView
 
 STATUS_INTERVAL = 0.25
 """Seconds between two reports of a shard: page budgets and address shares wait for one, so it must be short."""
@@ -31,7 +31,7 @@ class StatusReport(Struct, frozen=True):
     `is_quiet`: whether the transport has delivered all places that seeds have moved to from this shard to the others.
     """
 
-    status: Status
+    status: ShardStatus
     orders: int = 0
     announcement: int = 0
     is_quiet: bool = True
@@ -70,7 +70,7 @@ class Asked(Struct, frozen=True):
     """A question for a shard; its `Reply` has the same number. A worker that dies does not answer."""
 
     number: int
-    question: Question
+    question: ShardQuestion
 
 
 class Reply(Struct, frozen=True):
@@ -80,7 +80,7 @@ class Reply(Struct, frozen=True):
     view: ShardView
 
 
-class Stop(Struct, frozen=True):
+class StopShard(Struct, frozen=True):
     """End the requests under way within `grace` seconds, commit everything, and end."""
 
     grace: float
@@ -89,7 +89,7 @@ class Stop(Struct, frozen=True):
 class ShardStopped(Struct, frozen=True):
     """Everything is committed; the last message of a worker."""
 
-    status: Status
+    status: ShardStatus
 
 
 class ShardFailure(Struct, frozen=True):
@@ -111,7 +111,7 @@ class ShardFailure(Struct, frozen=True):
         return error
 
 
-Received = Orders | Delivery | Announcement | Asked | Stop
+Received = Orders | Delivery | Announcement | Asked | StopShard
 Posted = ShardOutput | StatusReport | Reply | ShardStopped | ShardFailure
 
 

@@ -30,8 +30,9 @@ from msgspec.structs import replace
 
 from periplus.model import Batch, Discovery, Url
 
-from ..shard import Controls, MakeShard, Question, ShardOutput, Status
-from .coordinator import Coordinator, MakeMarket
+from ..part import MakeMarket
+from ..shard import Controls, MakeShard, ShardOutput, ShardQuestion, ShardStatus
+from .coordinator import Coordinator
 from .messages import (
     GRACE,
     STATUS_INTERVAL,
@@ -45,7 +46,7 @@ from .messages import (
     ShardFailure,
     ShardStopped,
     StatusReport,
-    Stop,
+    StopShard,
     by_owner,
 )
 from .worker import no_wake, run_shard, tune_garbage_collection
@@ -87,14 +88,14 @@ class WorkerPipe:
         try:
             self._connection.send(message)
         except OSError:
-            self._messages.put(Stop(ORPHAN_GRACE))
+            self._messages.put(StopShard(ORPHAN_GRACE))
 
     def _read(self) -> None:
         with suppress(EOFError, OSError):
             while True:
                 self._messages.put(self._connection.recv())
                 self.wake()
-        self._messages.put(Stop(ORPHAN_GRACE))
+        self._messages.put(StopShard(ORPHAN_GRACE))
         self.wake()
 
 
@@ -168,7 +169,7 @@ class ProcessTeam:
         self._announcements = Announcements(workers)
         self._places: dict[Url, None] = {}
         self._replies: list[Reply] = []
-        self._stop: Stop | None = None
+        self._stop: StopShard | None = None
 
     def start(self, seeds: Sequence[Discovery]) -> None:
         """Start every shard with the seeds of its own sites."""
@@ -204,7 +205,7 @@ class ProcessTeam:
         """Whether every shard follows the last controls."""
         return self._coordinator.are_orders_followed
 
-    def ask(self, number: int, question: Question) -> int:
+    def ask(self, number: int, question: ShardQuestion) -> int:
         """Send a question to all shards; how many will answer."""
         for worker in self._workers:
             worker.send(Asked(number, question))
@@ -293,13 +294,13 @@ class ProcessTeam:
         """Whether the crawl is finished, with everything that was announced."""
         return self._announcements.are_kept and self._coordinator.is_finished
 
-    def statuses(self) -> list[Status]:
+    def statuses(self) -> list[ShardStatus]:
         """The last status of each shard that has reported."""
         return [report.status for report in self._coordinator.reports if report is not None]
 
     def stop(self, grace: float) -> None:
         """Make every shard end its requests and commit everything; one that dies meanwhile is started for that."""
-        self._stop = Stop(grace)
+        self._stop = StopShard(grace)
         for worker in self._workers:
             worker.send(self._stop)
         until = time.monotonic() + 6 * grace

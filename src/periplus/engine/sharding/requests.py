@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from periplus.model import CollectionError, Discovery, PeriplusError, Url
 
-from ..shard import Controls, Question, Shard, ShardView
+from ..shard import Controls, Shard, ShardQuestion, ShardView
 from .messages import Reply
 
 ANNOUNCE_EVERY = 0.25
@@ -35,7 +35,7 @@ class Announce(Struct, frozen=True):
     places: tuple[Url, ...] = ()
 
 
-Request = Announce | Controls | Question
+Request = Announce | Controls | ShardQuestion
 
 
 class Team(Protocol):
@@ -57,7 +57,7 @@ class Team(Protocol):
     def follows_controls(self) -> bool:
         """Whether every shard follows the last controls."""
 
-    def ask(self, number: int, question: Question, /) -> int:
+    def ask(self, number: int, question: ShardQuestion, /) -> int:
         """Send a question to all shards; how many will answer."""
 
     def replies(self) -> list[Reply]:
@@ -105,6 +105,14 @@ class Requests:
             self._announcements = []
         return taken
 
+    def take_controls(self) -> list[tuple[Request, Future[Any]]]:
+        """Take the controls only, which hold from the first request on if the crawl has not begun."""
+        waiting = [self._waiting.get() for _ in range(self._waiting.qsize())]
+        for each in waiting:
+            if not isinstance(each[0], Controls):
+                self._waiting.put(each)
+        return [each for each in waiting if isinstance(each[0], Controls)]
+
     def close(self) -> None:
         """The crawl has ended: what waits fails, and so does what is asked from now on."""
         self._is_closed = True
@@ -124,7 +132,7 @@ def answer_alone(shard: Shard, taken: Sequence[tuple[Request, Future[Any]]]) -> 
                 announced.append((request, future))
             case Controls():
                 _run(future, partial(shard.set_controls, request))
-            case Question():
+            case ShardQuestion():
                 _run(future, partial(_views, shard, request))
     if announced:
         places = [place for request, _ in announced for place in request.places]
@@ -135,7 +143,7 @@ def answer_alone(shard: Shard, taken: Sequence[tuple[Request, Future[Any]]]) -> 
             future.set_result(None)
 
 
-def _views(shard: Shard, question: Question) -> list[ShardView]:
+def _views(shard: Shard, question: ShardQuestion) -> list[ShardView]:
     return [shard.view(question)]
 
 
@@ -174,7 +182,7 @@ class TeamRequests:
             case Controls():
                 self._team.control(request)
                 self._controlled.append(future)
-            case Question():
+            case ShardQuestion():
                 self._last += 1
                 shards = self._team.ask(self._last, request)
                 self._asked = dict(list(self._asked.items())[-MAX_WAITING:])

@@ -26,7 +26,7 @@ from .messages import (
     ShardFailure,
     ShardStopped,
     StatusReport,
-    Stop,
+    StopShard,
 )
 
 
@@ -70,7 +70,7 @@ class ShardWorker:
                     self._announcement = number
             case Asked(number=number, question=question):
                 self._post(Reply(number, self._shard.view(question)))
-            case Stop(grace=grace):
+            case StopShard(grace=grace):
                 self.grace = grace
 
     def _apply(self, orders: Orders) -> None:

@@ -1,4 +1,4 @@
-"""From the elements of a feed to a `Feed`.
+"""From the elements of a feed to a `FeedDocument`.
 
 Elements are known by their namespace and name; the namespaces of RSS and Atom go by many addresses, and feeds forget to
 declare them, so that a bare prefix does as well. What is in the namespace of its item or channel is part of it,
@@ -19,7 +19,7 @@ from periplus.urls import whatwg
 
 from .. import dates
 from .source import balanced, open_source
-from .values import Feed, Item, Kind, folded, plain
+from .values import FeedDocument, FeedKind, Item, folded, plain
 
 MOST_ITEMS = 50_000
 """Items of one feed that are read; more are not."""
@@ -92,14 +92,14 @@ Element = etree._Element
 Parts = dict[str, list[Element]]
 
 
-def read(body: bytes | Iterable[bytes], url: str = "") -> Feed:
+def read(body: bytes | Iterable[bytes], url: str = "") -> FeedDocument:
     """Read a feed from `url`, as far as possible; never raises.
 
     If the parser fails, the feed is read once more with missing end tags added.
     """
     source = open_source(body)
     if not source.text:
-        return Feed(None, problems=source.problems)
+        return FeedDocument(None, problems=source.problems)
     reading = _Reading(url, source.problems)
     feed = reading.read(source.text)
     if not reading.is_unbalanced:
@@ -118,7 +118,7 @@ class _Reading:
         self.items: list[Item] = []
         self.is_unbalanced = False
 
-    def read(self, text: str) -> Feed:
+    def read(self, text: str) -> FeedDocument:
         """Feed the parser piece by piece, and drop the tree of each item once it is read."""
         parser = etree.XMLPullParser(
             events=("end",),
@@ -167,14 +167,14 @@ class _Reading:
         if mistakes and not any(problem.reason in _BROKEN for problem in self.problems):
             self._add_problem("not-well-formed", f"line {mistakes[0].line}: {mistakes[0].message}")
 
-    def _feed(self, root: Element | None) -> Feed:
+    def _feed(self, root: Element | None) -> FeedDocument:
         if root is None:
-            return Feed(None, items=tuple(self.items), problems=tuple(self.problems))
+            return FeedDocument(None, items=tuple(self.items), problems=tuple(self.problems))
         kind, version = _kind(root)
         channel = next((child for child in root if _local(child) == "channel"), root)
         parts = _parts(channel)
         link = next(filter(None, (self._resolve(*place) for place in _places(channel, parts))), "")
-        return Feed(
+        return FeedDocument(
             kind=kind,
             version=version,
             url=next(self._related(parts, "self"), ""),
@@ -302,15 +302,15 @@ def _local(element: Element) -> str:
     return str(element.tag).rpartition("}")[2].rpartition(":")[2].lower()
 
 
-def _kind(root: Element) -> tuple[Kind, str]:
+def _kind(root: Element) -> tuple[FeedKind, str]:
     """The family, and the version that the feed declares or that its namespace implies."""
     version = (root.get("version") or "")[:16]
     match _local(root):
         case "feed":
-            return Kind.ATOM, "0.3" if "purl.org/atom" in str(root.tag) else version or "1.0"
+            return FeedKind.ATOM, "0.3" if "purl.org/atom" in str(root.tag) else version or "1.0"
         case "rdf":
-            return Kind.RDF, "0.90" if any("netscape" in str(child.tag) for child in root) else "1.0"
-    return Kind.RSS, version
+            return FeedKind.RDF, "0.90" if any("netscape" in str(child.tag) for child in root) else "1.0"
+    return FeedKind.RSS, version
 
 
 def _parts(element: Element) -> Parts:

@@ -54,14 +54,14 @@ _NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z]\w{1,31};)", re.ASCI
 _NUMBERED = re.compile(r"&#(?:0*(\d{1,7})|[xX]0*([0-9A-Fa-f]{1,6}));", re.ASCII)
 
 
-class Source(Struct, frozen=True):
+class FeedSource(Struct, frozen=True):
     """XML from its root on, without declaration and document type; empty if it does not contain a feed."""
 
     text: str
     problems: tuple[Problem, ...]
 
 
-def open_source(body: bytes | Iterable[bytes]) -> Source:
+def open_source(body: bytes | Iterable[bytes]) -> FeedSource:
     """Everything that is known of a body before it is parsed."""
     data, is_cut = _gather(body)
     problems = [Problem("too-large", f"cut at {LONGEST} bytes", LONGEST)] if is_cut else []
@@ -72,11 +72,11 @@ def open_source(body: bytes | Iterable[bytes]) -> Source:
     if problem is not None:
         problems.append(problem)
     if start is None:
-        return Source("", tuple(problems))
+        return FeedSource("", tuple(problems))
     end = _end_of_tags(text, start)
     if end < len(text):
         problems.append(Problem("too-large", f"cut after {MOST_TAGS} tags"))
-    return Source(_repair(text[start:end]), tuple(problems))
+    return FeedSource(_repair(text[start:end]), tuple(problems))
 
 
 def _gather(body: bytes | Iterable[bytes]) -> tuple[bytes, bool]:

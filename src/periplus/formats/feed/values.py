@@ -34,7 +34,7 @@ def folded(text: str, longest: int) -> str:
     return " ".join(text[: longest * 16].split())[:longest].rstrip()
 
 
-class Kind(Enum):
+class FeedKind(Enum):
     """The three families of feeds: RSS 0.91 to 2.0, RSS 0.90 and 1.0 (which are RDF), Atom."""
 
     RSS = "rss"
@@ -69,7 +69,7 @@ class Tombstone(Struct, frozen=True):
     at: Lastmod
 
 
-class Feed(Struct, frozen=True):
+class FeedDocument(Struct, frozen=True):
     """A feed as a whole.
 
     `url` is where it says it lives (`rel=self`), `link` its site, `hubs` where WebSub subscribes, and
@@ -77,7 +77,7 @@ class Feed(Struct, frozen=True):
     the URL) and `author` are written, and not read.
     """
 
-    kind: Kind | None
+    kind: FeedKind | None
     version: str = ""
     url: str = ""
     link: str = ""

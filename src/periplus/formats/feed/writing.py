@@ -1,4 +1,4 @@
-"""A `Feed` as RSS 2.0 or Atom 1.0 (RFC 4287), with its WebSub links.
+"""A `FeedDocument` as RSS 2.0 or Atom 1.0 (RFC 4287), with its WebSub links.
 
 RDF feeds are written as RSS 2.0, which replaced them. What a format has no place for (an item's `updated` and
 `content` in RSS) is written in Atom's namespace.
@@ -14,20 +14,20 @@ from xml.sax.saxutils import escape, quoteattr
 from periplus.model import Granularity, Lastmod
 
 from .. import dates
-from .values import Feed, Item, Kind, plain
+from .values import FeedDocument, FeedKind, Item, plain
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _TOMBSTONES = "http://purl.org/atompub/tombstones/1.0"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
-def write(feed: Feed) -> bytes:
+def write(feed: FeedDocument) -> bytes:
     """UTF-8, one element a line. Atom asks for an id and a date everywhere: the URL and the latest date stand in."""
-    lines = _atom(feed) if feed.kind is Kind.ATOM else _rss(feed)
+    lines = _atom(feed) if feed.kind is FeedKind.ATOM else _rss(feed)
     return "\n".join(('<?xml version="1.0" encoding="UTF-8"?>', *lines, "")).encode()
 
 
-def _rss(feed: Feed) -> Iterator[str]:
+def _rss(feed: FeedDocument) -> Iterator[str]:
     yield f'<rss version="2.0" xmlns:atom="{_ATOM}">'
     yield "<channel>"
     yield f"<title>{_rss_text(feed.title)}</title>"
@@ -61,7 +61,7 @@ def _rss_item(item: Item) -> Iterator[str]:
     yield "</item>"
 
 
-def _atom(feed: Feed) -> Iterator[str]:
+def _atom(feed: FeedDocument) -> Iterator[str]:
     named = f' xmlns:at="{_TOMBSTONES}"' if feed.tombstones else ""
     yield f'<feed xmlns="{_ATOM}"{named}>'
     yield f"<title>{_text(feed.title)}</title>"
@@ -96,14 +96,14 @@ def _atom_entry(item: Item, latest: Lastmod | None) -> Iterator[str]:
     yield "</entry>"
 
 
-def _links(tag: str, feed: Feed) -> Iterator[str]:
+def _links(tag: str, feed: FeedDocument) -> Iterator[str]:
     if feed.url:
         yield f'<{tag} rel="self" href={_attribute(feed.url)}/>'
     for hub in feed.hubs:
         yield f'<{tag} rel="hub" href={_attribute(hub)}/>'
 
 
-def _author(prefix: str, feed: Feed) -> Iterator[str]:
+def _author(prefix: str, feed: FeedDocument) -> Iterator[str]:
     if feed.author:
         yield f"<{prefix}author><{prefix}name>{_text(feed.author)}</{prefix}name></{prefix}author>"
 

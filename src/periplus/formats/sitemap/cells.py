@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from periplus.model import FREQUENCY_CODES, ChangeFreq, EntryColumns, Granularity, Lastmod
 
 from ..dates import read_w3c
-from .extensions import Extensions
+from .extensions import EntryExtensions
 from .fields import ODD, NotRegularError, clean_changefreq, clean_priority, clean_text
 from .values import Child, Entry
 
@@ -200,7 +200,7 @@ class Cells:
         """Each record as the sitemap that it names."""
         return list(map(Child, clean_urls(cut.urls, self._longest), self._dates(cut)))
 
-    def entries(self, cut: Cut, extensions: Sequence[Extensions] = ()) -> list[Entry]:
+    def entries(self, cut: Cut, extensions: Sequence[EntryExtensions] = ()) -> list[Entry]:
         """Each record as an entry, with its extensions if there are any."""
         urls = clean_urls(cut.urls, self._longest)
         columns = (urls, self._dates(cut), *self._hints(cut))

@@ -123,7 +123,7 @@ SHAPES = {
 }
 
 
-class Extensions(Struct, frozen=True, gc=False):
+class EntryExtensions(Struct, frozen=True, gc=False):
     """The values of a record beyond the fields of the protocol."""
 
     images: tuple[Image, ...] = ()
@@ -134,7 +134,7 @@ class Extensions(Struct, frozen=True, gc=False):
 Texts = tuple[str, ...]
 """The groups of a pattern; an empty one for an element that is not there."""
 
-NO_EXTENSIONS = Extensions()
+NO_EXTENSIONS = EntryExtensions()
 
 _MOBILE = "<mobile:mobile/>"
 _LANGUAGE, _HREF = r'hreflang="([^"<]*+)"', r'href="([^"<]*+)"'
@@ -165,7 +165,7 @@ class PlainExtensions:
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
 
-    def read(self, text: str) -> Extensions:
+    def read(self, text: str) -> EntryExtensions:
         """Read what follows the fields of the protocol, up to the end of the record."""
         if not text:
             return NO_EXTENSIONS
@@ -176,7 +176,7 @@ class PlainExtensions:
         news = self._found(_NEWS, text) if "<news:news>" in text else []
         if _tags(links, images, news) != text.count("<") - text.count(_MOBILE):
             raise NotRegularError
-        return Extensions(
+        return EntryExtensions(
             tuple(map(_plain_image, images)) if images else (),
             tuple(map(self._news, news)) if news else (),
             tuple([Alternate(_clean_url(href or also), _clean(one or other)) for one, href, also, other in links]),

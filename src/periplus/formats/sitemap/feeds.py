@@ -12,7 +12,7 @@ import re
 from periplus.model import Lastmod
 
 from .fields import EDGES, ODD, QUOTED, EntityRefusedError, Fields
-from .markup import Capture, Markup, attributes
+from .markup import ElementText, Markup, attributes
 from .outbox import Outbox
 from .values import Entry
 
@@ -46,7 +46,7 @@ class FeedItems:
         self._fields = fields
         self._outbox = outbox
         self._markup = Markup(self, fields)
-        self._capture = Capture(fields)
+        self._capture = ElementText(fields)
         self._prefix = ""
         self._item: dict[str, str] | None = None
         self._inside: list[tuple[str, str]] = []

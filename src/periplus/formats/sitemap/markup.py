@@ -185,7 +185,7 @@ class Markup:
         return after
 
 
-class Capture:
+class ElementText:
     """The text of the current element, decoded, up to a maximum length."""
 
     def __init__(self, fields: Fields) -> None:

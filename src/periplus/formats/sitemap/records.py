@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from .extensions import SHAPES, Container
 from .fields import EDGES, EntityRefusedError, Fields
-from .markup import Capture, Markup, attributes, split_name
+from .markup import ElementText, Markup, attributes, split_name
 from .outbox import Outbox
 from .values import SITEMAP_NS, Alternate, Child, Entry, Image, Kind, News, Video
 
@@ -66,7 +66,7 @@ class Records:
         self._namespaces: dict[str, str] = {}
         self._record: Record | None = None
         self._container: Container | None = None
-        self._capture = Capture(fields)
+        self._capture = ElementText(fields)
         self._skipping = 0
         self._nested = 0
         self._root = ""

@@ -17,7 +17,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from .cells import Cells, ColumnCutter, Cut, Texts
-from .extensions import NO_EXTENSIONS, Extensions, PlainExtensions
+from .extensions import NO_EXTENSIONS, EntryExtensions, PlainExtensions
 from .fields import Fields, NotRegularError
 from .outbox import Outbox
 from .records import Records
@@ -59,7 +59,7 @@ class _Row(Struct, frozen=True, gc=False):
 
     text: str
     fields: tuple[str, ...]
-    extensions: Extensions
+    extensions: EntryExtensions
 
 
 class RegularRecords:
@@ -205,11 +205,11 @@ class RegularRecords:
             self._read_run(run[:half])
             self._read_run(run[half:])
 
-    def _put_varied(self, columns: Sequence[tuple[str, ...]], extensions: Sequence[Extensions]) -> None:
+    def _put_varied(self, columns: Sequence[tuple[str, ...]], extensions: Sequence[EntryExtensions]) -> None:
         urls, *fields = columns
         self._put(Cut(urls, dict(zip(_FIELDS, map(Texts, fields), strict=True))), extensions)
 
-    def _put(self, cut: Cut, extensions: Sequence[Extensions] = ()) -> None:
+    def _put(self, cut: Cut, extensions: Sequence[EntryExtensions] = ()) -> None:
         if self._is_index:
             self._outbox.put_all(self._cells.children(cut))
         elif self._by_columns and not any(map(NO_EXTENSIONS.__ne__, extensions)):

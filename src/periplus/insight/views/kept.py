@@ -22,7 +22,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow import parquet
 
-from periplus.model import Judged
+from periplus.model import SubjectJudged
 from periplus.store.durable import replace_file, write_file
 from periplus.store.tables import SCHEMAS, Spooled
 from periplus.store.tables.columns import batch_of
@@ -37,7 +37,7 @@ WAY: Final = 3
 _NOTE: Final = "made-from.json"
 
 
-class Origin(msgspec.Struct, frozen=True):
+class KeptOrigin(msgspec.Struct, frozen=True):
     """What something was made from: every file and its length, how far each shard had come, and in which way."""
 
     way: int
@@ -48,7 +48,7 @@ class Origin(msgspec.Struct, frozen=True):
 class Note(msgspec.Struct, frozen=True):
     """What is written beside what was computed: from what, and what each file was then."""
 
-    origin: Origin
+    origin: KeptOrigin
     made: dict[str, TableFile]
 
 
@@ -62,7 +62,7 @@ class Kept:
         self._spooled = tuple(spooled)
 
     @cached_property
-    def _origin(self) -> Origin:
+    def _origin(self) -> KeptOrigin:
         """Computed lazily: queries of one table need not check the others."""
         return _origin_of(self._tables, self._spooled)
 
@@ -122,13 +122,13 @@ class Kept:
         write_file(self.folder / _NOTE, msgspec.json.format(msgspec.json.encode(note)))
 
 
-def _origin_of(tables: Path, spooled: Sequence[Spooled]) -> Origin:
+def _origin_of(tables: Path, spooled: Sequence[Spooled]) -> KeptOrigin:
     paths = [path for table in SCHEMAS for path in files_of(tables, table, spooled)]
     files = {str(path.relative_to(tables)): path.stat().st_size for path in paths}
-    return Origin(WAY, files, {shard.shard: (shard.mark or b"").hex() for shard in spooled})
+    return KeptOrigin(WAY, files, {shard.shard: (shard.mark or b"").hex() for shard in spooled})
 
 
-def write_verdicts(folder: Path, judge: str, verdicts: Sequence[Judged]) -> None:
+def write_verdicts(folder: Path, judge: str, verdicts: Sequence[SubjectJudged]) -> None:
     """Replace the verdicts of a judge on the collection in `folder`: one Parquet file a judge.
 
     The view `verdicts` has these and the verdicts that the crawl reached itself.

@@ -13,20 +13,20 @@ from typing import Final
 from msgspec.structs import replace
 
 from periplus.content import resemblance
-from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.part import Desk, Part, Setup, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.model import (
     SOFT_404,
+    BodyReading,
     Fetched,
     FetchOutcome,
-    Judged,
-    Page,
+    ParsedPage,
     Probe,
     Problem,
     Purpose,
-    Reading,
     Redirected,
     Site,
+    SubjectJudged,
     Url,
     UrlRecord,
 )
@@ -50,7 +50,7 @@ from .policy import (
     suspect_redirect,
     word_count,
 )
-from .settings import AbsenceSettings
+from .settings import AbsenceSettings, AbsenceTables
 
 _GONE: Final = frozenset({404, 410})
 _MAX_COMPARED: Final = 10_000
@@ -61,6 +61,13 @@ _HEADING: Final = 9
 
 class AbsenceJudge(Part):
     """Finds soft 404s."""
+
+    order = 30
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One judge."""
+        return [cls(desk, setup.settings.some(AbsenceTables).absence)]
 
     def __init__(self, desk: Desk, settings: AbsenceSettings) -> None:
         self._state = desk.state
@@ -81,7 +88,7 @@ class AbsenceJudge(Part):
         elif isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
             self.redirected(outcome, now)
 
-    def mark(self, page: Page) -> Page:
+    def mark(self, page: ParsedPage) -> ParsedPage:
         """The page, with a problem if it resembles an error template of its site."""
         known = self._records.get(site_of(page.url)).value(SiteAbsence)
         if known is None or not known.templates:
@@ -91,7 +98,7 @@ class AbsenceJudge(Part):
             return page
         return replace(page, problems=(*page.problems, Problem(SOFT_404, f"as {template.of}")))
 
-    def page_read(self, page: Page, reading: Reading, now: float) -> None:
+    def page_read(self, page: ParsedPage, reading: BodyReading, now: float) -> None:
         """Note a page that may be an error page, and probe its site if it is suspicious."""
         if not self._settings.enabled or is_home(page.url) or page.is_soft_404:
             return
@@ -128,7 +135,7 @@ class AbsenceJudge(Part):
             if is_suspicious:
                 self._probe(site, url, now)
 
-    def take_probe(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
+    def take_probe(self, outcome: FetchOutcome, page: ParsedPage | None, now: float) -> None:
         """Learn from the answer for a URL that cannot exist."""
         site = self._records.get(outcome.task.site)
         known = site.value(SiteAbsence)
@@ -146,7 +153,7 @@ class AbsenceJudge(Part):
             learn_nothing(known)
         self._records.changed(site)
 
-    def _is_informative(self, site: Site, page: Page, asked: Url) -> bool:
+    def _is_informative(self, site: Site, page: ParsedPage, asked: Url) -> bool:
         """Whether the answer for a URL that cannot exist shows how the site answers for missing pages.
 
         If a value of a parameter was made up, pages with another value must differ, or the parameter may be idle.
@@ -158,7 +165,7 @@ class AbsenceJudge(Part):
         least = self._settings.least_likeness
         return any(each.url.startswith(start) and not _resembles(each, page, least) for each in others)
 
-    def _learn_template(self, site: SiteState, known: SiteAbsence, page: Page, asked: Url, now: float) -> None:
+    def _learn_template(self, site: SiteState, known: SiteAbsence, page: ParsedPage, asked: Url, now: float) -> None:
         home = self._state.records.get([_home_of(asked)])[0]
         count = len(known.templates)
         noted = learn_template(
@@ -168,7 +175,7 @@ class AbsenceJudge(Part):
             found = dict.fromkeys([*noted, *self._resembling(site.site, page)])
             self._report(site, list(found), f"it shows the same as {asked}, which cannot exist", now)
 
-    def _resembling(self, site: Site, page: Page) -> Iterable[Url]:
+    def _resembling(self, site: Site, page: ParsedPage) -> Iterable[Url]:
         """The pages of a site that were read before and resemble its error page."""
         for record in islice(self._state.records.of_site(site), _MAX_COMPARED):
             if _resembles(record, page, self._settings.least_likeness) and not is_home(record.url):
@@ -179,7 +186,7 @@ class AbsenceJudge(Part):
         if not urls:
             return
         self._state.sketches.remove(list(urls))
-        self._events.record([Judged("url", url, SOFT_404, SOFT_404, 1.0, (evidence,), now) for url in urls])
+        self._events.record([SubjectJudged("url", url, SOFT_404, SOFT_404, 1.0, (evidence,), now) for url in urls])
         self._records.changed(site)
 
     def _probe(self, site: SiteState, suspect: Url, now: float) -> None:
@@ -190,13 +197,13 @@ class AbsenceJudge(Part):
             self._queue([Probe(url, SOFT_404)], now)
 
 
-def _read_page(page: Page, cluster: int = 0, words: int = 0, *, is_copy: bool = False) -> ReadPage:
+def _read_page(page: ParsedPage, cluster: int = 0, words: int = 0, *, is_copy: bool = False) -> ReadPage:
     """The parts of a page that are compared; `words` only decide whether a group of pages is an error template."""
     name = cluster or page.digests.main
     return ReadPage(page.url, page.title, page.sketch, page.digests.main, words, name, is_copy)
 
 
-def _resembles(record: UrlRecord, page: Page, least: float) -> bool:
+def _resembles(record: UrlRecord, page: ParsedPage, least: float) -> bool:
     if record.digests is None or not record.version:
         return False
     sketch = record.version[_HEADING:]

@@ -71,7 +71,7 @@ class ErrorTemplate(Struct, frozen=True, array_like=True, gc=False):
     of: str = ""
 
 
-class Group(Struct, array_like=True):
+class SameTextGroup(Struct, array_like=True):
     """Pages of a site that say the same: how many, by which templates, and the URLs of the first."""
 
     count: int = 0
@@ -93,7 +93,7 @@ class SiteAbsence(Struct, array_like=True):
 
     templates: list[ErrorTemplate] = field(default_factory=list)
     targets: list[Url] = field(default_factory=list)
-    groups: dict[int, Group] = field(default_factory=dict)
+    groups: dict[int, SameTextGroup] = field(default_factory=dict)
     redirecting: list[Url] = field(default_factory=list)
     honest_until: float = 0.0
     probes: int = 0
@@ -278,10 +278,12 @@ def _name_in(impossible: Url) -> str:
     return found[0] if found else impossible
 
 
-def _group(known: SiteAbsence, page: ReadPage) -> Group:
+def _group(known: SiteAbsence, page: ReadPage) -> SameTextGroup:
     group = known.groups.pop(page.cluster, None)
     if group is None:
-        group = Group(int(page.is_copy), brief=brief_of(page.sketch), main=page.main, title=title_key(page.title))
+        group = SameTextGroup(
+            int(page.is_copy), brief=brief_of(page.sketch), main=page.main, title=title_key(page.title)
+        )
         if len(known.groups) >= MAX_GROUPS:
             del known.groups[next(iter(known.groups))]
     known.groups[page.cluster] = group  # at the end: the group that grew longest ago leaves first

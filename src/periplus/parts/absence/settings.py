@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from periplus.model import ConfigError
@@ -32,3 +34,14 @@ class AbsenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         for name in ("least_likeness", "least_likeness_titled"):
             if not 0.0 < getattr(self, name) <= 1.0:
                 raise ConfigError(f"absence.{name} must be > 0 and <= 1, got {getattr(self, name)}")
+
+
+class AbsenceTables(Struct, frozen=True):
+    """The tables of settings of this part."""
+
+    absence: AbsenceSettings = AbsenceSettings()
+    """When a page sent with status 200 counts as an error page
+    ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
+
+
+TABLES: Final = AbsenceTables

@@ -13,11 +13,22 @@ from msgspec import Struct, field
 from xxhash import xxh3_64_intdigest
 
 from periplus.content import decode_body
-from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.part import Desk, Part, Setup, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
 from periplus.formats.robots import parse
-from periplus.model import BROWSER_PROBE, Fetched, FetchOutcome, Judged, Page, Probe, Redirected, Site, Source, Url
+from periplus.model import (
+    BROWSER_PROBE,
+    Fetched,
+    FetchOutcome,
+    ParsedPage,
+    Probe,
+    Redirected,
+    Site,
+    Source,
+    SubjectJudged,
+    Url,
+)
 from periplus.store import SiteState
 from periplus.urls import is_home, site_of
 
@@ -37,7 +48,7 @@ from .policy import (
     next_step,
     wants_comparison,
 )
-from .settings import CloakingSettings, RedirectionSettings
+from .settings import CloakingSettings, CloakingTables, RedirectionSettings
 
 JUDGE: Final = "cloaking"
 CRAWLER_PROBE: Final = "cloaking-crawler"
@@ -60,6 +71,19 @@ class ComparisonState(Struct, array_like=True):
 
 class CloakingJudge(Part):
     """Finds cloaked pages, and hosts that redirect their readers to another domain."""
+
+    order = 40
+
+    @classmethod
+    def browser(cls, setup: Setup) -> str:
+        """The name of a common browser."""
+        return setup.settings.some(CloakingTables).cloaking.agent
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One judge."""
+        tables = setup.settings.some(CloakingTables)
+        return [cls(desk, tables.cloaking, tables.redirections, setup.settings.value("scope.suffixes"))]
 
     def __init__(
         self,
@@ -93,7 +117,7 @@ class CloakingJudge(Part):
         """The state of comparisons."""
         return self.state
 
-    def page_read(self, page: Page, pages: int, now: float, *, is_comparable: bool = True) -> None:
+    def page_read(self, page: ParsedPage, pages: int, now: float, *, is_comparable: bool = True) -> None:
         """Count where a page sends its readers, and compare it with what browsers get, if its turn has come.
 
         `pages` is the number of pages of the crawl. A page that is not `is_comparable` is not requested again.
@@ -106,19 +130,19 @@ class CloakingJudge(Part):
         if self._settings.enabled:
             self._consider(page, pages, is_suspect=target is not None, is_comparable=is_comparable, now=now)
 
-    def _count_redirection(self, page: Page, target: str, now: float) -> None:
+    def _count_redirection(self, page: ParsedPage, target: str, now: float) -> None:
         site = self._records.get(site_of(page.url))
         known = site.value(SiteRedirections) or site.keep(SiteRedirections())
         evidence = count_page(known, target, site.pages, self._redirections)
         self._records.changed(site)
         if evidence:
             score = known.targets[target] / max(site.pages, 1)
-            verdict = Judged("site", site.site, "redirection", "redirects-elsewhere", score, evidence, now)
+            verdict = SubjectJudged("site", site.site, "redirection", "redirects-elsewhere", score, evidence, now)
             self._events.record([verdict])
 
     # comparisons
 
-    def _consider(self, page: Page, pages: int, *, is_suspect: bool, is_comparable: bool, now: float) -> None:
+    def _consider(self, page: ParsedPage, pages: int, *, is_suspect: bool, is_comparable: bool, now: float) -> None:
         """Note a site for its first comparison, or compare this page; then let waiting sites have theirs."""
         site = self._records.get(site_of(page.url))
         probes = site.value(SiteProbes) or SiteProbes()
@@ -164,15 +188,15 @@ class CloakingJudge(Part):
             return False
         return file.access == "all" or parse(file.body).access("*").allows(url)
 
-    def take_browser(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
+    def take_browser(self, outcome: FetchOutcome, page: ParsedPage | None, now: float) -> None:
         """Take a copy as a browser gets it."""
         self._take(outcome, page, now, is_browser=True)
 
-    def take_crawler(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
+    def take_crawler(self, outcome: FetchOutcome, page: ParsedPage | None, now: float) -> None:
         """Take another copy as a crawler gets it."""
         self._take(outcome, page, now, is_browser=False)
 
-    def _take(self, outcome: FetchOutcome, page: Page | None, now: float, *, is_browser: bool) -> None:
+    def _take(self, outcome: FetchOutcome, page: ParsedPage | None, now: float, *, is_browser: bool) -> None:
         site = self._records.get(outcome.task.site)
         probes = site.value(SiteProbes)
         if probes is None or probes.url != outcome.task.url:
@@ -210,17 +234,17 @@ class CloakingJudge(Part):
         url = probes.url or Url("")
         score = min(1.0, 0.5 * found.score) if found.is_offence else 0.0
         probes.is_judged = not found.is_offence
-        verdicts = [Judged("url", url, JUDGE, found.kind.value, score, found.evidence, now)]
+        verdicts = [SubjectJudged("url", url, JUDGE, found.kind.value, score, found.evidence, now)]
         if found.is_offence:
             before, probes.offences = probes.offences, probes.offences + (2 if is_home(url) else 1)
             probes.is_judged = probes.offences >= _OFFENCES
             if before < _OFFENCES <= probes.offences:
                 evidence = (f"cloaked pages, such as {url}", *found.evidence)
-                verdicts.append(Judged("site", site.site, JUDGE, "cloaks", score, evidence, now))
+                verdicts.append(SubjectJudged("site", site.site, JUDGE, "cloaks", score, evidence, now))
         self._events.record(verdicts)
 
 
-def _copy_of(outcome: FetchOutcome, page: Page | None) -> Copy | None:
+def _copy_of(outcome: FetchOutcome, page: ParsedPage | None) -> Copy | None:
     """The copy that a probe returned; `None` if it returned nothing that can be compared."""
     if isinstance(outcome, Redirected):
         return copy_of(None, target=outcome.target)

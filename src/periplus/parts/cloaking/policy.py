@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from periplus.content.digests import masked
-from periplus.model import Domain, Page, Url
+from periplus.model import Domain, ParsedPage, Url
 from periplus.urls import domain_of
 
 from .settings import CloakingSettings, RedirectionSettings
@@ -58,7 +58,7 @@ _SHELL_TERMS: Final = 60
 _NUMBERS: Final = np.dtype("<u4")
 
 
-class Kind(Enum):
+class CopyDifference(Enum):
     """The kind of difference between copies. `DYNAMIC_SERVING` is not an offence."""
 
     HIDES = "hides"
@@ -83,17 +83,17 @@ class Copy(Struct, frozen=True, array_like=True):
 class CloakingFound(Struct, frozen=True):
     """The result of a comparison that found a difference. `score` is how far it is beyond the threshold."""
 
-    kind: Kind
+    kind: CopyDifference
     score: float
     evidence: tuple[str, ...]
 
     @property
     def is_offence(self) -> bool:
         """Whether the page is cloaked; dynamic serving is not."""
-        return self.kind is not Kind.DYNAMIC_SERVING
+        return self.kind is not CopyDifference.DYNAMIC_SERVING
 
 
-def copy_of(page: Page | None, *, target: Url | None = None, has_scripts: bool = False) -> Copy:
+def copy_of(page: ParsedPage | None, *, target: Url | None = None, has_scripts: bool = False) -> Copy:
     """The copy that is kept of a page, or of a redirect to `target`."""
     if page is None:
         return Copy(target=target or "")
@@ -111,7 +111,7 @@ def compare(
     """Compare the copies of a page, at least one of each; `None` if nothing differs that should not."""
     away = browsers[0].target
     if away and all(browser.target and _leaves(own, browser, suffixes) for own in crawlers for browser in browsers):
-        return CloakingFound(Kind.REDIRECTS, 1.0, (f"browsers are redirected to {away}",))
+        return CloakingFound(CopyDifference.REDIRECTS, 1.0, (f"browsers are redirected to {away}",))
     terms, links = (_Difference.of(crawlers, browsers, name) for name in ("terms", "links"))
     least_terms = max(float(settings.least_terms), settings.least_term_share * terms.either)
     least_links = max(float(settings.least_links), settings.least_link_share * links.either)
@@ -120,8 +120,8 @@ def compare(
         return None
     kind = _kind(terms if beyond_terms >= beyond_links else links)
     is_shell = all(browser.needs_scripts for browser in browsers)
-    if kind is Kind.HIDES and is_shell and terms.browser < settings.shell_share * terms.crawler:
-        kind = Kind.DYNAMIC_SERVING
+    if kind is CopyDifference.HIDES and is_shell and terms.browser < settings.shell_share * terms.crawler:
+        kind = CopyDifference.DYNAMIC_SERVING
     return CloakingFound(kind, max(beyond_terms, beyond_links), (*terms.words("words"), *links.words("links")))
 
 
@@ -160,11 +160,11 @@ class _Difference(Struct, frozen=True):
         )
 
 
-def _kind(difference: _Difference) -> Kind:
+def _kind(difference: _Difference) -> CopyDifference:
     """The kind of difference, by which copy has more that the other lacks."""
     if difference.only_browser * 3 < difference.only_crawler:
-        return Kind.HIDES
-    return Kind.SHOWS if difference.only_crawler * 3 < difference.only_browser else Kind.SWAPS
+        return CopyDifference.HIDES
+    return CopyDifference.SHOWS if difference.only_crawler * 3 < difference.only_browser else CopyDifference.SWAPS
 
 
 def _leaves(own: Copy, browser: Copy, suffixes: tuple[str, ...]) -> bool:
@@ -275,7 +275,7 @@ class SiteRedirections(Struct, array_like=True):
     verdict: str = ""
 
 
-def leads_away(page: Page, settings: RedirectionSettings, suffixes: tuple[str, ...] = ()) -> Domain | None:
+def leads_away(page: ParsedPage, settings: RedirectionSettings, suffixes: tuple[str, ...] = ()) -> Domain | None:
     """The other domain to which a page of many words sends its readers at once."""
     refresh = page.refresh
     target = refresh.url if refresh is not None and refresh.delay <= settings.max_delay else None

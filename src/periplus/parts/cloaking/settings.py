@@ -61,3 +61,15 @@ class RedirectionSettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Reject shares that are none."""
         if not 0.0 < self.least_share <= 1.0:
             raise ConfigError(f"redirections.least_share must be > 0 and <= 1, got {self.least_share}")
+
+
+class CloakingTables(Struct, frozen=True):
+    """The tables of settings of this part."""
+
+    cloaking: CloakingSettings = CloakingSettings()
+    """Comparison with what browsers get ([hostile.md](hostile.md#cloaking))."""
+    redirections: RedirectionSettings = RedirectionSettings()
+    """When a host counts as one that only redirects ([hostile.md](hostile.md#cloaking))."""
+
+
+TABLES: Final = CloakingTables

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from periplus.urls import domain_of
 
-from .rules import Rule, apply
+from .rules import DustRule, apply
 
 _HAS_SCHEME: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9.+-]*:)?//")
 _PORTS: Final = {"80": "http", "443": "https"}
@@ -88,7 +88,7 @@ class DiscarderRule(Struct, frozen=True):
 
     include: tuple[str, ...]
     exclude: tuple[str, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[DustRule, ...]
     priority: int = _DEFAULT_PRIORITY
     order: int = 0
 
@@ -162,27 +162,29 @@ def _read(row: Mapping[str, Any]) -> DiscarderRule:
     return DiscarderRule(include, exclude, made, priority, order)
 
 
-def _rules_of(processor: str, args: tuple[Any, ...]) -> tuple[Rule, ...]:
+def _rules_of(processor: str, args: tuple[Any, ...]) -> tuple[DustRule, ...]:
     wanted = int if processor == "subpathRemoval" else str
     if not all(isinstance(each, wanted) for each in args):
         raise ValueError(f"{processor} has arguments of another type: {args!r}")
     match processor:
         case "queryRemoval":
-            return tuple(Rule("drop-param", name) for name in args) or (_NOTHING,)
+            return tuple(DustRule("drop-param", name) for name in args) or (_NOTHING,)
         case "queryRemovalExcept":
-            return (Rule("drop-param", "*", "&".join(args)),)
+            return (DustRule("drop-param", "*", "&".join(args)),)
         case "subpathRemoval":
-            return tuple(Rule("replace-segment", f"#{place}") for place in sorted({*args}, reverse=True) if place >= 0)
+            return tuple(
+                DustRule("replace-segment", f"#{place}") for place in sorted({*args}, reverse=True) if place >= 0
+            )
         case "normalizer" | "normalizeUrl" if not args:
-            return Rule("host", "www#."), Rule("drop-suffix", "/", "*")
+            return DustRule("host", "www#."), DustRule("drop-suffix", "/", "*")
     raise ValueError(f"unknown processor {processor!r}")
 
 
-_NOTHING: Final = Rule("drop-param")
+_NOTHING: Final = DustRule("drop-param")
 """Drops parameters without a name: none that can be written."""
 
 
-def _renamed(rule: Rule, url: str) -> str:
+def _renamed(rule: DustRule, url: str) -> str:
     """Apply a rule to a URL that need not be canonical."""
     if rule.kind == "drop-param":
         return _without_parameters(rule, url)
@@ -196,7 +198,7 @@ def _renamed(rule: Rule, url: str) -> str:
     return parts._replace(path=path).geturl()
 
 
-def _without_parameters(rule: Rule, url: str) -> str:
+def _without_parameters(rule: DustRule, url: str) -> str:
     """As `drop-param`, before a fragment; empty parameters and an empty query are left out in any case."""
     name, _, fragment = url.partition("#")
     base, _, query = name.partition("?")

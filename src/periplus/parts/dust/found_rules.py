@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
+from periplus.engine.part import Setup
 from periplus.insight.views import Views
+from periplus.model import ConfigError
+from periplus.store import LearntFiles
+from periplus.store.durable import write_file
 from periplus.urls import domain_of
 
-from .given import GivenRule, RuleFile, priors_of
-from .rules import Rule, parse_rule
+from .given import GivenRule, RuleFile, priors_of, write_rule_file
+from .rules import DustRule, parse_rule
 
+KIND: Final = "dust"
+"""The kind of the learnt file, which is the same."""
 FILE: Final = "dust.json"
 """The name of the file in the folder `insight`."""
 _BY_PEOPLE: Final = ("given", "never")
@@ -38,7 +47,7 @@ def learnt_rules(views: Views, edited: RuleFile | None = None, suffixes: tuple[s
     )
 
 
-def _by_domain(rules: Iterable[GivenRule], suffixes: tuple[str, ...]) -> list[tuple[str, Rule, bool]]:
+def _by_domain(rules: Iterable[GivenRule], suffixes: tuple[str, ...]) -> list[tuple[str, DustRule, bool]]:
     """Domain and rule, whatever its path, and whether it was withdrawn."""
     return [
         (domain_of(each.site, further=suffixes) or each.site, each.rule, each.state == "withdrawn") for each in rules
@@ -60,3 +69,24 @@ def _rule_of(row: dict[str, Any]) -> GivenRule | None:
         )  # fmt: skip
     except ValueError:
         return None
+
+
+def write_learnt_rules(setup: Setup, views: Views) -> None:
+    """Write the rules that a crawl learnt, with those that a person added to the file, for people and for the crawl.
+
+    Raises `ConfigError` if that file cannot be read.
+    """
+    place = setup.layout.folder / "insight" / FILE
+    rules = write_rule_file(learnt_rules(views, _edited(place), setup.settings.value("scope.suffixes")))
+    LearntFiles(setup.layout.learnt).write(KIND, rules)
+    place.parent.mkdir(exist_ok=True)
+    write_file(place, rules)
+
+
+def _edited(place: Path) -> RuleFile | None:
+    try:
+        return msgspec.json.decode(place.read_bytes(), type=RuleFile)
+    except FileNotFoundError:
+        return None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise ConfigError(f"{place} cannot be read: {error}", hint="compare it with docs/hostile.md#dust") from error

@@ -20,10 +20,12 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from periplus.engine.part import Setup
 from periplus.model import ConfigError
 
 from .discarder import DiscarderRules, from_discarder
-from .rules import KINDS, QUERY_KINDS, Rule
+from .rules import KINDS, QUERY_KINDS, DustRule
+from .settings import DustTables
 
 MIN_DOMAINS: Final = 20
 """Minimum number of domains on which a rule was accepted: fewer may belong to one owner."""
@@ -46,7 +48,7 @@ class Prior(Struct, frozen=True, omit_defaults=True):
     withdrawn: int = 0
 
 
-def priors_of(rules: Iterable[tuple[str, Rule, bool]]) -> list[Prior]:
+def priors_of(rules: Iterable[tuple[str, DustRule, bool]]) -> list[Prior]:
     """The priors that follow from rules: domain, rule, and whether it was withdrawn."""
     held: dict[tuple[str, str, str], set[str]] = {}
     fell: dict[tuple[str, str, str], set[str]] = {}
@@ -96,9 +98,9 @@ class GivenRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
             raise ValueError("a place of a segment is # and a number")
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> DustRule:
         """The rule alone."""
-        return Rule(self.kind, self.name, self.value, self.path)
+        return DustRule(self.kind, self.name, self.value, self.path)
 
 
 class RuleFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,8 +123,8 @@ class GivenRules:
         self._index(self._file, learnt)
 
     def _index(self, file: RuleFile, learnt: RuleFile) -> None:
-        self._applied: dict[str, list[Rule]] = {}
-        self._refused: dict[str, list[Rule]] = {}
+        self._applied: dict[str, list[DustRule]] = {}
+        self._refused: dict[str, list[DustRule]] = {}
         self._adopted: dict[str, list[GivenRule]] = {}
         for each in learnt.rules:
             if each.state == "accepted":
@@ -143,11 +145,11 @@ class GivenRules:
         """Rules with which a site begins of which nothing is known yet; they are probed as any that was learnt."""
         return self._adopted.get(site, [])
 
-    def applied(self, site: str) -> list[Rule]:
+    def applied(self, site: str) -> list[DustRule]:
         """Rules that hold on a site from the start."""
         return [*self._applied.get(site, ()), *self._applied.get("*", ())] if self._applied else []
 
-    def refused(self, site: str) -> frozenset[Rule]:
+    def refused(self, site: str) -> frozenset[DustRule]:
         """Rules that are not applied on a site."""
         if not self._refused:
             return frozenset()
@@ -177,9 +179,21 @@ def _lines(name: str, rows: Iterable[GivenRule | Prior]) -> str:
     return f'"{name}": [\n{written}\n]' if written else f'"{name}": []'
 
 
-def clean_params(params: Iterable[str], path: str, url: str) -> list[Rule]:
+def clean_params(params: Iterable[str], path: str, url: str) -> list[DustRule]:
     """The rules that a `Clean-param` line gives for a URL; its path may hold `*` for anything."""
     target = url[url.find("/", 8) :]
     if path and not re.match(".*".join(re.escape(part) for part in path.rstrip("$").split("*")), target):
         return []
-    return [Rule("drop-param", name) for name in params]
+    return [DustRule("drop-param", name) for name in params]
+
+
+def given_rules(setup: Setup) -> GivenRules:
+    """The rules of the file that the settings name."""
+    name = setup.settings.some(DustTables).dust.file
+    if not name:
+        return GivenRules()
+    path = setup.layout.folder / name
+    try:
+        return read_rule_file(path.read_bytes(), str(path))
+    except OSError as error:
+        raise ConfigError(f"dust.file: {path} cannot be read: {error.strerror}") from error

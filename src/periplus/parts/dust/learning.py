@@ -28,7 +28,7 @@ from .evidence import (
     Counts,
     is_at_least,
 )
-from .rules import ORDER, PREFIXES, Operation, Rule, key_of, parameters, url_key
+from .rules import ORDER, PREFIXES, DustRule, UrlRenaming, key_of, parameters, url_key
 from .settings import DustSettings
 
 MAX_KNOWN: Final = 16
@@ -79,8 +79,8 @@ class SiteDust(Struct, array_like=True):
 
     pages: int = 0
     candidates: dict[int, Counts] = field(default_factory=dict)
-    rules: dict[int, Rule] = field(default_factory=dict)
-    known: dict[int, Rule] = field(default_factory=dict)
+    rules: dict[int, DustRule] = field(default_factory=dict)
+    known: dict[int, DustRule] = field(default_factory=dict)
     bases: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     targets: dict[int, tuple[str, int]] = field(default_factory=dict)
     checks: dict[int, int] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class Pair(Struct, frozen=True, gc=False):
     the base itself was read, and not only another page with the same base.
     """
 
-    operation: Operation
+    operation: UrlRenaming
     is_equal: bool | None
     vote: int = 0
     is_anchored: bool = True
@@ -118,14 +118,14 @@ class Observation(Struct, frozen=True):
     url: str
     identity: int
     pairs: tuple[Pair, ...] = ()
-    unread: tuple[Operation, ...] = ()
+    unread: tuple[UrlRenaming, ...] = ()
     is_countable: bool = True
 
 
 class RuleChange(Struct, frozen=True):
     """A rule was accepted, or withdrawn, by this number of pairs; `reason`: why it was withdrawn."""
 
-    rule: Rule
+    rule: DustRule
     is_accepted: bool
     equal: int
     unequal: int
@@ -158,7 +158,7 @@ def learn(
     return changes
 
 
-def is_looked_up(dust: SiteDust, operation: Operation) -> bool:
+def is_looked_up(dust: SiteDust, operation: UrlRenaming) -> bool:
     """Whether the base of an operation is compared: not where pages of the site never had a pair, except a sample."""
     rule = operation.rules[0]
     if rule.kind not in _SPELLING or dust.missed.get(key_of(rule), 0) < MAX_MISSED:
@@ -188,7 +188,7 @@ def _count_values(dust: SiteDust, url: str, pair: Pair, settings: DustSettings) 
         return []
     given = [each.partition("=") for each in parameters(url.partition("?")[2])]
     values = [value for name, equals, value in given if equals and name == rule.name]
-    against = [Operation((Rule("drop-param-value", rule.name, value),), pair.operation.base) for value in values]
+    against = [UrlRenaming((DustRule("drop-param-value", rule.name, value),), pair.operation.base) for value in values]
     return [change for each in against for change in count_pair(dust, Pair(each, False), settings)]
 
 
@@ -205,7 +205,7 @@ def _meet_waiting(dust: SiteDust, page: Observation, settings: DustSettings) -> 
         counts.is_anchored |= waiting[0] == page.identity
 
 
-def _is_order(operation: Operation) -> bool:
+def _is_order(operation: UrlRenaming) -> bool:
     """Sorting a query is harmless also where all pages say the same."""
     return operation.rules[0].kind == "sort-query"
 
@@ -213,7 +213,7 @@ def _is_order(operation: Operation) -> bool:
 def _wait(
     dust: SiteDust,
     page: Observation,
-    operation: Operation,
+    operation: UrlRenaming,
     settings: DustSettings,
     familiar: Collection[tuple[str, str, str]],
 ) -> list[RuleChange]:
@@ -286,7 +286,7 @@ def _make_room(dust: SiteDust, settings: DustSettings) -> None:
         dust.candidates.pop(next(iter(dust.candidates)) if oldest is None else oldest)
 
 
-def _keep_known(dust: SiteDust, key: int, rule: Rule) -> None:
+def _keep_known(dust: SiteDust, key: int, rule: DustRule) -> None:
     if key not in dust.known:
         if len(dust.known) >= MAX_KNOWN:
             spare = next((each for each in dust.known if each not in dust.rules), None)
@@ -299,7 +299,7 @@ def _keep_known(dust: SiteDust, key: int, rule: Rule) -> None:
 def _decide(
     dust: SiteDust,
     key: int,
-    rule: Rule,
+    rule: DustRule,
     counts: Counts,
     settings: DustSettings,
     familiar: Collection[tuple[str, str, str]],
@@ -318,14 +318,14 @@ def _decide(
         return []
     if len(dust.rules) >= settings.max_rules:
         return []
-    turned = Rule(rule.kind, rule.value, rule.name) if counts.votes < 0 else rule
+    turned = DustRule(rule.kind, rule.value, rule.name) if counts.votes < 0 else rule
     counts.state = ACCEPTED
     dust.rules = _in_order({**dust.rules, key: turned})
     return [RuleChange(turned, True, counts.equal, counts.unequal)]
 
 
 def _is_acceptable(
-    rule: Rule, counts: Counts, settings: DustSettings, prior: tuple[int, int], *, is_harmless: bool
+    rule: DustRule, counts: Counts, settings: DustSettings, prior: tuple[int, int], *, is_harmless: bool
 ) -> bool:
     if counts.state == REFUTED or (counts.state == WITHDRAWN and counts.new < settings.new_pairs):
         return False
@@ -341,7 +341,7 @@ def _is_acceptable(
     return is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, least, prior)
 
 
-def is_unknown(rule: Rule) -> bool:
+def is_unknown(rule: DustRule) -> bool:
     """Whether only the pages of the site can say what a rule is about."""
     return rule.kind in _UNKNOWN or (rule.kind == "drop-prefix" and rule.name not in PREFIXES)
 
@@ -362,7 +362,7 @@ def withdraw(dust: SiteDust, key: int, reason: str, *, is_final: bool = False) -
     return [RuleChange(rule, False, counts.equal, counts.unequal, reason)]
 
 
-def adopt(dust: SiteDust, rule: Rule, equal: int, unequal: int, settings: DustSettings) -> None:
+def adopt(dust: SiteDust, rule: DustRule, equal: int, unequal: int, settings: DustSettings) -> None:
     """Accept a rule that an earlier crawl learnt of the site, with the pairs that it had."""
     key = key_of(rule)
     if key not in dust.candidates and len(dust.rules) < settings.max_rules:
@@ -373,7 +373,7 @@ def adopt(dust: SiteDust, rule: Rule, equal: int, unequal: int, settings: DustSe
         dust.rules = _in_order({**dust.rules, key: rule})
 
 
-def _in_order(rules: dict[int, Rule]) -> dict[int, Rule]:
+def _in_order(rules: dict[int, DustRule]) -> dict[int, DustRule]:
     """Rules in the order in which they are tried: by kind, and those for a template first."""
     return dict(sorted(rules.items(), key=lambda item: (ORDER[item[1].kind], not item[1].path)))
 

@@ -9,34 +9,36 @@ when it answers with an error while the URL itself, which is then fetched as a p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from periplus.content import likeness, version_of
-from periplus.engine.part import Desk, Part, TakeLearnt, TakeProbe
+from periplus.engine.part import Desk, Part, Setup, TakeLearnt, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.formats.robots import parse
 from periplus.model import (
+    BodyReading,
     Digests,
     Fetched,
     FetchOutcome,
-    Judged,
-    Page,
+    ParsedPage,
     Probe,
     Purpose,
-    Reading,
     Redirected,
     Site,
     Source,
+    SubjectJudged,
     Url,
     UrlRecord,
 )
 from periplus.policy.filters import path_template_of
+from periplus.policy.filters.chain import MakeFilter
 from periplus.urls import site_of
 
 from .evidence import lower_quantile
-from .given import GivenRules, RuleFile
+from .given import GivenRules, RuleFile, given_rules
 from .learning import (
     Observation,
     Pair,
@@ -51,9 +53,13 @@ from .learning import (
     target_failed,
     target_read,
 )
+from .renames import Renames
 from .renaming import anchor_of, anchored, wanted_anchors
-from .rules import Operation, apply, describe, operation_between, operations
-from .settings import DustSettings
+from .rules import UrlRenaming, apply, describe, operation_between, operations
+from .settings import DustSettings, DustTables
+
+if TYPE_CHECKING:
+    from periplus.insight.views import Views
 
 PROBE_KIND: Final = "dust"
 """The kind of probes that check a rule."""
@@ -66,14 +72,34 @@ _MAX_CLEANED: Final = 64
 class _Found(NamedTuple):
     """A page, the operations of its URL, and where their bases are among all that are looked up."""
 
-    page: Page
-    reading: Reading
-    found: list[Operation]
+    page: ParsedPage
+    reading: BodyReading
+    found: list[UrlRenaming]
     first: int
 
 
 class DustLearner(Part):
     """Learns from answers. `given` are rules of people and of earlier crawls, which the filters apply, too."""
+
+    order = 10
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One learner."""
+        return [cls(desk, setup.settings.some(DustTables).dust, given_rules(setup))]
+
+    @classmethod
+    def judge(cls, setup: Setup, views: Views, now: float) -> dict[str, Sequence[SubjectJudged]]:  # noqa: ARG003 - rules have none
+        """Write the rules that the crawl learnt to `insight/dust.json`, beside those that a person added to it."""
+        from .found_rules import write_learnt_rules  # loads DuckDB
+
+        write_learnt_rules(setup, views)
+        return {}
+
+    @classmethod
+    def filters(cls, setup: Setup) -> list[MakeFilter]:
+        """What applies the rules."""
+        return [partial(Renames, settings=setup.settings.some(DustTables).dust, given=given_rules(setup))]
 
     def __init__(self, desk: Desk, settings: DustSettings, given: GivenRules) -> None:
         self._states = desk.guard.states
@@ -188,7 +214,7 @@ class DustLearner(Part):
             return False
         return True if record.digests.links == digests.links else None
 
-    def _is_countable(self, page: Page, reading: Reading, dust: SiteDust) -> bool:
+    def _is_countable(self, page: ParsedPage, reading: BodyReading, dust: SiteDust) -> bool:
         """Whether the text of a page is its own: not an error, and not what much of the site says."""
         placement = reading.placement
         if placement is None or page.is_soft_404:
@@ -211,7 +237,7 @@ class DustLearner(Part):
             if variant is not None:
                 self._frontier.queue_probes([Probe(Url(variant), PROBE_KIND)], now)
 
-    def probed(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
+    def probed(self, outcome: FetchOutcome, page: ParsedPage | None, now: float) -> None:
         """Take the answer to a probe that checks a rule."""
         url = outcome.task.url
         dust = self._states.changing(url).value(SiteDust)
@@ -251,12 +277,12 @@ def _split_names(dust: SiteDust | None) -> frozenset[str]:
     return frozenset() if dust is None else frozenset(dust.split)
 
 
-def _identity(reading: Reading) -> int:
+def _identity(reading: BodyReading) -> int:
     """A value that pages with the same text share."""
     return reading.digests.main if reading.placement is None else reading.placement.cluster
 
 
-def _vote(base: str, page: Page, own: UrlRecord | None, record: UrlRecord) -> int:
+def _vote(base: str, page: ParsedPage, own: UrlRecord | None, record: UrlRecord) -> int:
     """1 if sitemaps, or else the canonical link, prefer the base to the page's own URL; -1 if sitemaps prefer that."""
     lists_base, lists_own = _is_listed(record), own is not None and _is_listed(own)
     if lists_base != lists_own:
@@ -268,7 +294,7 @@ def _is_listed(record: UrlRecord) -> bool:
     return any(seen.source is Source.SITEMAP for seen in record.first_seen)
 
 
-def _pair_of_cluster(url: Url, reading: Reading, found: Sequence[Operation]) -> list[Pair]:
+def _pair_of_cluster(url: Url, reading: BodyReading, found: Sequence[UrlRenaming]) -> list[Pair]:
     """A page and the best known page with the same text, if their URLs differ by a prefix or a segment."""
     placement = reading.placement
     if placement is None or placement.canonical == url:
@@ -279,8 +305,8 @@ def _pair_of_cluster(url: Url, reading: Reading, found: Sequence[Operation]) -> 
     return [Pair(between[1], True)]
 
 
-def _verdict(site: Site, change: RuleChange, now: float) -> Judged:
+def _verdict(site: Site, change: RuleChange, now: float) -> SubjectJudged:
     pairs = f"{change.equal} pairs of pages were equal, {change.unequal} were not"
     reasons = (describe(change.rule), pairs, *([change.reason] if change.reason else []))
     score = lower_quantile(change.equal, change.unequal)
-    return Judged("site", site, "dust", "learnt" if change.is_accepted else "withdrawn", score, reasons, now)
+    return SubjectJudged("site", site, "dust", "learnt" if change.is_accepted else "withdrawn", score, reasons, now)

@@ -17,7 +17,7 @@ from periplus.urls import site_of
 from .given import GivenRules, clean_params
 from .learning import SiteDust, note_target, remember
 from .renaming import Renamed, is_probe, looked_for, open_operations, renamed
-from .rules import PREFIXES, Operation, operations
+from .rules import PREFIXES, UrlRenaming, operations
 from .settings import DustSettings
 
 
@@ -90,7 +90,7 @@ class Renames:
         wanted = open_operations(dust, found, self._settings)
         return [(Url(each.base), partial(self._looked_for, url, each)) for each in wanted]
 
-    def _looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
+    def _looked_for(self, url: Url, operation: UrlRenaming, is_known: bool) -> None:
         """Record that the base of a new URL was looked up."""
         state = self._states.changing(url)
         looked_for(state.value(SiteDust) or state.keep(SiteDust()), operation, is_known)

@@ -17,7 +17,7 @@ from periplus.urls import canonical
 
 from .evidence import ACCEPTED, CANDIDATE, REFUTED
 from .learning import MAX_KNOWN, Observation, SiteDust, is_clean, is_unknown
-from .rules import QUERY_KINDS, Operation, Rule, apply, describe, key_of, url_key
+from .rules import QUERY_KINDS, DustRule, UrlRenaming, apply, describe, key_of, url_key
 from .settings import DustSettings
 
 MAX_PASSES: Final = 4
@@ -48,8 +48,8 @@ def renamed(
     url: str,
     dust: SiteDust | None,
     template_of: Callable[[str], str],
-    given: Iterable[Rule] = (),
-    refused: frozenset[Rule] = frozenset(),
+    given: Iterable[DustRule] = (),
+    refused: frozenset[DustRule] = frozenset(),
     original: str = "",
 ) -> Renamed | None:
     """The URL after the rules of a site, applied to a fixed point; `None` if nothing changes or there is none.
@@ -62,7 +62,7 @@ def renamed(
     learnt = [] if dust is None else [(key, rule, False) for key, rule in dust.rules.items() if rule not in refused]
     if not own and not learnt and url == original:
         return None
-    used: dict[int, tuple[Rule, bool]] = {}
+    used: dict[int, tuple[DustRule, bool]] = {}
     name = url
     for _ in range(MAX_PASSES):
         before = name
@@ -82,14 +82,14 @@ def renamed(
     return Renamed(short, next(iter(used), 0), text, all(is_given for _, is_given in used.values()))
 
 
-def _apply(rule: Rule, url: str, template_of: Callable[[str], str], dust: SiteDust | None) -> str | None:
+def _apply(rule: DustRule, url: str, template_of: Callable[[str], str], dust: SiteDust | None) -> str | None:
     if rule.kind in QUERY_KINDS and "?" not in url:
         return None
     template = template_of(url) if rule.kind in QUERY_KINDS else ""
     made = apply(rule, url, template)
     if made is None or dust is None or rule.path or rule.kind not in QUERY_KINDS:
         return made
-    narrow = dust.candidates.get(key_of(Rule(rule.kind, rule.name, rule.value, template)))
+    narrow = dust.candidates.get(key_of(DustRule(rule.kind, rule.name, rule.value, template)))
     is_doubtful = narrow is not None and narrow.unequal > 0 and narrow.state != ACCEPTED
     return None if is_doubtful else made
 
@@ -107,7 +107,7 @@ _COST_OF_UNKNOWN: Final = 50
 _LOOKED_FOR: Final = frozenset({"drop-param", "drop-prefix", "drop-suffix", "lower-case", "replace-segment"})
 
 
-def open_operations(dust: SiteDust | None, found: Sequence[Operation], settings: DustSettings) -> list[Operation]:
+def open_operations(dust: SiteDust | None, found: Sequence[UrlRenaming], settings: DustSettings) -> list[UrlRenaming]:
     """The operations of a new URL whose rules are not decided: pairs for them are wanted soon."""
     if dust is not None and dust.raised >= FIRST_PAIRS + settings.early * dust.pages:
         return []
@@ -115,7 +115,7 @@ def open_operations(dust: SiteDust | None, found: Sequence[Operation], settings:
     return wanted if dust is None else [each for each in wanted if _is_open(dust, each)]
 
 
-def _is_open(dust: SiteDust, operation: Operation) -> bool:
+def _is_open(dust: SiteDust, operation: UrlRenaming) -> bool:
     key = key_of(operation.rules[-1])
     counted = [dust.candidates.get(key_of(rule)) for rule in operation.rules]
     is_undecided = all(counts is None or counts.state == CANDIDATE for counts in counted)
@@ -124,7 +124,7 @@ def _is_open(dust: SiteDust, operation: Operation) -> bool:
     )
 
 
-def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
+def looked_for(dust: SiteDust, operation: UrlRenaming, is_known: bool) -> None:
     """Record a lookup of the base of a new URL: it is known, and both are fetched soon, or it is not."""
     key = key_of(operation.rules[-1])
     if key not in dust.looked:

@@ -48,7 +48,7 @@ _ARROWS: Final = frozenset({"replace-segment", "host", "scheme"})
 _WWW: Final = re.compile(r"\Awww[0-9]*\.")
 
 
-class Rule(Struct, frozen=True, array_like=True, gc=False):
+class DustRule(Struct, frozen=True, array_like=True, gc=False):
     """One rule of a site. Which of `name` and `value` are used depends on the kind."""
 
     kind: str
@@ -57,7 +57,7 @@ class Rule(Struct, frozen=True, array_like=True, gc=False):
     path: str = ""
 
 
-def describe(rule: Rule) -> str:
+def describe(rule: DustRule) -> str:
     """A rule as a person reads it: `drop-param ref on /p/#`."""
     words = [rule.kind, *([rule.name] if rule.name else [])]
     if rule.kind in _ARROWS:
@@ -67,7 +67,7 @@ def describe(rule: Rule) -> str:
     return " ".join(words) + (f" on {rule.path}" if rule.path else "")
 
 
-def parse_rule(text: str) -> Rule | None:
+def parse_rule(text: str) -> DustRule | None:
     """Parse a rule written by `describe`; `None` if the text is not one. URLs have no spaces, so words are distinct."""
     words, _, path = text.partition(" on ")
     kind, _, rest = words.partition(" ")
@@ -75,12 +75,12 @@ def parse_rule(text: str) -> Rule | None:
         return None
     if kind in _ARROWS:
         name, _, value = rest.partition(" -> ")
-        return Rule(kind, name, "" if value == '""' else value, path)
+        return DustRule(kind, name, "" if value == '""' else value, path)
     name, _, value = rest.partition("=") if kind != "drop-prefix" else (rest, "", "")
-    return Rule(kind, name, value, path)
+    return DustRule(kind, name, value, path)
 
 
-def apply(rule: Rule, url: str, template: str = "") -> str | None:
+def apply(rule: DustRule, url: str, template: str = "") -> str | None:
     """The URL that a rule makes of another; `None` if it changes nothing. `template`: of the path of the URL.
 
     The result of renaming a canonical URL may have to be made canonical again.
@@ -116,7 +116,7 @@ def split_path(url: str) -> tuple[str, str, str]:
     return url[:start], url[start:end], url[end:]
 
 
-def _drop_param(rule: Rule, url: str) -> str | None:
+def _drop_param(rule: DustRule, url: str) -> str | None:
     query = url.partition("?")[2]
     if rule.name not in query and rule.name != "*":
         return None
@@ -129,14 +129,14 @@ def _drop_param(rule: Rule, url: str) -> str | None:
     return with_query(url, kept) if len(kept) < len(given) else None
 
 
-def _drop_param_value(rule: Rule, url: str) -> str | None:
+def _drop_param_value(rule: DustRule, url: str) -> str | None:
     given = parameters(url.partition("?")[2])
     unwanted = f"{rule.name}={rule.value}"
     kept = [each for each in given if each != unwanted]
     return with_query(url, kept) if len(kept) < len(given) else None
 
 
-def _sort_query(rule: Rule, url: str) -> str | None:
+def _sort_query(rule: DustRule, url: str) -> str | None:
     del rule
     given = parameters(url.partition("?")[2])
     if len(given) < 2:
@@ -145,12 +145,12 @@ def _sort_query(rule: Rule, url: str) -> str | None:
     return with_query(url, kept) if kept != given else None
 
 
-def _drop_prefix(rule: Rule, url: str) -> str | None:
+def _drop_prefix(rule: DustRule, url: str) -> str | None:
     origin, path, query = split_path(url)
     return origin + path[len(rule.name) :] + query if path.startswith(rule.name + "/") else None
 
 
-def _drop_suffix(rule: Rule, url: str) -> str | None:
+def _drop_suffix(rule: DustRule, url: str) -> str | None:
     origin, path, query = split_path(url)
     if rule.name == "/" and rule.value == "*":
         return origin + path.rstrip("/") + query if path.endswith("/") else None
@@ -159,7 +159,7 @@ def _drop_suffix(rule: Rule, url: str) -> str | None:
     return origin + path[: -len(rule.name)] + query if path.endswith("/" + rule.name) else None
 
 
-def _replace_segment(rule: Rule, url: str) -> str | None:
+def _replace_segment(rule: DustRule, url: str) -> str | None:
     origin, path, query = split_path(url)
     segments = path.split("/")[1:]
     place = int(rule.name[1:]) if rule.name.startswith("#") else _place_of(rule.name, segments)
@@ -173,7 +173,7 @@ def _place_of(segment: str, segments: list[str]) -> int:
     return segments.index(segment) if segment in segments else -1
 
 
-def _lower_case(rule: Rule, url: str) -> str | None:
+def _lower_case(rule: DustRule, url: str) -> str | None:
     del rule
     origin, path, query = split_path(url)
     if "%" not in path:
@@ -187,7 +187,7 @@ def _escapes(path: str) -> list[tuple[int, str]]:
     return list(enumerate(path.split("%")))
 
 
-def _host(rule: Rule, url: str) -> str | None:
+def _host(rule: DustRule, url: str) -> str | None:
     start = url.find("://") + 3
     if rule.name == "www#.":
         short = _WWW.sub("", url[start:], count=1)
@@ -197,7 +197,7 @@ def _host(rule: Rule, url: str) -> str | None:
     return url[:start] + rule.value + url[start + len(rule.name) :]
 
 
-def _scheme(rule: Rule, url: str) -> str | None:
+def _scheme(rule: DustRule, url: str) -> str | None:
     prefix = rule.name + "://"
     return f"{rule.value}://{url[len(prefix) :]}" if url.startswith(prefix) else None
 
@@ -224,20 +224,20 @@ INDEX_NAMES: Final = frozenset(
 PREFIXES: Final = ("/print", "/printable", "/amp", "/mobile", "/m")
 """Prefixes under which sites commonly show their pages a second time."""
 _LONGEST_SEGMENT: Final = 20
-_LOWER: Final = Rule("lower-case")
-_SECURE: Final = Rule("scheme", "http", "https")
-_NO_SLASH: Final = Rule("drop-suffix", "/")
+_LOWER: Final = DustRule("lower-case")
+_SECURE: Final = DustRule("scheme", "http", "https")
+_NO_SLASH: Final = DustRule("drop-suffix", "/")
 
 
-class Operation(Struct, frozen=True, gc=False):
+class UrlRenaming(Struct, frozen=True, gc=False):
     """A rule that would rename a URL, for the narrowest context first, and the URL that it makes, the base."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[DustRule, ...]
     base: str
 
 
 @lru_cache(maxsize=4096)
-def key_of(rule: Rule) -> int:
+def key_of(rule: DustRule) -> int:
     """The 64-bit key of a rule in stored data. Remembered, because most pages raise the same few questions."""
     return xxh3_64_intdigest("\n".join((rule.kind, rule.path, rule.name, rule.value)).encode())
 
@@ -250,11 +250,11 @@ def url_key(url: str) -> int:
 def operations(
     url: str,
     template: str,
-    known: Iterable[Rule] = (),
+    known: Iterable[DustRule] = (),
     split_names: Container[str] = (),
     *,
     has_secure: bool = True,
-) -> list[Operation]:
+) -> list[UrlRenaming]:
     """The rules that would rename a URL. `template`: of its path.
 
     `known`: rules that a URL alone does not show, because any prefix or segment may be meaningless; `operation_between`
@@ -266,51 +266,51 @@ def operations(
     for rule in known:
         base = apply(rule, url, template)
         if base is not None:
-            found.append(Operation((rule,), base))
+            found.append(UrlRenaming((rule,), base))
     return found
 
 
-def _of_query(url: str, template: str, split_names: Container[str]) -> Iterable[Operation]:
+def _of_query(url: str, template: str, split_names: Container[str]) -> Iterable[UrlRenaming]:
     given = parameters(url.partition("?")[2])[:MAX_PARAMETERS]
     for name in dict.fromkeys(name_of(each) for each in given):
         if name:
             base = with_query(url, [each for each in parameters(url.partition("?")[2]) if name_of(each) != name])
-            yield Operation((Rule("drop-param", name, path=template), Rule("drop-param", name)), base)
+            yield UrlRenaming((DustRule("drop-param", name, path=template), DustRule("drop-param", name)), base)
     for name, equals, value in (each.partition("=") for each in given):
         if equals and name in split_names:
-            rule = Rule("drop-param-value", name, value)
-            yield Operation((rule,), apply(rule, url) or url)
+            rule = DustRule("drop-param-value", name, value)
+            yield UrlRenaming((rule,), apply(rule, url) or url)
     if len(given) > 1:
-        rules = Rule("sort-query", path=template), Rule("sort-query")
-        yield Operation(rules, apply(rules[1], url) or url)
+        rules = DustRule("sort-query", path=template), DustRule("sort-query")
+        yield UrlRenaming(rules, apply(rules[1], url) or url)
 
 
-def _of_path(url: str, has_secure: bool) -> list[Operation]:
+def _of_path(url: str, has_secure: bool) -> list[UrlRenaming]:
     origin, path, query = split_path(url)
-    found: list[Operation] = []
+    found: list[UrlRenaming] = []
     if path.startswith(PREFIXES):
         found += [
-            Operation((Rule("drop-prefix", prefix),), origin + path[len(prefix) :] + query)
+            UrlRenaming((DustRule("drop-prefix", prefix),), origin + path[len(prefix) :] + query)
             for prefix in PREFIXES
             if path.startswith(prefix + "/")
         ]
     name = path.rpartition("/")[2]
     if name in INDEX_NAMES:
-        found.append(Operation((Rule("drop-suffix", name),), origin + path[: -len(name)] + query))
+        found.append(UrlRenaming((DustRule("drop-suffix", name),), origin + path[: -len(name)] + query))
     elif not name and len(path) > 1:
-        found.append(Operation((_NO_SLASH,), origin + path[:-1] + query))
+        found.append(UrlRenaming((_NO_SLASH,), origin + path[:-1] + query))
     lower = apply(_LOWER, url) if path != path.lower() else None
     if lower is not None:
-        found.append(Operation((_LOWER,), lower))
+        found.append(UrlRenaming((_LOWER,), lower))
     if has_secure and origin.startswith("http://"):
-        found.append(Operation((_SECURE,), "https" + origin[4:] + path + query))
+        found.append(UrlRenaming((_SECURE,), "https" + origin[4:] + path + query))
     host = origin[origin.find("://") + 3 :]
     if host.startswith("www."):
-        found.append(Operation((Rule("host", host, host[4:]),), origin.replace("www.", "", 1) + path + query))
+        found.append(UrlRenaming((DustRule("host", host, host[4:]),), origin.replace("www.", "", 1) + path + query))
     return found
 
 
-def operation_between(one: str, other: str) -> tuple[str, Operation] | None:
+def operation_between(one: str, other: str) -> tuple[str, UrlRenaming] | None:
     """The rule for a prefix or a segment by which two URLs of a site differ: the longer URL, and the operation.
 
     `None` if they differ in anything else. Towards the shorter URL; of equals towards the first in the alphabet.
@@ -321,7 +321,7 @@ def operation_between(one: str, other: str) -> tuple[str, Operation] | None:
     variant, base = (one, other) if (len(path), path) > (len(other_path), other_path) else (other, one)
     segments, base_segments = split_path(variant)[1].split("/")[1:], split_path(base)[1].split("/")[1:]
     if len(segments) == len(base_segments) + 1 and segments[1:] == base_segments and _is_word(segments[0]):
-        return variant, Operation((Rule("drop-prefix", "/" + segments[0]),), base)
+        return variant, UrlRenaming((DustRule("drop-prefix", "/" + segments[0]),), base)
     if len(segments) != len(base_segments):
         return None
     differing = [pair for pair in zip(segments, base_segments, strict=True) if pair[0] != pair[1]]
@@ -329,8 +329,8 @@ def operation_between(one: str, other: str) -> tuple[str, Operation] | None:
         return None
     if _are_languages(*differing[0]):
         return None
-    rule = Rule("replace-segment", *differing[0])
-    return (variant, Operation((rule,), base)) if apply(rule, variant) == base else None
+    rule = DustRule("replace-segment", *differing[0])
+    return (variant, UrlRenaming((rule,), base)) if apply(rule, variant) == base else None
 
 
 def _are_languages(one: str, other: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Struct
 
@@ -66,3 +66,13 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
             raise ConfigError(
                 f"dust.unequal_below must not be above dust.equal_from, got {self.unequal_below} and {self.equal_from}"
             )
+
+
+class DustTables(Struct, frozen=True):
+    """The tables of settings of this part."""
+
+    dust: DustSettings = DustSettings()
+    """Rules for duplicate URLs ([hostile.md](hostile.md#dust))."""
+
+
+TABLES: Final = DustTables

@@ -189,11 +189,11 @@ _MAX_DISTINCT: Final = 300
 _SMOOTH: Final = 0.5
 """Added to each count."""
 
-Counts = tuple[NDArray[np.int64], NDArray[np.float64]]
+TermCounts = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Places of the words of a page, and how much each counts: 1 + ln of its frequency."""
 
 
-def counts_of(words: Sequence[str]) -> Counts:
+def counts_of(words: Sequence[str]) -> TermCounts:
     """The words of a page by their places."""
     found: Counter[int] = Counter()
     for word, count in Counter(words).most_common(_MAX_DISTINCT):
@@ -211,7 +211,7 @@ class LayerClassifier:
     finished collection.
     """
 
-    def __init__(self, layers: Sequence[Sequence[Counts]]) -> None:
+    def __init__(self, layers: Sequence[Sequence[TermCounts]]) -> None:
         """`layers` are example pages of each layer; the last class is the rest."""
         totals = np.full((len(layers), LAYER_PLACES), _SMOOTH)
         for number, pages in enumerate(layers):
@@ -220,7 +220,7 @@ class LayerClassifier:
         self._logarithms = np.log(totals / totals.sum(axis=1, keepdims=True))
         self._logarithms[[not pages for pages in layers]] = -math.inf
 
-    def layer(self, page: Counts) -> int:
+    def layer(self, page: TermCounts) -> int:
         """The most probable layer of a page."""
         places, counts = page
         if not len(places):

@@ -200,25 +200,27 @@ class NBest(Shark):
         return known.worth
 
 
-_FOCUSED: Final[dict[str, Callable[..., Ordering]]] = {
+ORDERINGS: Final[dict[str, Callable[..., Ordering]]] = {
     "best_first": BestFirst,
-    "context_graph": ContextGraph,
     "focused": Focused,
     "n_best": NBest,
     "shark": Shark,
 }
+"""Those for a crawl."""
+_SIMULATED: Final[dict[str, Callable[..., Ordering]]] = {**ORDERINGS, "context_graph": ContextGraph}
+"""Those for a simulation, which knows links backwards."""
 
 
 def focused_orderings() -> tuple[str, ...]:
-    """The names of those for a crawl, in order; `context_graph` is for simulations alone."""
-    return tuple(sorted({*_FOCUSED} - {"context_graph"}))
+    """The names of those for a crawl, in order."""
+    return tuple(ORDERINGS)
 
 
 def any_ordering(
     name: str, *, oracle: Callable[[Url], float] | None = None, **settings: int | float | str | bool
 ) -> Ordering:
     """The ordering of that name, of these and of those that need no topic (`policy.ordering`)."""
-    make = _FOCUSED.get(name)
+    make = _SIMULATED.get(name)
     if make is None:
         return ordering(name, focused_orderings(), oracle=oracle, **settings)
     return make_ordering(name, make, settings)

@@ -18,13 +18,15 @@ from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from periplus.engine.links import Worths
-from periplus.engine.part import Desk, Part
+from periplus.engine.part import Desk, Part, Setup
 from periplus.engine.stats import CrawlStats
-from periplus.model import ConfigError, Ordering, Page, Url
+from periplus.model import ConfigError, Ordering, ParsedPage, Url
 
 from .learning import LearnerState, LinkLearner, folder_of
 from .ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
-from .topic import Nearness, TopicState
+from .reading import read_examples
+from .settings import FocusTables
+from .topic import Nearness, TopicState, topic_maker
 
 WINDOW: Final = 100
 """Pages over which the harvest rate is measured."""
@@ -41,13 +43,13 @@ class Appraiser(Protocol):
     def state(self) -> TopicState:
         """The state to commit."""
 
-    def relevance(self, page: Page) -> float:
+    def relevance(self, page: ParsedPage) -> float:
         """The relevance of a page."""
 
-    def nearness(self, page: Page, anchors: Sequence[str]) -> list[Nearness]:
+    def nearness(self, page: ParsedPage, anchors: Sequence[str]) -> list[Nearness]:
         """How near each link of a page is to the topic."""
 
-    def layer(self, page: Page) -> int:
+    def layer(self, page: ParsedPage) -> int:
         """How many links the page is away from the topic, as far as that is known."""
 
 
@@ -87,7 +89,7 @@ class Focus:
         """The state to commit."""
         return replace(self._state, topic=self._topic.state, learner=self._learner.state)
 
-    def appraised(self, page: Page) -> Page:
+    def appraised(self, page: ParsedPage) -> ParsedPage:
         """A page with its relevance, which is counted. What was learnt from it counts for the next."""
         relevance = self._topic.relevance(page)
         self._learner.learn(page.url, relevance)
@@ -102,7 +104,7 @@ class Focus:
         self._state.pages += 1
         return replace(page, relevance=relevance)
 
-    def worths(self, page: Page, links: Sequence[tuple[Url, str]], worth: float) -> dict[Url, float]:
+    def worths(self, page: ParsedPage, links: Sequence[tuple[Url, str]], worth: float) -> dict[Url, float]:
         """The worth of each link of a page, of several to one URL the best. `worth` is that of the page itself."""
         relevance = page.relevance or 0.0
         passed = inherited(relevance, inherited_of(worth))
@@ -132,7 +134,7 @@ class Focus:
             found[url] = folders[folder]
         return found
 
-    def _let_one_in(self, page: Page, found: dict[Url, float]) -> None:
+    def _let_one_in(self, page: ParsedPage, found: dict[Url, float]) -> None:
         """Raise one link of every twentieth page."""
         every = round(1.0 / self._explore) if self._explore > 0.0 else 0
         if every and found and self._state.pages % every == 0:
@@ -143,8 +145,21 @@ class Focus:
 class FocusPart(Part):
     """The focus of a shard. The relevance of pages is kept with their scores, and decides which are worth a visit."""
 
-    def __init__(self, desk: Desk, make: MakeTopic, ordering: Ordering, explore: float) -> None:
-        if not isinstance(ordering, Focusing):
+    order = 100
+
+    @classmethod
+    def prepared(cls, setup: Setup) -> dict[str, object]:
+        """Read the examples of the topic, if they were not read."""
+        return read_examples(setup)
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One, if there is a topic."""
+        topic = setup.settings.some(FocusTables).topic
+        return [cls(desk, topic_maker(topic, setup.layout), setup.ordering, topic.explore)] if topic else []
+
+    def __init__(self, desk: Desk, make: MakeTopic, ordering: Ordering | None, explore: float) -> None:
+        if ordering is None or not isinstance(ordering, Focusing):
             raise ConfigError(
                 "this ordering does not use the topic", hint="write --order focused, shark, best_first or n_best"
             )
@@ -160,7 +175,7 @@ class FocusPart(Part):
         """Every link has its own worth."""
         return self._focus.worths
 
-    def mark(self, page: Page) -> Page:
+    def mark(self, page: ParsedPage) -> ParsedPage:
         """The page with its relevance."""
         appraised = self._focus.appraised(page)
         relevance = appraised.relevance or 0.0

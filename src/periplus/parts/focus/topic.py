@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from msgspec import Struct, field
 
-from periplus.model import Page, UsageError
+from periplus.engine.plugins import TOPICS, load_plugin
+from periplus.model import CollectionDamaged, ParsedPage, UsageError
+from periplus.store import LearntFiles
+from periplus.store.layout import Layout
 
 from .classifier import LAYERS
 from .examples import Examples, ExampleState, TopicExamples
+from .settings import TopicSettings
 from .words import MAX_WORDS, Calibration, TopicTerms, TopicWords, language_code, words_of
 
+KIND: Final = "topic"
+"""The kind of the files with examples, among what was learnt."""
 AROUND: Final = 40
 """Words on each side of an anchor that count as its context: two or three sentences."""
 
@@ -86,7 +93,7 @@ def _nearness(span: Span, before: Sequence[int], count: int) -> Nearness:
     return Nearness(0.0, around / (end - start - (span.end - span.start) + 1))
 
 
-Relevance = Callable[[Page], float]
+Relevance = Callable[[ParsedPage], float]
 """A program's own relevance of a page, from 0 to 1."""
 
 
@@ -121,7 +128,7 @@ class Topic:
             ExampleState() if self._examples is None else self._examples.state,
         )
 
-    def relevance(self, page: Page) -> float:
+    def relevance(self, page: ParsedPage) -> float:
         """The relevance of a page, from 0 to 1; the topic learns from it."""
         if self._program is not None:
             return self._asked(self._program, page)
@@ -130,7 +137,7 @@ class Topic:
             return self._examples.relevance(words, page.language[:2].lower())
         return self._words.relevance(words, language_code(page.language)) if self._words is not None else 0.0
 
-    def _asked(self, program: Relevance, page: Page) -> float:
+    def _asked(self, program: Relevance, page: ParsedPage) -> float:
         try:
             value = float(program(page))
         except Exception as error:
@@ -142,7 +149,7 @@ class Topic:
             raise UsageError(f"the topic's program returned NaN for {page.url}", hint="return a number from 0 to 1")
         return min(max(value, 0.0), 1.0)
 
-    def nearness(self, page: Page, anchors: Sequence[str]) -> list[Nearness]:
+    def nearness(self, page: ParsedPage, anchors: Sequence[str]) -> list[Nearness]:
         """How near each link of a page is to the topic."""
         if self._terms is None:
             return [Nearness(0.0, 0.0)] * len(anchors)
@@ -150,6 +157,19 @@ class Topic:
         places = self._terms.places(found.words, language_code(page.language))
         return nearness(found.spans, len(found.words), [position for position, _ in places])
 
-    def layer(self, page: Page) -> int:  # noqa: ARG002 - as a simulation's topic, which knows links backwards
+    def layer(self, page: ParsedPage) -> int:  # noqa: ARG002 - as a simulation's topic, which knows links backwards
         """How many links the page is away from the topic: a crawl does not know."""
         return LAYERS
+
+
+def topic_maker(settings: TopicSettings, layout: Layout) -> Callable[[TopicState | None], Topic]:
+    """What makes the topic of a crawl from what it has learnt before."""
+    terms = TopicTerms.parse(settings.words) if settings.words else None
+    program = cast("Relevance | None", load_plugin(TOPICS, settings.program or None))
+    examples = None
+    if settings.like:
+        content = LearntFiles(layout.learnt).read(KIND, settings.examples)
+        if content is None:
+            raise CollectionDamaged("the examples of the topic are missing", hint="give --like again")
+        examples = Examples.decode(content)
+    return partial(Topic, terms, examples, program)

@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from periplus.model import FormProbed, FormRow, Page, Source, Url, UrlRecord
+from periplus.model import FormProbed, FormRow, ParsedPage, Source, Url, UrlRecord
 
-from .prober import ProbedPage, Prober, ProberState, Results
+from .prober import ProbedPage, Prober, ProberState, ResultRecords
 from .submitting import ending
 
 REPORT_EVERY: Final = 20
@@ -29,16 +29,16 @@ class OpenForm(Struct):
     row: FormRow
     prober: Prober
 
-    def read_form_page(self, page: Page) -> None:
+    def read_form_page(self, page: ParsedPage) -> None:
         """Take the words of the page of the form, and the links that are not records."""
         self.prober.read_form_page(links_of(page), page.main_text[:_MAX_TEXT])
 
-    def read_record(self, page: Page) -> None:
+    def read_record(self, page: ParsedPage) -> None:
         """Learn the words of a page, if it is a record of the form."""
         if self.prober.is_record(page.url):
             self.prober.read_record(page.main_text[:_MAX_TEXT])
 
-    def learn(self, page: Page) -> Results:
+    def learn(self, page: ParsedPage) -> ResultRecords:
         """Learn from a page of results."""
         return self.prober.learn(ProbedPage(page.url, links_of(page), page.relations.next))
 
@@ -96,7 +96,7 @@ def probed_event(row: FormRow, prober: Prober | None, now: float) -> FormProbed:
     )
 
 
-def links_of(page: Page) -> tuple[tuple[Url, str], ...]:
+def links_of(page: ParsedPage) -> tuple[tuple[Url, str], ...]:
     """Where a page leads, and what its links say."""
     others = page.links.to_others()
     return tuple(zip(others.urls, others.anchors, strict=True))

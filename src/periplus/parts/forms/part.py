@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.part import Desk, Part, Setup, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.model import (
     Discovery,
@@ -26,13 +26,13 @@ from periplus.model import (
     FetchOutcome,
     Form,
     FormRow,
-    Judged,
-    Page,
+    ParsedPage,
     Probe,
     Purpose,
     Redirected,
     Site,
     Source,
+    SubjectJudged,
     Url,
     UrlRecord,
 )
@@ -40,7 +40,7 @@ from periplus.urls import site_of
 
 from .kinds import inputs_of, kind_of
 from .life import OpenForm, probed_event, reopened, year_of
-from .settings import FormRules
+from .settings import FormRules, FormTables
 from .submitting import (
     DAY,
     MAX_REFUSALS,
@@ -85,6 +85,17 @@ class SiteForms(Struct, array_like=True):
 
 class Forms(Part):
     """The forms of a shard's sites."""
+
+    order = 60
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One; a refresh submits none."""
+        settings = setup.settings
+        forms = settings.some(FormTables).forms.within(settings.value("budgets.max_pages_per_site"))
+        if setup.revisits_only and forms.are_submitted:
+            forms = replace(forms, enabled="discover")
+        return [cls(desk, FormRules(forms, setup.signed_in, settings.value("scope.suffixes")))]
 
     def __init__(self, desk: Desk, rules: FormRules) -> None:
         self._settings = settings = rules.settings
@@ -140,7 +151,7 @@ class Forms(Part):
         if processed.page is not None:
             self.page_read(processed.page, processed.answer.outcome.task.depth, now)
 
-    def page_read(self, page: Page, depth: int, now: float) -> None:
+    def page_read(self, page: ParsedPage, depth: int, now: float) -> None:
         """Note the forms of a page that was read; if it is a record of a form, use its words for queries."""
         if page.forms and self._settings.are_found:
             site = site_of(page.url)
@@ -159,7 +170,7 @@ class Forms(Part):
             self._seen.clear()
         self._seen.add(key)
 
-    def _found(self, key: int, site: Site, form: Form, page: Page, depth: int, now: float) -> None:
+    def _found(self, key: int, site: Site, form: Form, page: ParsedPage, depth: int, now: float) -> None:
         record = self._sites.get(site)
         known = record.value(SiteForms) or record.keep(SiteForms())
         if known.count >= MAX_FORMS_PER_SITE:
@@ -174,7 +185,7 @@ class Forms(Part):
             self._set_due(row, now)
         self._keep(row, now)
 
-    def _refusal(self, form: Form, page: Page, now: float) -> str:
+    def _refusal(self, form: Form, page: ParsedPage, now: float) -> str:
         """Why a form is never submitted; empty if it may be."""
         reason = refusal(form, page.url, suffixes=self._rules.suffixes)
         if not reason and site_of(form.action) in self._rules.signed_in:
@@ -216,7 +227,7 @@ class Forms(Part):
         self._rows.put([row])
         return None
 
-    def checked(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
+    def checked(self, outcome: FetchOutcome, page: ParsedPage | None, now: float) -> None:
         """Open a form whose page was loaded a second time, if its hidden fields are the same."""
         loaded = {} if page is None else {_key(site_of(page.url), form): form for form in page.forms}
         for key in sorted(self._checking.pop(outcome.task.url, ())):
@@ -350,7 +361,7 @@ class Forms(Part):
             opened.prober.missed(task.url)
         return found
 
-    def _learn(self, opened: OpenForm, page: Page, found: list[Discovery], now: float) -> list[Discovery]:
+    def _learn(self, opened: OpenForm, page: ParsedPage, found: list[Discovery], now: float) -> list[Discovery]:
         results = opened.learn(page)
         if not results.records and asks_for_captcha(page):
             self._refused_by_server(opened, page.url, now)
@@ -387,7 +398,7 @@ class Forms(Part):
         self._keep(opened.packed(), now, opened)
         outcome = f"{state.submitted} queries and {state.requests} pages of results led to {len(state.records)} records"
         evidence = (outcome, f"{row.known} of them were known otherwise", f"there are about {opened.prober.size:.0f}")
-        self._events.record([Judged("site", row.site, "forms", reason, 1.0, evidence, now)])
+        self._events.record([SubjectJudged("site", row.site, "forms", reason, 1.0, evidence, now)])
 
     def flush(self) -> None:
         """Write the forms that are open."""

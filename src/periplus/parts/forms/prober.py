@@ -115,7 +115,7 @@ class ProberState(Struct):
     ended: str = ""
 
 
-class Results(NamedTuple):
+class ResultRecords(NamedTuple):
     """The records on a page of results: all of them, and those that the form had not returned before."""
 
     records: tuple[Url, ...] = ()
@@ -268,18 +268,18 @@ class Prober:
 
     # what answers say
 
-    def learn(self, page: ProbedPage) -> Results:
+    def learn(self, page: ProbedPage) -> ResultRecords:
         """Learn from a page of results."""
         asked = self.state.asked.pop(page.url, None)
         if asked is None:
-            return Results()
+            return ResultRecords()
         state = self.state
         state.requests += 1
         asked.pages += 1
         links = [(url, text, _hash(url)) for url, text in page.links]
         if asked.template == "nonsense":
             state.chrome.update(key for _, _, key in links)
-            return Results()
+            return ResultRecords()
         records = {
             key: (url, text)
             for url, text, key in links
@@ -299,7 +299,7 @@ class Prober:
             state.following[page.next] = asked
         else:
             self._ended(asked)
-        return Results(*(tuple(url for url, _ in each.values()) for each in (records, new)))
+        return ResultRecords(*(tuple(url for url, _ in each.values()) for each in (records, new)))
 
     def is_record(self, url: Url) -> bool:
         """Whether a URL is a record seen on a page of results."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -74,3 +74,13 @@ class FormRules(Struct, frozen=True):
     settings: FormSettings = FormSettings()
     signed_in: frozenset[Site] = frozenset()
     suffixes: tuple[str, ...] = ()
+
+
+class FormTables(Struct, frozen=True):
+    """The tables of settings of this part."""
+
+    forms: FormSettings = FormSettings()
+    """Which forms are submitted, and how often ([forms.md](forms.md))."""
+
+
+TABLES: Final = FormTables

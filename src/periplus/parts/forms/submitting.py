@@ -19,7 +19,7 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 from msgspec.structs import replace
 
-from periplus.model import Form, FormRow, Page, Url
+from periplus.model import Form, FormRow, ParsedPage, Url
 from periplus.urls import canonical, domain_of, site_of
 
 from .kinds import FormKind, Input, Use, kind_of
@@ -178,7 +178,7 @@ def is_refusal(status: int) -> bool:
     return status in _REFUSALS or status >= 500
 
 
-def asks_for_captcha(page: Page) -> bool:
+def asks_for_captcha(page: ParsedPage) -> bool:
     """Whether a page asks for a captcha instead of showing results."""
     texts = [page.title, page.text[:_LONGEST_TEXT], *(resource.url for resource in page.resources)]
     texts += [field.name for form in page.forms for field in form.fields]

@@ -35,7 +35,7 @@ _STOP: Final = frozenset(
 )  # fmt: skip
 
 
-class Source(Struct):
+class WordSource(Struct):
     """The success rate of words of a source: `hits` of `tries` found something."""
 
     tries: int = 0
@@ -47,7 +47,7 @@ class Source(Struct):
         return (self.hits + 1) / (self.tries + 2)
 
 
-class Query(Struct, array_like=True):
+class EndedQuery(Struct, array_like=True):
     """A query that has ended: how many records it showed, and how many of them were known."""
 
     shown: int
@@ -59,9 +59,9 @@ class Words(Struct):
     """The data for choosing words. `counts` has how many known records have a word, by source."""
 
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, WordSource] = field(default_factory=dict)
     issued: set[str] = field(default_factory=set)
-    queries: list[Query] = field(default_factory=list)
+    queries: list[EndedQuery] = field(default_factory=list)
     known: int = 0
     most_shown: int = 0
 
@@ -77,9 +77,9 @@ class Words(Struct):
 
     def ended(self, source: str, shown: int, known: int, requests: int) -> None:
         """Record the end of a query."""
-        self.queries = [*self.queries[1 - _WINDOW :], Query(shown, known, requests)]
+        self.queries = [*self.queries[1 - _WINDOW :], EndedQuery(shown, known, requests)]
         self.most_shown = max(self.most_shown, shown)
-        of_source = self.sources.setdefault(source, Source())
+        of_source = self.sources.setdefault(source, WordSource())
         of_source.tries += 1
         of_source.hits += shown > 0
 
@@ -112,7 +112,7 @@ class Words(Struct):
     def next_round(self, number: int, page: int = 10) -> list[tuple[str, str]]:
         """The words to issue next: some of each source that was not tried enough, then the best of all sources."""
         for source in sorted(self.counts):
-            tries = self.sources.get(source, Source()).tries
+            tries = self.sources.get(source, WordSource()).tries
             if tries < _TRIES and (found := self.best(_TRIES - tries, page, source)):
                 return found
         return self.best(number, page)
@@ -124,7 +124,7 @@ class Words(Struct):
         for source, counts in self.counts.items():
             if only not in ("", source):
                 continue
-            success = self.sources.get(source, Source()).success
+            success = self.sources.get(source, WordSource()).success
             for word, records in counts.items():
                 if word not in self.issued:
                     worth, new = _worth(records, self.known, estimate, cap, page)

@@ -20,9 +20,12 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from periplus.engine.part import Setup
 from periplus.insight.views import Views
-from periplus.model import Domain, Judged, Site
+from periplus.insight.views.kept import write_verdicts
+from periplus.model import Domain, Site, SubjectJudged
 from periplus.policy.duplicates import brief_of
+from periplus.store import LearntFiles
 from periplus.urls import domain_of
 
 from .parked import HomePage, parked_domains
@@ -34,12 +37,13 @@ from .policy import (
     MirrorFound,
     SitePage,
     candidate_pairs,
+    encode_hosts,
     mappings_of,
     path_sketch,
     rules_of,
     verify,
 )
-from .settings import MirrorSettings, ParkedSettings
+from .settings import MirrorSettings, MirrorTables, ParkedSettings
 
 DomainOf = Callable[[str], Domain | None]
 """The registrable domain of a host."""
@@ -68,8 +72,8 @@ _PAGES_OF_SITE: Final = _LAST_PAGES.format(where="where site = $site")
 class JudgedHosts(Struct, frozen=True):
     """The verdicts of a job by judge, and the file for the crawl."""
 
-    mirrors: tuple[Judged, ...]
-    parked: tuple[Judged, ...]
+    mirrors: tuple[SubjectJudged, ...]
+    parked: tuple[SubjectJudged, ...]
     learnt: LearntHosts
     candidates: int = 0
 
@@ -98,7 +102,9 @@ def judge_hosts(
     parked = parked_domains(_home_pages(views, parked_settings, domain), parked_settings)
     return JudgedHosts(
         tuple(_mirror_verdicts(found, rules, now)),
-        tuple(Judged("domain", each.domain, PARKED, "parked", each.share, each.evidence, now) for each in parked),
+        tuple(
+            SubjectJudged("domain", each.domain, PARKED, "parked", each.share, each.evidence, now) for each in parked
+        ),
         LearntHosts(tuple(rules), tuple(each.domain for each in parked)),
         len(pairs),
     )
@@ -250,14 +256,14 @@ def _counted(rows: list[dict[str, Any]]) -> dict[Site, int]:
     return {row["site"]: row["count"] for row in rows}
 
 
-def _mirror_verdicts(found: Sequence[MirrorFound], rules: Sequence[Any], now: float) -> Iterable[Judged]:
+def _mirror_verdicts(found: Sequence[MirrorFound], rules: Sequence[Any], now: float) -> Iterable[SubjectJudged]:
     """A verdict for each host that is renamed."""
     by_pair = {frozenset((each.one, each.other)): each for each in found}
     for rule in rules:
         each = by_pair[frozenset((rule.site, rule.target))]
         verdict = "mirror" if rule.root == "/" else "partial-mirror"
         where = f"its URLs below {rule.root} are renamed to http://{rule.target}{rule.target_root}"
-        yield Judged("site", rule.site, JUDGE, verdict, each.score, (*each.evidence, where), now)
+        yield SubjectJudged("site", rule.site, JUDGE, verdict, each.score, (*each.evidence, where), now)
 
 
 # parked domains
@@ -297,3 +303,19 @@ def _targets(views: Views, urls: list[str], domain: DomainOf) -> dict[str, list[
         own, target = domain(row["site"]), domain(row["target_site"])
         found[row["page"]] += [None if target == own else target] * row["count"]
     return found
+
+
+def write_judged_hosts(setup: Setup, views: Views, now: float) -> dict[str, Sequence[SubjectJudged]]:
+    """Judge the hosts of a collection; write the verdicts, and what a running or later crawl follows."""
+    tables = setup.settings.some(MirrorTables)
+    judged = judge_hosts(
+        views,
+        now,
+        settings=tables.mirrors,
+        parked_settings=tables.parked,
+        suffixes=setup.settings.value("scope.suffixes"),
+    )
+    write_verdicts(setup.layout.folder, JUDGE, judged.mirrors)
+    write_verdicts(setup.layout.folder, PARKED, judged.parked)
+    LearntFiles(setup.layout.learnt).write("mirrors", encode_hosts(judged.learnt))
+    return {"mirrors": judged.mirrors, "parked": judged.parked}

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from periplus.engine.part import Part, TakeLearnt
-from periplus.model import Discovery, Verdict
+from periplus.engine.part import Desk, Part, Setup, TakeLearnt
+from periplus.model import Discovery, SubjectJudged, Verdict
 
 from .policy import MirrorHosts, decode_hosts
+from .settings import MirrorTables
+
+if TYPE_CHECKING:
+    from periplus.insight.views import Views
 
 
 class Mirrors(Part):
     """The hosts that a crawl knows to be mirrors or parked."""
+
+    order = 70
+
+    @classmethod
+    def judge(cls, setup: Setup, views: Views, now: float) -> dict[str, Sequence[SubjectJudged]]:
+        """Judge all hosts."""
+        from .job import write_judged_hosts  # loads DuckDB
+
+        return write_judged_hosts(setup, views, now)
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:  # noqa: ARG003 - it needs nothing of the crawl
+        """One."""
+        settings = setup.settings
+        return [cls(MirrorHosts(settings.some(MirrorTables).mirrors, settings.value("scope.suffixes")))]
 
     def __init__(self, hosts: MirrorHosts) -> None:
         self._hosts = hosts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from periplus.model import ConfigError
@@ -54,3 +56,15 @@ class ParkedSettings(Struct, frozen=True, forbid_unknown_fields=True):
         """Reject shares that are none."""
         if not 0.0 < self.least_share <= 1.0:
             raise ConfigError(f"parked.least_share must be > 0 and <= 1, got {self.least_share}")
+
+
+class MirrorTables(Struct, frozen=True):
+    """The tables of settings of this part."""
+
+    mirrors: MirrorSettings = MirrorSettings()
+    """When a host counts as the mirror of another ([hostile.md](hostile.md#mirrors))."""
+    parked: ParkedSettings = ParkedSettings()
+    """When a domain counts as parked ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
+
+
+TABLES: Final = MirrorTables

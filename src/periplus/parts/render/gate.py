@@ -1,9 +1,9 @@
 """The only way out for the browser: a proxy on loopback, with our resolver and our rules for addresses.
 
-Each browser context has a `Passage`, a port of its own, so that what a page loads can be counted, and cut off. Every
-request names a host; its address is looked up by our resolver and judged by the `AddressGuard` as those of the crawl
-are. So a page cannot reach this machine or its network, however it spells the address, and a name that changes its
-address between two lookups gains nothing, because the address that was judged is the one that is connected to.
+Each browser context has a `GatePassage`, a port of its own, so that what a page loads can be counted, and cut off.
+Every request names a host; its address is looked up by our resolver and judged by the `AddressGuard` as those of the
+crawl are. So a page cannot reach this machine or its network, however it spells the address, and a name that changes
+its address between two lookups gains nothing, because the address that was judged is the one that is connected to.
 
 Plain requests are forwarded one for each connection, so that a later request on the same connection cannot reach a host
 that was not judged. Tunnels (CONNECT) are for TLS alone: one that does not begin with a TLS handshake is closed, which
@@ -23,7 +23,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.engine.fetch import Address, AddressGuard, Resolver
+from periplus.engine.fetch import AddressGuard, HostAddress, Resolver
 from periplus.model import Url
 from periplus.urls import canonical, site_of
 
@@ -55,7 +55,7 @@ class Target(Struct, frozen=True):
     line: bytes = b""
 
 
-class Passage:
+class GatePassage:
     """The way out of one browser context: what it received, and what was refused, since `reset`."""
 
     def __init__(self, max_bytes: int) -> None:
@@ -106,7 +106,7 @@ class Names:
         """The address of a host; `None` if it has none."""
         known = self._resolver.known(host)
         if known is not None:
-            return known.ip if isinstance(known, Address) else None
+            return known.ip if isinstance(known, HostAddress) else None
         future: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(host, []).append(future)
         self._resolver.ask(host)
@@ -116,7 +116,7 @@ class Names:
         for host, answer in self._resolver.answered():
             for future in self._waiting.pop(host, ()):
                 if not future.done():
-                    future.set_result(answer.ip if isinstance(answer, Address) else None)
+                    future.set_result(answer.ip if isinstance(answer, HostAddress) else None)
 
     def close(self) -> None:
         """Stop the threads of the resolver."""
@@ -136,16 +136,16 @@ class Gate:
         self._guard = guard
         self._proxy = _proxy_address(proxy)
 
-    async def open(self, max_bytes: int) -> Passage:
+    async def open(self, max_bytes: int) -> GatePassage:
         """A new passage; `max_bytes` of 0: nothing may pass."""
-        passage = Passage(max_bytes)
+        passage = GatePassage(max_bytes)
         passage.server = await asyncio.start_server(
             lambda reader, writer: self._serve(passage, reader, writer), "127.0.0.1", 0, limit=_MAX_HEAD
         )
         passage.port = int(passage.server.sockets[0].getsockname()[1])
         return passage
 
-    async def _serve(self, passage: Passage, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, passage: GatePassage, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         passage.connections.add(writer)
         try:
             with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
@@ -154,7 +154,7 @@ class Gate:
             passage.connections.discard(writer)
             writer.close()
 
-    async def _forward(self, passage: Passage, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _forward(self, passage: GatePassage, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         target = read_target(head)
         if target is None:
@@ -179,7 +179,7 @@ class Gate:
             passage.connections.discard(server)
             server.close()
 
-    async def _judged(self, passage: Passage, target: Target) -> tuple[str, int] | None:
+    async def _judged(self, passage: GatePassage, target: Target) -> tuple[str, int] | None:
         """Where to connect for a target; `None` if that may not be."""
         site = site_of(target.url)
         if self._proxy is not None:
@@ -198,7 +198,7 @@ class Gate:
 
     async def _exchange(
         self,
-        passage: Passage,
+        passage: GatePassage,
         target: Target,
         head: bytes,
         reader: asyncio.StreamReader,
@@ -221,7 +221,7 @@ class Gate:
 
     async def _tunnel(
         self,
-        passage: Passage,
+        passage: GatePassage,
         target: Target,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
@@ -320,7 +320,7 @@ async def _send_body(reader: asyncio.StreamReader, server: asyncio.StreamWriter,
         length -= len(part)
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passage: Passage | None) -> None:
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passage: GatePassage | None) -> None:
     """Forward until one side ends, or the page has received all that it may."""
     while part := await reader.read(_CHUNK):
         if passage is not None:

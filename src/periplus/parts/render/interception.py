@@ -23,7 +23,7 @@ from .settings import RenderSettings
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Request, Response, Route
 
-    from .gate import Passage
+    from .gate import GatePassage
 
 CACHED_KINDS: Final = frozenset({"script", "stylesheet"})
 """Kinds of answers that are kept for the next page of the site."""
@@ -43,7 +43,7 @@ _WIRE_FIELDS: Final = frozenset({"content-encoding", "content-length", "transfer
 Fields = tuple[tuple[str, str], ...]
 
 
-class Document(Struct, frozen=True):
+class FetchedDocument(Struct, frozen=True):
     """The page as it was fetched: its body without content codings."""
 
     url: Url
@@ -55,7 +55,7 @@ class Document(Struct, frozen=True):
 class Visit:
     """A page while it is open: its budget, what is under way, and what was noted."""
 
-    def __init__(self, document: Document, address: str, settings: RenderSettings, *, is_archived: bool) -> None:
+    def __init__(self, document: FetchedDocument, address: str, settings: RenderSettings, *, is_archived: bool) -> None:
         """`address` is the URL that the browser opens, with `#!` if the page is behind one."""
         self.document = document
         self.address = address
@@ -139,7 +139,7 @@ class ScriptCache:
 class Interception:
     """Judges the requests of one context, which shows one page at a time."""
 
-    def __init__(self, settings: RenderSettings, passage: Passage, clock: Clock) -> None:
+    def __init__(self, settings: RenderSettings, passage: GatePassage, clock: Clock) -> None:
         self._settings = settings
         self._passage = passage
         self._clock = clock

@@ -29,7 +29,7 @@ from msgspec.structs import replace
 
 from periplus.content import RawPage, read_pages, sniff_charset
 from periplus.formats.encodings import decode
-from periplus.model import DOCUMENT_TYPE, Fetched, Links, Page, Problem, ReadFrom, Render, Rendering, Url
+from periplus.model import DOCUMENT_TYPE, Fetched, Links, ParsedPage, Problem, ReadFrom, Render, Rendering, Url
 from periplus.urls import canonical
 
 NEEDED_SCORE: Final = 4
@@ -73,7 +73,7 @@ class ScriptNeed(Struct, frozen=True):
         return self.score >= NEEDED_SCORE
 
 
-def script_need(page: Page, html: str) -> ScriptNeed:
+def script_need(page: ParsedPage, html: str) -> ScriptNeed:
     """Score a page that was read from this HTML."""
     if not _SCRIPT.search(html):
         return ScriptNeed(-9, ("no script",))
@@ -114,13 +114,13 @@ def _text_within(rest: str, tag: str) -> str:
     return " ".join(_TAG.sub(" ", _HIDDEN.sub(" ", rest[:end])).split())
 
 
-def _asks_for_scripts(page: Page, html: str) -> bool:
+def _asks_for_scripts(page: ParsedPage, html: str) -> bool:
     if len(page.text) < LONGEST_SHELL and _ASKS.search(page.text):
         return True
     return any(_ASKS.search(_TAG.sub(" ", found[1])) for found in _NOSCRIPT.finditer(html))
 
 
-def _is_elsewhere(page: Page, html: str) -> bool:
+def _is_elsewhere(page: ParsedPage, html: str) -> bool:
     if (page.refresh is not None and page.refresh.url is not None) or page.script_redirect is not None:
         return True
     has_password = any(field.type == "password" for form in page.forms for field in form.fields)
@@ -283,7 +283,7 @@ def hash_routes(html: str, base: Url) -> list[Url]:
     return list(found)
 
 
-def completed(page: Page, raw: RawPage, answer: Fetched) -> Page:
+def completed(page: ParsedPage, raw: RawPage, answer: Fetched) -> ParsedPage:
     """Complete a page with what only its rendering, or the data for its scripts, contains."""
     rendering = answer.rendering
     if rendering is not None and rendering.is_rendered:
@@ -295,7 +295,7 @@ def completed(page: Page, raw: RawPage, answer: Fetched) -> Page:
     return _with_data(page, raw, answer.task.render)
 
 
-def _rendered(page: Page, raw: RawPage, rendering: Rendering) -> Page:
+def _rendered(page: ParsedPage, raw: RawPage, rendering: Rendering) -> ParsedPage:
     problems = (*page.problems, Problem(rendering.reason)) if rendering.reason else page.problems
     routes = hash_routes(raw.body.decode("utf-8", "replace"), page.base)
     known = {*page.links.urls}
@@ -312,7 +312,7 @@ def _rendered(page: Page, raw: RawPage, rendering: Rendering) -> Page:
     )
 
 
-def _with_data(page: Page, raw: RawPage, render: Render) -> Page:
+def _with_data(page: ParsedPage, raw: RawPage, render: Render) -> ParsedPage:
     """A page that needs its scripts, read with the data that it has for them; the page itself otherwise."""
     if len(page.text) >= LONGEST_SHELL or b"<script" not in raw.body:
         return page

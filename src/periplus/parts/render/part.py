@@ -7,19 +7,19 @@ in a browser. Where pages are never rendered, templates that seem to need it are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from periplus.content import decode_body
 from periplus.engine.links import Complete
-from periplus.engine.part import Desk, HowToRender, Part
+from periplus.engine.part import Desk, HowToRender, Part, Setup
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
-from periplus.model import Fetched, Judged, Page, Purpose, Render, Site, Url
+from periplus.model import Clock, Fetched, ParsedPage, Purpose, Render, Site, SubjectJudged, Url
 from periplus.policy.filters import key_of, template_of
 from periplus.urls import site_of
 
 from .pages import FEWEST_LINKS, LONGEST_SHELL, completed, script_need
-from .settings import RenderMode, RenderSettings
+from .settings import RenderMode, RenderSettings, RenderTables
 from .templates import (
     SiteRendering,
     TemplateDecision,
@@ -31,6 +31,10 @@ from .templates import (
     gains,
 )
 
+if TYPE_CHECKING:
+    from periplus.engine.fetch import AddressGuard, CurlWire
+    from periplus.engine.wire import Wire
+
 JUDGE: Final = "rendering"
 """The judge of verdicts on templates."""
 _MAX_SCORED: Final = 1 << 20
@@ -39,6 +43,31 @@ _MAX_SCORED: Final = 1 << 20
 
 class ScriptNeeds(Part):
     """Decides how pages are read, and learns from those that were."""
+
+    order = 20
+
+    @classmethod
+    def check(cls, setup: Setup) -> None:
+        """Look for a browser."""
+        settings = setup.settings.some(RenderTables).render
+        if settings.is_on:
+            from .browser import check_browser  # loads what drives it
+
+            check_browser(settings, setup.settings.value("wire.proxy"))
+
+    @classmethod
+    def wired(cls, setup: Setup, wire: CurlWire, guard: AddressGuard, clock: Clock) -> Wire | None:
+        """A wire that opens pages in a browser."""
+        if not setup.settings.some(RenderTables).render.is_on:
+            return None
+        from .wire import rendering_wire  # loads what drives it
+
+        return rendering_wire(setup, wire, guard, clock)
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One, also where pages are only said to need scripts."""
+        return [cls(desk, setup.settings.some(RenderTables).render)]
 
     def __init__(self, desk: Desk, settings: RenderSettings) -> None:
         self._states = desk.guard.states
@@ -75,7 +104,7 @@ class ScriptNeeds(Part):
             elif len(page.text) < LONGEST_SHELL or len(page.links) < FEWEST_LINKS:
                 self._learn_plain(outcome, page, now)
 
-    def _learn_rendered(self, outcome: Fetched, page: Page, now: float) -> None:
+    def _learn_rendered(self, outcome: Fetched, page: ParsedPage, now: float) -> None:
         rendering = outcome.rendering
         if rendering is None or outcome.task.render is not Render.TEST:
             return
@@ -98,7 +127,7 @@ class ScriptNeeds(Part):
         if test is not None and test.decision is TemplateDecision.NEEDED:
             forget_decision(self._changing(url))
 
-    def _learn_plain(self, outcome: Fetched, page: Page, now: float) -> None:
+    def _learn_plain(self, outcome: Fetched, page: ParsedPage, now: float) -> None:
         """Count a page that seems to need scripts and was read without them."""
         if self._settings.mode != RenderMode.NEVER:
             return
@@ -116,7 +145,7 @@ class ScriptNeeds(Part):
         self, url: Url, decision: TemplateDecision, score: float, evidence: tuple[str, ...], now: float
     ) -> None:
         subject = _subject(site_of(url), url)
-        self._events.record([Judged("template", subject, JUDGE, decision.value, round(score, 3), evidence, now)])
+        self._events.record([SubjectJudged("template", subject, JUDGE, decision.value, round(score, 3), evidence, now)])
 
 
 def _key(url: Url) -> int:

@@ -31,8 +31,8 @@ from periplus.model import Clock, Site, SubResponse, Url
 from periplus.urls import site_of
 
 from .browser import kill, launch, memory_of, new_context, processes_of, profiles_of
-from .gate import Gate, Names, Passage
-from .interception import Document, Interception, Visit
+from .gate import Gate, GatePassage, Names
+from .interception import FetchedDocument, Interception, Visit
 from .pages import unescaped
 from .session import CRASHED, open_page
 from .settings import RenderSettings
@@ -68,7 +68,7 @@ class Job(Struct, frozen=True):
     """A page that is to be rendered, as it was fetched; the body is without content codings."""
 
     number: int
-    document: Document
+    document: FetchedDocument
 
 
 class Rendered(Struct, frozen=True):
@@ -90,7 +90,7 @@ class _Room(Struct):
 
     site: Site
     context: BrowserContext
-    passage: Passage
+    passage: GatePassage
     interception: Interception
     pages: int = 0
     is_busy: bool = False
@@ -197,7 +197,7 @@ class _Work:
         self._rooms: OrderedDict[Site, _Room] = OrderedDict()
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
-        self._refusing: Passage | None = None
+        self._refusing: GatePassage | None = None
         self._home: Path | None = None
         self._folders: list[Path] = []
         self._lost = asyncio.Event()

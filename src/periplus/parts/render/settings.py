@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Struct
 
@@ -88,3 +88,13 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def is_on(self) -> bool:
         """Whether any page may be opened in a browser."""
         return self.mode != RenderMode.NEVER
+
+
+class RenderTables(Struct, frozen=True):
+    """The tables of settings of this part."""
+
+    render: RenderSettings = RenderSettings()
+    """Pages that need scripts ([scripts.md](scripts.md)). Times are in seconds, sizes in bytes."""
+
+
+TABLES: Final = RenderTables

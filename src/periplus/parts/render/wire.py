@@ -14,14 +14,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.content import decode_body, read_page, sniff_charset
-from periplus.engine.fetch import CurlWire
+from periplus.engine.fetch import AddressGuard, CurlWire, RequestTables, Resolver
+from periplus.engine.part import Setup
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
-from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, Purpose, Render, Rendering
+from periplus.model import Clock, Failed, Fetched, FetchOutcome, FetchTask, Purpose, Render, Rendering
 
-from .interception import Document
+from .interception import FetchedDocument
 from .pages import LEAST_NEEDED_SCORE, script_data, script_need
 from .pool import BrowserPool, Job, Rendered
+from .settings import RenderTables
 
 _MAX_WAITING: Final = 4
 """Pages that wait for each tab, beyond which nothing more is fetched."""
@@ -111,7 +113,7 @@ class RenderingWire:
             return False
         number, self._next = self._next, self._next + 1
         self._waiting[number] = outcome, plain
-        document = Document(outcome.task.url, outcome.status, outcome.headers, plain.body)
+        document = FetchedDocument(outcome.task.url, outcome.status, outcome.headers, plain.body)
         self._pool.submit(Job(number, document))
         return True
 
@@ -162,3 +164,18 @@ def with_document(outcome: Fetched, plain: Plain, rendered: Rendered) -> Fetched
     if rendered.document is None:
         return replace(outcome, rendering=rendering)
     return replace(outcome, body=rendered.document.encode("utf-8", "replace"), rendering=rendering)
+
+
+def rendering_wire(setup: Setup, wire: CurlWire, guard: AddressGuard, clock: Clock) -> RenderingWire:
+    """A wire that opens pages in a browser, in front of one that fetches. All shards share the machine."""
+    settings, requests = setup.settings, setup.settings.some(RequestTables)
+    pool = BrowserPool(
+        settings.some(RenderTables).render,
+        wire=requests.wire,
+        agent=setup.identity.agent,
+        resolver=Resolver(requests.dns, clock=clock),
+        guard=guard,
+        clock=clock,
+        processes=setup.shards,
+    )
+    return RenderingWire(wire, pool, max_decoded=settings.value("reading.max_decoded_bytes"))

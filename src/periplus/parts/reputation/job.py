@@ -35,7 +35,7 @@ from pyarrow import parquet
 
 from periplus.graph import trust
 from periplus.insight.views.kept import write_verdicts
-from periplus.model import Judged, Url
+from periplus.model import SubjectJudged, Url
 from periplus.store.durable import replace_file
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import intact_files_of, read_spooled
@@ -372,12 +372,12 @@ def _honest_links(
     return sources[is_honest[sources]], targets[is_honest[sources]]
 
 
-def _verdicts(found: Reputation, score: str, now: float) -> list[Judged]:
+def _verdicts(found: Reputation, score: str, now: float) -> list[SubjectJudged]:
     """The verdicts on the most reputable domains."""
     best = np.argsort(-found.scores, kind="stable")[:MAX_VERDICTS]
     highest = max(float(found.scores.max(initial=0.0)), 1e-300)
     return [
-        Judged(
+        SubjectJudged(
             "domain",
             found.names[number],
             "reputation",

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from periplus.engine.part import Desk, Part, TakeLearnt
+from periplus.engine.part import Desk, Job, Part, Setup, TakeLearnt
 
 from .known import KnownReputation
 
 
 class ReputationFollower(Part):
     """Hands the budgets that a crawl knows to its frontier."""
+
+    order = 90
+
+    @classmethod
+    def jobs(cls) -> list[Job]:
+        """Reputations are computed while the crawl runs."""
+        from .learning import JOB  # loads DuckDB
+
+        return [JOB]
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:  # noqa: ARG003 - its settings are those of budgets
+        """One."""
+        return [cls(desk)]
 
     def __init__(self, desk: Desk) -> None:
         self._frontier = desk.frontier

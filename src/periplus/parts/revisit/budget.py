@@ -16,7 +16,6 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.model import Bid, Site, Url, UrlRecord
-from periplus.policy.settings import RefreshSettings
 from periplus.store import State
 from periplus.urls import site_of
 
@@ -26,6 +25,7 @@ from .evidence import unpack_page
 from .freshness import is_present
 from .page_value import Price, price_for, rate_of
 from .records import RevisitState
+from .settings import RefreshSettings
 from .signals import SiteEvidence
 from .visit_value import VisitValuer
 

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from periplus.formats.headers import read_last_modified
 from periplus.model import (
+    BodyReading,
     ChangeLevel,
     Discovery,
     Fetched,
     FetchOutcome,
     NotModified,
-    Reading,
     Site,
     Source,
     Url,
@@ -36,7 +36,7 @@ from .evidence import PageEvidence, SignalKind, is_changed_of, unpack_page
 from .freshness import GONE
 from .ledger import fit_site, pages_of
 from .page_value import learnt, rate_of
-from .records import SiteRecords
+from .records import LiveSiteRecords
 from .signals import NO_EVIDENCE, NO_PROOF, ArchiveProof, SiteEvidence
 from .weights import RefreshRetirementSettings, after_setback
 
@@ -69,7 +69,7 @@ Revised = dict[Url, float]
 class ChangeHistory:
     """Learns from visits and signals; decides nothing."""
 
-    def __init__(self, state: State, sites: SiteRecords, *, is_watching: bool) -> None:
+    def __init__(self, state: State, sites: LiveSiteRecords, *, is_watching: bool) -> None:
         self._is_watching = is_watching
         self._state = state
         self._sites = sites
@@ -83,7 +83,7 @@ class ChangeHistory:
         before: UrlRecord,
         after: UrlRecord,
         outcome: FetchOutcome,
-        reading: Reading | None,
+        reading: BodyReading | None,
         now: float,
     ) -> tuple[PageEvidence, Revised]:
         """The evidence of a page after a visit, and the other pages of its site whose rate is estimated differently."""
@@ -98,7 +98,7 @@ class ChangeHistory:
         return page, {}
 
     def _seen(
-        self, site: SiteState, page: PageEvidence, after: UrlRecord, reading: Reading | None, now: float
+        self, site: SiteState, page: PageEvidence, after: UrlRecord, reading: BodyReading | None, now: float
     ) -> tuple[PageEvidence, Revised]:
         if not page.visited_at:
             return page.first_visited(now, _age(after, now)), {}
@@ -236,7 +236,7 @@ def is_in_archive(record: UrlRecord) -> bool:
     return any(seen.source is Source.ARCHIVE for seen in record.first_seen)
 
 
-def is_page(outcome: FetchOutcome, reading: Reading | None) -> bool:
+def is_page(outcome: FetchOutcome, reading: BodyReading | None) -> bool:
     """Whether a visit found a page: it was fetched and read, or is unchanged."""
     return isinstance(outcome, NotModified) or (reading is not None and isinstance(outcome, Fetched))
 

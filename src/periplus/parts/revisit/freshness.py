@@ -16,13 +16,13 @@ from random import Random
 from msgspec.structs import replace
 
 from periplus.model import Freshness, Lane, Site, Url, UrlRecord, UrlRecords
-from periplus.policy.settings import RefreshSettings
 from periplus.store import SiteState, State
 from periplus.urls import fingerprint, site_of
 
 from .evidence import unpack_page
 from .fresh_share import FreshShare, fresh_share
 from .records import SampleRows
+from .settings import RefreshSettings
 from .signals import SiteEvidence
 from .weights import RefreshRetirementSettings
 

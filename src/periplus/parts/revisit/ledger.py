@@ -30,7 +30,7 @@ from .objectives import Floats
 from .signals import NO_EVIDENCE, SiteEvidence, believed, without_signals
 
 
-class Ledger:
+class VisitLedger:
     """Pages on sites, by number. All were visited for the first time at `now`, or will be (`first_visited`)."""
 
     def __init__(self, site: Ints, now: float, settings: EstimationSettings = DEFAULTS) -> None:

@@ -31,11 +31,11 @@ from msgspec.structs import replace
 
 from periplus.model import ConfigError
 from periplus.policy.ordering.importance import level_of
-from periplus.policy.settings import RefreshSettings
 
 from .crawl_value import CrawlValue, Ints, Outlook
 from .evidence import BY_DATE, DAY, PageEvidence, SignalKind
 from .objectives import Floats
+from .settings import RefreshSettings
 from .signals import SiteEvidence
 from .weights import hub_ripe_age, hub_worth
 

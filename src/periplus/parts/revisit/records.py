@@ -17,7 +17,7 @@ class SiteReader(Protocol):
         """The record of a site; a fresh one if the site is not known."""
 
 
-class SiteRecords(SiteReader, Protocol):
+class LiveSiteRecords(SiteReader, Protocol):
     """Returns the live records of sites and writes those that changed."""
 
     def changed(self, state: SiteState) -> None:

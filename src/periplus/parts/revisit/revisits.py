@@ -23,7 +23,7 @@ from periplus.content import ChurnSettings
 from periplus.engine.frontier.revisiting import Revisiting
 from periplus.model import (
     Bid,
-    Discovered,
+    BodyReading,
     Discovery,
     Event,
     FetchOutcome,
@@ -31,16 +31,15 @@ from periplus.model import (
     Lane,
     NextVisit,
     Queued,
-    Reading,
     Redirected,
     Site,
     Source,
     Url,
+    UrlDiscovered,
     UrlRecord,
     Validators,
 )
 from periplus.policy.ordering import level_of
-from periplus.policy.settings import RefreshSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
@@ -51,7 +50,8 @@ from .evidence import DAY, SignalKind, unpack_page
 from .freshness import CLOCK_ERROR, FreshnessEstimator, bring_back, queued_revisits
 from .gains import NO_SITE_GAINS, SiteGains
 from .page_value import Appraisal
-from .records import RevisitState, SampleRows, SiteRecords
+from .records import LiveSiteRecords, RevisitState, SampleRows
+from .settings import RefreshSettings
 from .signals import NO_EVIDENCE, SiteEvidence
 from .visit_stats import VisitStats
 from .visit_value import UpcomingVisits, VisitValuer
@@ -86,7 +86,7 @@ class Revisits(Revisiting):
     def __init__(
         self,
         state: State,
-        sites: SiteRecords,
+        sites: LiveSiteRecords,
         settings: RefreshSettings | None = None,
         retirement: RefreshRetirementSettings | None = None,
         *,
@@ -118,6 +118,11 @@ class Revisits(Revisiting):
             self._estimator = self._sampled(watching, sample)
             self._budget = VisitBudget(state, watching, self._valuer, self._history)
             self._reschedule(*self._budget.begin(self._saved, self._estimator.urls, self._pages))
+
+    @property
+    def shortest(self) -> float:
+        """As the settings say."""
+        return self._settings.shortest
 
     # starting and committing
 
@@ -223,7 +228,7 @@ class Revisits(Revisiting):
         before: UrlRecord,
         after: UrlRecord,
         outcome: FetchOutcome,
-        reading: Reading | None,
+        reading: BodyReading | None,
         now: float,
     ) -> UrlRecord:
         """Learn from a visit that has ended, with a page or finally without; the record, scheduled for the next."""
@@ -294,7 +299,7 @@ class Revisits(Revisiting):
         """Credit pages that were revisited by this input with the new URLs that they link to."""
         if not self._stats.has_revisited:
             return
-        found = (event.discovery for event in events if isinstance(event, Discovered) and event.is_new)
+        found = (event.discovery for event in events if isinstance(event, UrlDiscovered) and event.is_new)
         new = Counter(each.referrer for each in found if each.referrer is not None and each.source is Source.LINK)
         for record in list(self._stats.found_new(new)):
             due_at = self._due_at(record, self._site(record.url), unpack_page(record.evidence).visited_at)

@@ -26,8 +26,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from periplus.policy.settings import RefreshSettings
-
 from .estimation import Estimates, Floats, Ints
 from .evidence import (
     DAY,
@@ -40,6 +38,7 @@ from .evidence import (
     shift_of,
     signals_of,
 )
+from .settings import RefreshSettings
 
 _ODDS = math.log(20.0)
 _FEW = 10

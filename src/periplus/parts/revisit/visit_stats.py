@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from periplus.content import likeness
-from periplus.model import ChangeLevel, Fetched, FetchOutcome, NotModified, Reading, Url, UrlRecord, Validators
+from periplus.model import BodyReading, ChangeLevel, Fetched, FetchOutcome, NotModified, Url, UrlRecord, Validators
 from periplus.store import SiteState, State
 from periplus.urls import fingerprint
 
@@ -37,7 +37,7 @@ class VisitStats:
         before: UrlRecord,
         after: UrlRecord,
         outcome: FetchOutcome,
-        reading: Reading | None,
+        reading: BodyReading | None,
         now: float,
     ) -> bytes:
         """Count a visit with its site; the packed `PageGains` of its page."""
@@ -95,7 +95,7 @@ class VisitStats:
 
 
 def _compared(
-    page: PageGains, site: SiteGains, before: UrlRecord, after: UrlRecord, outcome: Fetched, reading: Reading
+    page: PageGains, site: SiteGains, before: UrlRecord, after: UrlRecord, outcome: Fetched, reading: BodyReading
 ) -> tuple[PageGains, SiteGains]:
     if reading.level is None:
         return page, site

@@ -13,7 +13,6 @@ from itertools import islice
 from msgspec.structs import replace
 
 from periplus.model import Lane, NextVisit, Url, UrlRecord
-from periplus.policy.settings import RefreshSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
@@ -24,6 +23,7 @@ from .gains import NO_SITE_GAINS, SiteGains, unpack_page_gains
 from .objectives import objective
 from .page_value import Appraisal, Appraiser, Hub, Price, rate_of
 from .records import SiteReader
+from .settings import RefreshSettings
 from .signals import NO_EVIDENCE, ArchiveProof, SiteEvidence
 from .weights import WORTHLESS, new_page_worth, why_worthless, worth_its_cost
 

@@ -91,7 +91,7 @@ class RefreshRetirementSettings(Struct, frozen=True, forbid_unknown_fields=True)
     """the longest of these pauses"""
 
 
-class Setback(Struct, frozen=True):
+class MissedVisit(Struct, frozen=True):
     """The consequence of a visit without a page: why the page is given up, or when it is tried again."""
 
     retired: str
@@ -103,9 +103,9 @@ def why_worthless(weight: float) -> str:
     return "" if weight > 0.0 else WORTHLESS
 
 
-def after_setback(status: int | None, failures: int, now: float, settings: RefreshRetirementSettings) -> Setback:
+def after_setback(status: int | None, failures: int, now: float, settings: RefreshRetirementSettings) -> MissedVisit:
     """Record that a visit returned no page, for the `failures`-th time in a row. It is not evidence about changes."""
     if status in _NOT_FOUND:
-        return Setback(GONE if failures >= settings.gone_visits else "", now + settings.gone_pause)
+        return MissedVisit(GONE if failures >= settings.gone_visits else "", now + settings.gone_pause)
     pause = min(settings.first_pause * 2.0 ** min(failures - 1, 40), settings.longest_pause)
-    return Setback(FAILING if failures >= settings.failed_visits else "", now + pause)
+    return MissedVisit(FAILING if failures >= settings.failed_visits else "", now + pause)

@@ -103,7 +103,7 @@ _MINUTES = 300
 _COMMON_SHARE, _COMMON_ENTRIES = 0.5, 20
 
 
-class Change(IntEnum):
+class EntryChange(IntEnum):
     """The change of an entry since the reading before."""
 
     SAME = 0
@@ -147,10 +147,10 @@ class Comparison:
         self._unknown = 0
 
     def compare(self, prints: Prints, times: Times) -> Codes:
-        """The `Change` of each entry of a slice."""
+        """The `EntryChange` of each entry of a slice."""
         codes, places = _codes(self._before, prints, times)
-        self._is_seen[places[(codes == Change.SAME) | (codes == Change.MOVED)]] = True
-        self._unknown += int(np.count_nonzero(codes == Change.UNKNOWN))
+        self._is_seen[places[(codes == EntryChange.SAME) | (codes == EntryChange.MOVED)]] = True
+        self._unknown += int(np.count_nonzero(codes == EntryChange.UNKNOWN))
         self._hold(prints, times)
         return codes
 
@@ -181,7 +181,7 @@ class Comparison:
         before, is_gone = self._before, ~self._is_seen
         prints, times = self._settle()
         codes, _ = _codes(before, prints, times)
-        counts = np.bincount(codes, minlength=len(Change))
+        counts = np.bincount(codes, minlength=len(EntryChange))
         if not is_whole:
             self._prints.append(before.prints[is_gone])
             self._times.append(before.times[is_gone])
@@ -190,9 +190,9 @@ class Comparison:
         memory = _memory(prints, times, self._bound)
         return Compared(
             memory=memory,
-            added=int(counts[Change.ADDED]),
-            moved=int(counts[Change.MOVED]),
-            same=int(counts[Change.SAME]),
+            added=int(counts[EntryChange.ADDED]),
+            moved=int(counts[EntryChange.MOVED]),
+            same=int(counts[EntryChange.SAME]),
             unknown=self._unknown,
             removed=before.prints[is_gone] if is_whole else NOTHING.prints,
             is_generated=memory.is_common and before.is_common and memory.newest > before.newest,
@@ -207,7 +207,7 @@ def is_appended(before: FileMemory, after: FileMemory) -> bool:
     is older will not be touched again. Without times this is unknown.
     """
     codes, places = _codes(before, after.prints, after.times)
-    is_added, is_moved = codes == Change.ADDED, codes == Change.MOVED
+    is_added, is_moved = codes == EntryChange.ADDED, codes == EntryChange.MOVED
     since = np.concatenate([after.times[is_added], before.times[places[is_moved]]])
     end = before.newest - _DAY
     return bool(len(since) and since.min() >= end and before.times.min(initial=_LAST) < end)
@@ -215,16 +215,16 @@ def is_appended(before: FileMemory, after: FileMemory) -> bool:
 
 def _codes(before: FileMemory, prints: Prints, times: Times) -> tuple[Codes, NDArray[np.intp]]:
     """The status of entries compared with the stored ones, and the indexes of known ones."""
-    codes = np.full(len(prints), Change.ADDED, np.uint8)
+    codes = np.full(len(prints), EntryChange.ADDED, np.uint8)
     places = np.searchsorted(before.prints, prints)
     if len(before):
         places = np.minimum(places, len(before) - 1)
         is_known = before.prints[places] == prints
         then = before.times[places]
-        codes[is_known] = Change.SAME
-        codes[is_known & (then > 0) & (times > then)] = Change.MOVED
+        codes[is_known] = EntryChange.SAME
+        codes[is_known & (then > 0) & (times > then)] = EntryChange.MOVED
     if before.bound < ALL:
-        codes[prints >= np.uint64(before.bound)] = Change.UNKNOWN
+        codes[prints >= np.uint64(before.bound)] = EntryChange.UNKNOWN
     return codes, places
 
 

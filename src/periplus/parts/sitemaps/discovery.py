@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from periplus.engine.frontier import SiteRecords, file_name, robots_url
 from periplus.formats import robots
 from periplus.formats.metadata_archive import ListedArchive, lists_named, needed, read_list, read_name
-from periplus.model import Discovery, FetchTask, Lane, Page, Purpose, Site, Source, Url
+from periplus.model import Discovery, FetchTask, Lane, ParsedPage, Purpose, Site, Source, Url
 from periplus.policy.filters import MediaSettings, MediaTypes
 from periplus.store import State
 from periplus.urls import canonical, site_of
 
-from .settings import SitemapSettings
+from .settings import SitemapCrawlSettings
 from .store import SitemapStore
 from .trees import WELL_KNOWN, Origin, SitemapNode, TreeLimits, twin_key
 from .visits import is_dead, is_doubted, unread, vouched_for, woken
@@ -40,7 +40,7 @@ class SitemapDiscovery:
 
     def __init__(
         self,
-        settings: SitemapSettings,
+        settings: SitemapCrawlSettings,
         forest: TreeLimits,
         state: State,
         store: SitemapStore,
@@ -226,7 +226,7 @@ class SitemapDiscovery:
             if url is not None:
                 self.named([url], url, Origin.SUBMITTED, now)
 
-    def linked(self, page: Page, now: float) -> None:
+    def linked(self, page: ParsedPage, now: float) -> None:
         """A page may name feeds; and sitemaps of its site are wanted now."""
         if not self._settings.follow:
             return

@@ -37,7 +37,7 @@ from periplus.policy.filters import MediaTypes
 from periplus.policy.ordering import levels_of
 from periplus.urls import resolve_all, site_of
 
-from .difference import Change, Compared, Comparison, FileMemory, prints_of, times_at
+from .difference import Compared, Comparison, EntryChange, FileMemory, prints_of, times_at
 from .parser import ARCHIVE, IncrementalSitemapParser
 from .scores import Priorities, SitemapScore
 from .settings import DifferenceSettings
@@ -259,7 +259,7 @@ class SitemapFile:
             entries, urls = entries.take(places), [url for url in urls if url is not None]
         times, bad = times_at(entries.at, self.found_at)
         self.problems["future-lastmod"] += bad
-        is_new = self._comparison.compare(prints_of(urls), times) != Change.SAME
+        is_new = self._comparison.compare(prints_of(urls), times) != EntryChange.SAME
         news = self._news(urls, is_new)
         if news and listings is not None:
             listed = entries.with_urls(urls)

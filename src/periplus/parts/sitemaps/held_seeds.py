@@ -8,13 +8,16 @@ released, and what its site lists, is in the state: after a restart the same fol
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from periplus.engine.part import Desk, Part
 from periplus.model import Discovery, Site, Source, Url
 from periplus.urls import site_of
 
-from .scheduler import SitemapScheduler
 from .store import SitemapStore
+
+if TYPE_CHECKING:
+    from .part import SitemapScheduler
 
 
 class HeldSeeds(Part):

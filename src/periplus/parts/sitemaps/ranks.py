@@ -26,7 +26,7 @@ from .scores import DEFAULT_PRIORITY, Priorities, entry_ranks
 from .settings import ScoreSettings
 
 if TYPE_CHECKING:
-    from periplus.graph import SitemapFile
+    from periplus.graph import SitemapVertex
 
 _COLUMNS = ["url", "kind", "sitemap", "read_at", "priority"]
 
@@ -81,9 +81,9 @@ def listed_priorities(tables: Path, spooled: Sequence[Spooled], settings: ScoreS
     return KnownRanks.of(urls, np.concatenate([given for _, given in columns])[first])
 
 
-def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) -> list[SitemapFile]:
+def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) -> list[SitemapVertex]:
     """The files as nodes of the graph; priorities count only for sites whose priorities differ between pages."""
-    from periplus.graph import SitemapFile  # its libraries take a second to load, and few crawls ask
+    from periplus.graph import SitemapVertex  # its libraries take a second to load, and few crawls ask
 
     priorities = _site_priorities(files)
     place = {file.url: number for number, file in enumerate(files)}
@@ -95,7 +95,7 @@ def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) 
         is_informative = settings.is_informative(priorities[site_of(file.url)])
         index = index_of.get(file.url)
         nodes.append(
-            SitemapFile(
+            SitemapVertex(
                 int(urls.searchsorted(np.uint64(file.root))),
                 urls.searchsorted(pages).tolist(),
                 np.where(np.isnan(given), DEFAULT_PRIORITY, given).tolist() if is_informative else None,

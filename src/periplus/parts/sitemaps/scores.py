@@ -32,7 +32,7 @@ from periplus.model import Url
 from .settings import ScoreSettings
 
 if TYPE_CHECKING:
-    from periplus.graph import Ranks, SitemapFile
+    from periplus.graph import Ranks, SitemapVertex
 
 DEFAULT_PRIORITY = 0.5
 """The protocol's default for a page without a priority."""
@@ -148,7 +148,7 @@ def entry_ranks(
     sources: ArrayLike,
     targets: ArrayLike,
     n: int,
-    files: Sequence[SitemapFile] = (),
+    files: Sequence[SitemapVertex] = (),
     *,
     is_informative: bool = True,
     tolerance: float = 1e-10,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Struct
@@ -22,7 +23,7 @@ SCORES: Final = ("pagerank", "priority", "priority_rank")
 """The values of `scores.score`."""
 
 
-class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class SitemapCrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What sites publish about themselves, and whether it is read."""
 
     follow: Annotated[
@@ -95,14 +96,34 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return of_site.total >= self.least_entries and of_site.entropy >= self.least_entropy
 
 
-class SitemapRules(Struct, frozen=True):
+class SitemapTables(Struct, frozen=True):
+    """The tables of settings of this part."""
+
+    sitemaps: SitemapCrawlSettings = SitemapCrawlSettings()
+    """Which sitemaps and feeds are read."""
+    forest: TreeLimits = TreeLimits()
+    """How far trees of sitemaps are followed."""
+    authority: AuthoritySettings = AuthoritySettings()
+    """Whose pages a sitemap may list."""
+    revisit: RevisitSettings = RevisitSettings()
+    """When sitemap files are read again. Times are in seconds."""
+    retirement: RetirementSettings = RetirementSettings()
+    """When sitemap files are no longer visited."""
+    difference: DifferenceSettings = DifferenceSettings()
+    """How much of a sitemap's last reading is stored."""
+    scores: ScoreSettings = ScoreSettings()
+    """The order of pages that sitemaps list."""
+
+
+class SitemapRules(SitemapTables, frozen=True):
     """The settings of everything about sitemaps, together."""
 
-    sitemaps: SitemapSettings = SitemapSettings()
-    forest: TreeLimits = TreeLimits()
-    authority: AuthoritySettings = AuthoritySettings()
-    revisit: RevisitSettings = RevisitSettings()
-    retirement: RetirementSettings = RetirementSettings()
-    difference: DifferenceSettings = DifferenceSettings()
-    scores: ScoreSettings = ScoreSettings()
     media: MediaSettings = MediaSettings()
+
+
+def implied(asked: Mapping[str, object]) -> dict[str, object]:
+    """Whoever names a sitemap wants sitemaps read."""
+    return {"sitemaps.follow": True} if asked.get("sitemaps.submitted") else {}
+
+
+TABLES: Final = SitemapTables

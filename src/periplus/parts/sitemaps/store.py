@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from periplus.model import Fetched, Site, SitemapFileRow, SitemapVisited, Stored, TreeUse, Url
 from periplus.store import State
@@ -144,3 +144,34 @@ def clamped_to(node: SitemapNode, now: float, latest: float) -> SitemapNode:
     ahead = 0.0 if node.visited_at is None or visited_at is None else node.visited_at - visited_at
     due_at = node.due_at if node.due_at == math.inf else min(node.due_at - ahead, latest)
     return replace(node, visited_at=visited_at, due_at=due_at)
+
+
+def saved_in(state: State) -> SitemapState:
+    """What a shard has committed besides rows."""
+    return state.meta(SitemapState) or SitemapState()
+
+
+def copy_spending(source: State, targets: Mapping[int, State], owner: Callable[[Site], int]) -> None:
+    """Copy what trees of sitemaps have used of their budgets along with their files: the larger use counts."""
+    store = SitemapStore(source)
+    for node in store:
+        target = targets.get(owner(site_of(node.url)))
+        if target is not None:
+            there, here = SitemapStore(target).spending(node.tree), store.spending(node.tree)
+            most = TreeSpending(*map(max, astuple(there), astuple(here)))
+            if most != there:
+                SitemapStore(target).put_spending(node.tree, most)
+
+
+def copy_postponed(source: State, targets: Mapping[int, State], owner: Callable[[Site], int]) -> None:
+    """Copy which files are to be read again when there is nothing else to do.
+
+    They are due in an hour in any case, but a crawl may have ended by then. Those that stay behind in the source do no
+    harm: a file that a shard does not have is passed over.
+    """
+    postponed = saved_in(source).postponed
+    for number, target in targets.items():
+        mine = [url for url in postponed if owner(site_of(url)) == number]
+        if mine:
+            known = saved_in(target)
+            target.put_meta(SitemapState(known.unfinished, list(dict.fromkeys([*known.postponed, *mine]))))

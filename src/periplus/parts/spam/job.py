@@ -26,16 +26,17 @@ from numpy.typing import NDArray
 
 from periplus.graph import unique_edges
 from periplus.insight.views import Views
-from periplus.model import Judged, PageStatistics
+from periplus.model import PageStatistics, SubjectJudged
 from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 from periplus.urls import domain_of
 
 from .features import Features, page_features
 from .link_features import DomainGraph, inverse_pagerank, link_features
-from .model import Model, PageMeans, Part, loudest, neighbour_part, pooled_pages, probability, shrinkage
+from .model import Contribution, Model, PageMeans, loudest, neighbour_part, pooled_pages, probability, shrinkage
 from .scores import written
+from .settings import SpamSettings
 from .training import Example
-from .verdict import BANNED, SURE, TRUSTED, SpamSettings, domain_score, is_retired, overridden, word_of
+from .verdict import BANNED, SURE, TRUSTED, domain_score, is_retired, overridden, word_of
 
 Numbers = NDArray[np.int64]
 
@@ -103,7 +104,7 @@ class HostFacts(Struct, frozen=True):
     features: Features
     pages: PageMeans
     page_count: int
-    neighbours: Part | None = None
+    neighbours: Contribution | None = None
 
 
 class _HostPages(Struct, frozen=True):
@@ -117,7 +118,7 @@ class _HostPages(Struct, frozen=True):
 class SpamJudgement(Struct, frozen=True):
     """The verdicts on hosts and domains, and the table for the crawl."""
 
-    verdicts: tuple[Judged, ...]
+    verdicts: tuple[SubjectJudged, ...]
     learnt: bytes
     hosts: dict[str, float]
     domains: dict[str, float]
@@ -128,7 +129,7 @@ class SpamJob:
 
     def __init__(self, views: Views, model: Model, settings: SpamSettings, suffixes: Sequence[str] = ()) -> None:
         self._views = views
-        self._model = model
+        self.model = model
         self._settings = settings
         self._suffixes = tuple(suffixes)
         self._names = self._register_domains()
@@ -200,7 +201,7 @@ class SpamJob:
         best = np.argsort(-ranks, kind="stable")[:MAX_SEEDS]
         return [(self._names[number], float(ranks[number])) for number in best.tolist()]
 
-    def explain(self, host: str) -> tuple[HostFacts, list[Part]] | None:
+    def explain(self, host: str) -> tuple[HostFacts, list[Contribution]] | None:
         """What is known of a host, and what each feature adds; `None` without pages of it."""
         first = self.facts(())
         sure = {each.domain for each in first if self._score(each) > SURE}
@@ -269,7 +270,7 @@ class SpamJob:
 
     def _summary(self, rows: Sequence[dict[str, Any]]) -> _HostPages:
         copies = sum(row["is_copy"] for row in rows)
-        return _HostPages(self._model.means_of(map(_page, rows)), copies, int(rows[0]["pages"]))
+        return _HostPages(self.model.means_of(map(_page, rows)), copies, int(rows[0]["pages"]))
 
     def _domain(self, site: str) -> str:
         return str(domain_of(site, self._suffixes) or site)
@@ -280,12 +281,12 @@ class SpamJob:
     # judging
 
     def _score(self, facts: HostFacts) -> float:
-        logit = self._model.intercept + sum(part.weight for part in self._parts(facts))
+        logit = self.model.intercept + sum(part.weight for part in self._parts(facts))
         return overridden(facts.host, probability(logit), self._settings)
 
-    def _parts(self, facts: HostFacts) -> list[Part]:
+    def _parts(self, facts: HostFacts) -> list[Contribution]:
         """What each feature of a host adds, and its neighbours."""
-        parts = self._model.host_parts(facts.host, facts.features, facts.pages)
+        parts = self.model.host_parts(facts.host, facts.features, facts.pages)
         return parts if facts.neighbours is None else [*parts, facts.neighbours]
 
     def _unread(self, domains: dict[str, float]) -> dict[str, float]:
@@ -300,19 +301,19 @@ class SpamJob:
         found = {name: float(means[self._numbers[name]]) for name in names if name not in domains}
         return {name: score for name, score in found.items() if overridden(name, score, self._settings) == score}
 
-    def _on_unread(self, name: str, score: float, now: float) -> Judged:
+    def _on_unread(self, name: str, score: float, now: float) -> SubjectJudged:
         evidence = "no page of it was read; most of the domains that link to it are spam"
-        return Judged("domain", name, JUDGE, word_of(name, score, self._settings), score, (evidence,), now)
+        return SubjectJudged("domain", name, JUDGE, word_of(name, score, self._settings), score, (evidence,), now)
 
-    def _verdict(self, facts: HostFacts, score: float, now: float) -> Judged | None:
+    def _verdict(self, facts: HostFacts, score: float, now: float) -> SubjectJudged | None:
         """The verdict on a host; `None` for one that neither features nor settings name."""
         word = word_of(facts.host, score, self._settings)
         if word in (TRUSTED, BANNED):
-            return Judged("site", facts.host, JUDGE, word, score, (f"named in `[spam] {word}`",), now)
+            return SubjectJudged("site", facts.host, JUDGE, word, score, (f"named in `[spam] {word}`",), now)
         if score <= self._settings.doubtful_above:
             return None
         evidence = loudest(self._parts(facts))
-        return Judged("site", facts.host, JUDGE, word, score, evidence, now)
+        return SubjectJudged("site", facts.host, JUDGE, word, score, evidence, now)
 
     def _on_domains(
         self,
@@ -321,7 +322,7 @@ class SpamJob:
         hosts: dict[str, float],
         facts: Sequence[HostFacts],
         now: float,
-    ) -> list[Judged]:
+    ) -> list[SubjectJudged]:
         worst: dict[str, HostFacts] = {}
         for each in facts:
             if each.domain not in worst or hosts[each.host] > hosts[worst[each.domain].host]:
@@ -333,7 +334,7 @@ class SpamJob:
                 each = worst[domain]
                 judged = f"{len(by_domain[domain])} hosts judged, the worst is {each.host}"
                 reasons = loudest(self._parts(each), 2)
-                found.append(Judged("domain", domain, JUDGE, word, score, (judged, *reasons), now))
+                found.append(SubjectJudged("domain", domain, JUDGE, word, score, (judged, *reasons), now))
         return found
 
 

@@ -55,7 +55,7 @@ class Curve(Struct, frozen=True):
         return self.weights[at - 1] * (1.0 - share) + self.weights[at] * share
 
 
-class Part(Struct, frozen=True):
+class Contribution(Struct, frozen=True):
     """The contribution of one feature to the log odds, and its value."""
 
     name: str
@@ -84,22 +84,22 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
     grams: dict[str, float] = {}
     trained_on: str = ""
 
-    def page_parts(self, features: Features) -> list[Part]:
+    def page_parts(self, features: Features) -> list[Contribution]:
         """The contribution of each known feature of a page."""
         return [
-            Part(name, curve(value), PHRASES[name].format(value))
+            Contribution(name, curve(value), PHRASES[name].format(value))
             for name, value in features.items()
             if value is not None and (curve := self.curves.get(name)) is not None
         ]
 
-    def name_parts(self, host: str) -> list[Part]:
+    def name_parts(self, host: str) -> list[Contribution]:
         """The contributions of the name of a host."""
         parts = self.page_parts(name_features(host))
         kind = suffix_kind(host)
         if kind in self.kinds:
-            parts.append(Part(SUFFIX, self.kinds[kind], f"a name under a suffix of the kind {kind}"))
+            parts.append(Contribution(SUFFIX, self.kinds[kind], f"a name under a suffix of the kind {kind}"))
         grams = [gram for gram in sorted(name_grams(host)) if gram in self.grams] if self.grams else []
-        parts += [Part(gram, self.grams[gram], f"“{gram.strip('^$')}” in the host name") for gram in grams]
+        parts += [Contribution(gram, self.grams[gram], f"“{gram.strip('^$')}” in the host name") for gram in grams]
         return parts
 
     def page_weight(self, features: Features) -> float:
@@ -114,7 +114,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
         """The log odds of a page by its content alone."""
         return self.intercept + self.page_weight(features)
 
-    def host_parts(self, host: str, features: Features, pages: PageMeans) -> list[Part]:
+    def host_parts(self, host: str, features: Features, pages: PageMeans) -> list[Contribution]:
         """The contributions of the host's name, its place among others and its pages: of the pages the mean, shrunk."""
         return self.name_parts(host) + self.page_parts(features) + self._mean_parts(pages)
 
@@ -138,11 +138,11 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
         known = np.where(np.array(counts) > 0, counts, np.nan)
         return PageMeans(np.array(weights) / known, np.array(values) / known, sum(weights), read)
 
-    def _mean_parts(self, pages: PageMeans) -> list[Part]:
+    def _mean_parts(self, pages: PageMeans) -> list[Contribution]:
         shrunk = shrinkage(pages.pages)
         means = zip(FEATURES, pages.weights.tolist(), pages.values.tolist(), strict=True)
         return [
-            Part(name, shrunk * weight, PHRASES[name].format(value))
+            Contribution(name, shrunk * weight, PHRASES[name].format(value))
             for name, weight, value in means
             if not math.isnan(weight)
         ]
@@ -158,7 +158,7 @@ def probability(logit: float) -> float:
     return 1.0 / (1.0 + math.exp(-logit)) if logit >= 0.0 else 1.0 - 1.0 / (1.0 + math.exp(logit))
 
 
-def loudest(parts: Collection[Part], count: int = 3) -> tuple[str, ...]:
+def loudest(parts: Collection[Contribution], count: int = 3) -> tuple[str, ...]:
     """The features that are the strongest evidence for spam, in words; if there are none, those against it."""
     raised = sorted((part for part in parts if part.weight > 0.0), key=lambda part: -part.weight)
     lowered = sorted((part for part in parts if part.weight < 0.0), key=lambda part: part.weight)
@@ -226,11 +226,11 @@ def pooled_pages(
     return list(zip(total[places].tolist(), count[places].tolist(), strict=True))
 
 
-def neighbour_part(total: float, count: float, own: float, pages: int) -> Part | None:
+def neighbour_part(total: float, count: float, own: float, pages: int) -> Contribution | None:
     """The contribution of neighbours beyond the host's own pages, which are worth `own` in all; `None` if nothing."""
     if pages >= ENOUGH_PAGES or count <= pages or own <= 0.0:
         return None
     effective = min(count, float(ENOUGH_PAGES))
     weight = effective / (effective + SHRINKAGE) * total / count - shrinkage(pages) * own / max(pages, 1)
     words = "pages of its domain and of domains that it links to look like spam"
-    return Part("neighbours", weight, words) if weight > 0.0 else None
+    return Contribution("neighbours", weight, words) if weight > 0.0 else None

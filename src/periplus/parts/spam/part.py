@@ -8,17 +8,48 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from periplus.engine.part import Desk, Part, TakeLearnt
+from periplus.engine.part import Desk, Distrust, Job, Part, Setup, TakeLearnt
 from periplus.model import Site
+from periplus.store import LearntFiles
 
 from .scores import SpamScores
+from .settings import SpamTables
 
+KIND: Final = "spam"
+"""The kind of the learnt file."""
 RETIRED: Final = "spam"
 """The reason of a host that is visited no more."""
 
 
 class SpamFollower(Part):
     """Holds the probabilities that a crawl knows, and hands them to what they matter to."""
+
+    order = 80  # before the focus: both multiply weights
+
+    @classmethod
+    def jobs(cls) -> list[Job]:
+        """Hosts are judged while the crawl runs. Trust does not flow through what is known to be spam."""
+        from .judging import JOB  # loads DuckDB
+
+        return [JOB]
+
+    @classmethod
+    def distrust(cls, setup: Setup) -> Distrust | None:
+        """What the last job has learnt, unless the crawl does not use it."""
+        files = LearntFiles(setup.layout.learnt)
+        is_used = setup.settings.some(SpamTables).spam.enabled
+        generation = files.newest().get(KIND, 0) if is_used else 0
+        content = files.read(KIND, generation) if generation else None
+        if content is None:
+            return None
+        scores = SpamScores()
+        scores.learn(content)
+        return scores.of_domain
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One, if the crawl is to follow verdicts."""
+        return [cls(desk)] if setup.settings.some(SpamTables).spam.enabled else []
 
     def __init__(self, desk: Desk) -> None:
         self._frontier = desk.frontier
@@ -29,7 +60,7 @@ class SpamFollower(Part):
 
     def learnt(self) -> Mapping[str, TakeLearnt]:
         """Probabilities that a job has computed."""
-        return {"spam": self.take}
+        return {KIND: self.take}
 
     def take(self, content: bytes, now: float) -> None:
         """Take the probabilities that a job has computed.

@@ -7,12 +7,11 @@ with `may_retire` is a host left alone for good. A person's word wins: `trusted`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import Struct
-
-from periplus.model.flags import Personal
 from periplus.urls import domain_of
+
+from .settings import SpamSettings
 
 SPAM, DOUBTFUL, CLEAN, TRUSTED, BANNED = "spam", "doubtful", "clean", "trusted", "banned"
 """The verdicts: by probability, and by a person's word."""
@@ -20,31 +19,6 @@ SURE: Final = 0.95
 """Probability from which a host is a seed of anti-trust."""
 LEAST_PAGES: Final = 20
 """Pages of a host from which its probability counts for its domain."""
-
-
-class SpamSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is done about spam."""
-
-    enabled: bool = True
-    """Follow the verdicts of `periplus spam judge`."""
-    while_crawling: bool = True
-    """With the scope `any`, judge hosts in the background, first after 5,000 pages, then by share of the CPU time."""
-    trusted: tuple[str, ...] = ()
-    """Hosts or registrable domains that are never spam."""
-    banned: tuple[str, ...] = ()
-    """Hosts or registrable domains that are always spam; seeds of anti-trust."""
-    doubtful_above: float = 0.3
-    """Probability above which a verdict is `doubtful`."""
-    spam_above: float = 0.5
-    """Probability above which a verdict is `spam`."""
-    may_retire: bool = False
-    """Stop visiting hosts above `retire_above` with at least `retire_pages` pages."""
-    retire_above: float = 0.98
-    """Probability above which a host may be retired."""
-    retire_pages: int = 50
-    """Pages of a host below which it is never retired."""
-    model: Annotated[str, Personal(or_inside=True)] = ""
-    """A model written by `periplus spam train`; empty: that of the package."""
 
 
 def overridden(host: str, score: float, settings: SpamSettings) -> float:

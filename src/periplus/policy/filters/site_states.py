@@ -104,7 +104,7 @@ class Values(Struct, array_like=True):
         return self.estimate() > most
 
 
-class Parameter(Struct, array_like=True):
+class ParameterCounts(Struct, array_like=True):
     """One parameter of one path: its number of values (`None`: too many), and a window over pages with it."""
 
     values: Values | None
@@ -152,7 +152,7 @@ class SiteFilterState(PartValues, Struct, array_like=True):
     admitted: int = 0
     throttled: int = 0
     templates: dict[int, Window] = field(default_factory=dict)
-    parameters: dict[int, Parameter] = field(default_factory=dict)
+    parameters: dict[int, ParameterCounts] = field(default_factory=dict)
     dated: list[int] = field(default_factory=list)
     ahead: dict[int, list[int]] = field(default_factory=dict)
     chains: list[PageChain] = field(default_factory=list)

@@ -39,7 +39,7 @@ from periplus.model import ConfigError, Discovery, Reject, Source, Url, Verdict
 
 from .reasons import ACCEPT
 from .settings import TrapSettings
-from .site_states import MAX_STEPS, MAX_WINDOW, FilterStates, Parameter, Paths, SiteFilterState, Values, Window
+from .site_states import MAX_STEPS, MAX_WINDOW, FilterStates, ParameterCounts, Paths, SiteFilterState, Values, Window
 from .templates import directory_of, follow, key_of, parameters_of, path_template_of, template_of
 
 _LONGEST_RULE = 200
@@ -167,7 +167,7 @@ class Traps:
             if parameter is None:
                 if len(state.parameters) >= self._settings.max_parameters:
                     continue
-                parameter = state.parameters[key] = Parameter(Values(), Window())
+                parameter = state.parameters[key] = ParameterCounts(Values(), Window())
             values = parameter.values
             if values is not None and values.add(key_of(value)) and values.exceeds(self._settings.max_values):
                 parameter.values = None
@@ -267,7 +267,7 @@ def _parameter_key(path: str, name: str) -> int:
     return key_of(f"{path}?{name}")
 
 
-def _parameters(url: Url, template: str, state: SiteFilterState) -> Iterator[tuple[str, Parameter]]:
+def _parameters(url: Url, template: str, state: SiteFilterState) -> Iterator[tuple[str, ParameterCounts]]:
     """The stored parameters of a URL, each once."""
     if "?" not in template or not state.parameters:
         return

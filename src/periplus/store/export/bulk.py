@@ -16,7 +16,7 @@ from msgspec import Struct
 from periplus.model import Preference, Preferences
 from periplus.urls import domain_of, site_of
 
-from .documents import Document
+from .documents import DecodedCapture
 
 MAX_ANCHORS: Final = 16
 """Texts of links to a page that are sent with it."""
@@ -84,7 +84,7 @@ def id_of(url: str) -> str:
     return urlsafe_b64encode(sha256(url.encode()).digest()).decode()[:_ID_LENGTH]
 
 
-def index_lines(index: str, document: Document, facts: PageFacts, preferences: Preferences) -> bytes:
+def index_lines(index: str, document: DecodedCapture, facts: PageFacts, preferences: Preferences) -> bytes:
     """The action that adds a page or replaces it, and the page."""
     capture, page = document.capture, document.page
     row = BulkDocument(

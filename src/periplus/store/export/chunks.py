@@ -23,10 +23,10 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from periplus.model import Page
+from periplus.model import ParsedPage
 from periplus.urls import fingerprint
 
-from .documents import Document
+from .documents import DecodedCapture
 
 MIN_WORDS: Final = 150
 """Words from which on a chunk ends at the next heading."""
@@ -89,7 +89,7 @@ class _Block(NamedTuple):
     """Between this and what is before it."""
 
 
-def chunks_of(document: Document, cluster: int | None = None) -> Iterator[Chunk]:
+def chunks_of(document: DecodedCapture, cluster: int | None = None) -> Iterator[Chunk]:
     """The chunks of a page, in their order; none of a page without text."""
     capture, page = document.capture, document.page
     root = page.title or capture.url
@@ -116,7 +116,7 @@ def chunk_line(chunk: Chunk) -> bytes:
         return _encode(msgspec.structs.replace(chunk, text=chunk.text.encode("utf-8", "replace").decode())) + b"\n"
 
 
-def outline_of(page: Page, html: bytes | None) -> str:
+def outline_of(page: ParsedPage, html: bytes | None) -> str:
     """The main text with an empty line between paragraphs, and a mark with its level before each heading."""
     main = page.main_text or page.text
     if html is None:

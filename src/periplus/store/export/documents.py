@@ -21,7 +21,7 @@ from periplus.content.scan.columns import MAX_TEXT
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
 from periplus.formats.preferences import preference_headers
-from periplus.model import CollectionDamaged, Page
+from periplus.model import CollectionDamaged, ParsedPage
 
 from ..tables import Spooled
 from ..warc import read_record
@@ -35,11 +35,11 @@ _NOT_HTML: Final = frozenset({"empty", "binary", "not-html"})
 """Problems of a body that was not read as a page."""
 
 
-class Document(Struct, frozen=True):
+class DecodedCapture(Struct, frozen=True):
     """One version of a page, its body without content codings."""
 
     capture: Capture
-    page: Page
+    page: ParsedPage
     body: bytes
 
     def to_markdown(self) -> str:
@@ -57,7 +57,7 @@ class Document(Struct, frozen=True):
         return _html_of(self.page, self.body)
 
 
-def markdown_of(page: Page, body: bytes) -> str:
+def markdown_of(page: ParsedPage, body: bytes) -> str:
     """The main text of a page in Markdown, given its body; plain text as it is. All words if there is no main text."""
     html = _html_of(page, body)
     if html is None:
@@ -65,7 +65,7 @@ def markdown_of(page: Page, body: bytes) -> str:
     return to_markdown(html, page.url, base=page.base, encoding=page.charset) or page.text
 
 
-def _html_of(page: Page, body: bytes) -> bytes | None:
+def _html_of(page: ParsedPage, body: bytes) -> bytes | None:
     """The page in UTF-8; `None` if it is not HTML."""
     if any(problem.reason in _NOT_HTML for problem in page.problems):
         return None
@@ -73,7 +73,7 @@ def _html_of(page: Page, body: bytes) -> bytes | None:
     return body if page.charset == "UTF-8" else decode(body, page.charset).encode("utf-8", "replace")
 
 
-def _lines_of(page: Page, body: bytes) -> str:
+def _lines_of(page: ParsedPage, body: bytes) -> str:
     """Plain text as it is; nothing of what is not text."""
     return "\n".join(decode(_without_mark(body)[:MAX_TEXT], page.charset).splitlines()) if page.text else ""
 
@@ -84,14 +84,14 @@ def _without_mark(body: bytes) -> bytes:
     return body
 
 
-def last_document(tables: Path, spooled: Sequence[Spooled], archive: Path, url: str) -> Document | None:
+def last_document(tables: Path, spooled: Sequence[Spooled], archive: Path, url: str) -> DecodedCapture | None:
     """The last good version of one page; `None` if there is none or it cannot be read."""
     return document_near(tables, spooled, archive, url, None)
 
 
 def document_near(
     tables: Path, spooled: Sequence[Spooled], archive: Path, url: str, at: datetime | None
-) -> Document | None:
+) -> DecodedCapture | None:
     """The good version of one page that was fetched nearest to a time, or last; `None` if it cannot be read."""
     newest_first = reversed(list(captures_of(tables, spooled, url)))
     if at is None:
@@ -104,7 +104,7 @@ def document_near(
     return None if isinstance(found, str) else found
 
 
-def read_document(archive: Path, capture: Capture, *, texts_only: bool = False) -> Document | str:
+def read_document(archive: Path, capture: Capture, *, texts_only: bool = False) -> DecodedCapture | str:
     """The document of a capture, or the reason why there is none. `texts_only`: as `content.read_texts` reads it."""
     if capture.body_at is None:
         return NO_ORIGINAL
@@ -122,4 +122,4 @@ def read_document(archive: Path, capture: Capture, *, texts_only: bool = False) 
         link_headers=headers.all("link"),
         use_headers=preference_headers(message.fields),
     )
-    return Document(capture, page, body)
+    return DecodedCapture(capture, page, body)

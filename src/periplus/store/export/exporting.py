@@ -27,7 +27,7 @@ from typing import BinaryIO, Final
 import pyarrow as pa
 from msgspec import Struct
 
-from periplus.model import Page, Preference, Url, UsageError
+from periplus.model import ParsedPage, Preference, Url, UsageError
 from periplus.policy.filters.patterns import compiled
 from periplus.urls import site_of
 
@@ -37,7 +37,7 @@ from ..tables.table import ParquetFile
 from ..warc import WarcEnd
 from ..warc.records import WARC, read_name
 from .captures import Capture, StatedPreferences, latest_captures
-from .documents import NO_TEXT, Document, read_document
+from .documents import NO_TEXT, DecodedCapture, read_document
 from .records import (
     MARKDOWN,
     TEXT,
@@ -95,7 +95,7 @@ class PageFilter:
     def _is_of_site(self, site: str) -> bool:
         return any(site == wanted or site.endswith(f".{wanted}") for wanted in self._sites)
 
-    def refusal(self, page: Page) -> str:
+    def refusal(self, page: ParsedPage) -> str:
         """Why a page with a selected URL is left out; empty if it is not."""
         if self._languages and not self._is_in_language(page.language or ""):
             return OTHER_LANGUAGE
@@ -107,14 +107,14 @@ class PageFilter:
         tag = language.lower().replace("_", "-")
         return any(tag == wanted or tag.startswith(f"{wanted}-") for wanted in self._languages)
 
-    def _is_refused(self, page: Page) -> bool:
+    def _is_refused(self, page: ParsedPage) -> bool:
         preferences = page.preferences if self._stated is None else page.preferences.and_also(self._stated.of(page.url))
         return (
             preferences.forbids_training if self._purpose == TRAINING else preferences.ai_input is Preference.DISALLOW
         )
 
     @staticmethod
-    def _is_known(page: Page, seen: set[bytes]) -> bool:
+    def _is_known(page: ParsedPage, seen: set[bytes]) -> bool:
         """Whether the text of a page was exported before; a page without text is like no other."""
         text = page.main_text or page.text
         if not text:
@@ -222,7 +222,7 @@ def export_documents(
     collection: Path,
     committed: Committed,
     selection: Selection,
-    write: Callable[[Document], bool | None],
+    write: Callable[[DecodedCapture], bool | None],
     wants: Callable[[Capture], bool] = lambda _capture: True,
 ) -> Exported:
     """Every selected page in turn that `wants` accepts. One that cannot be written is counted, and the others go on."""

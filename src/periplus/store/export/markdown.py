@@ -33,7 +33,7 @@ from .layout import (
     shown_places,
     with_headings,
 )
-from .marks import Kind, Link, Markdown, Plain, Row, RowSpans, Run, Style, Styles, folded
+from .marks import Link, Markdown, Plain, Row, RowSpans, Run, RunKind, Style, Styles, folded
 
 MAX_URL: Final = 2000
 """Characters of the address of a link or an image; longer ones (often data) are left out."""
@@ -207,7 +207,7 @@ class _Writer:
             if texts and not texts[-1].endswith("\n"):
                 texts.append("\n")
         elif self._is_in_cell:
-            self._runs.append(Run("", (), Kind.BREAK))
+            self._runs.append(Run("", (), RunKind.BREAK))
         elif self._runs:
             runs, self._runs = self._runs, []
             text = self._marks.inline(self._without_permalinks(runs))
@@ -260,7 +260,7 @@ class _Writer:
     def _open_item(self, tag: str, _: Attributes) -> None:
         marker = self._blocks.open_item()
         if self._is_in_cell:
-            self._runs.append(Run(marker, (), Kind.WRITTEN))
+            self._runs.append(Run(marker, (), RunKind.WRITTEN))
         if tag == "dt":
             self._block = _TERM
 
@@ -303,13 +303,15 @@ class _Writer:
 
     def _break_line(self, _: str, __: Attributes) -> None:
         """A line break; two of them end a paragraph."""
-        last = next((run for run in reversed(self._runs) if run.kind is not Kind.TEXT or not run.text.isspace()), None)
+        last = next(
+            (run for run in reversed(self._runs) if run.kind is not RunKind.TEXT or not run.text.isspace()), None
+        )
         if not last:
             self._runs = []
-        elif last.kind is Kind.BREAK and not self._is_in_cell:
+        elif last.kind is RunKind.BREAK and not self._is_in_cell:
             self._end_block()
         else:
-            self._runs.append(Run("", (), Kind.BREAK))
+            self._runs.append(Run("", (), RunKind.BREAK))
 
     def _open_rule(self, _: str, __: Attributes) -> None:
         self._has_rule = bool(self._blocks.lines and self._marks.rule)
@@ -319,7 +321,7 @@ class _Writer:
         alt = folded(attributes.get("alt") or "")
         if alt and not _own_link(self._styles):
             written = self._marks.image(alt, self._resolved(attributes.get("src")))
-            self._runs.append(Run(written, self._styles_here(), Kind.WRITTEN))
+            self._runs.append(Run(written, self._styles_here(), RunKind.WRITTEN))
 
     def _open_table(self, _: str, __: Attributes) -> None:
         self._rows, self._cells = [], []

@@ -107,7 +107,7 @@ Styles = tuple[Style | Link, ...]
 """What is open around a text, from the outside in; code is the last."""
 
 
-class Kind(Enum):
+class RunKind(Enum):
     """What a run is: text of the page, text that is written already (an image), or a line break."""
 
     TEXT = 0
@@ -120,7 +120,7 @@ class Run(NamedTuple):
 
     text: str
     styles: Styles
-    kind: Kind = Kind.TEXT
+    kind: RunKind = RunKind.TEXT
 
 
 class Row(NamedTuple):
@@ -216,19 +216,19 @@ class Plain:
 
     def inline(self, runs: Sequence[Run]) -> str:
         """A block of text; the lines that the page asks for are separated by line breaks."""
-        if self.needs_words and not any(run.kind is Kind.TEXT and not run.text.isspace() for run in runs):
+        if self.needs_words and not any(run.kind is RunKind.TEXT and not run.text.isspace() for run in runs):
             return ""
         line = _Line(self)
         gap = ""
         for (styles, kind), group in groupby(runs, key=itemgetter(1, 2)):
-            if kind is Kind.BREAK:
+            if kind is RunKind.BREAK:
                 gap = f"{self.line_end}\n"
                 continue
             text = "".join([run.text for run in group])
             words = folded(text)
             gap = gap or (" " if text[:1].isspace() else "")
             if words:
-                line.add(self.words(words, styles) if kind is Kind.TEXT else words, styles, gap)
+                line.add(self.words(words, styles) if kind is RunKind.TEXT else words, styles, gap)
                 gap = " " if text[-1].isspace() else ""
         return line.end()
 

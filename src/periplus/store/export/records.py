@@ -23,7 +23,7 @@ from periplus.urls import fingerprint, site_of
 
 from ..tables.schemas import MOMENT
 from ..tables.table import ParquetFile
-from .documents import Document
+from .documents import DecodedCapture
 
 DOCUMENTS: Final = "documents.parquet"
 """The file of all pages with their texts, beside one for each table."""
@@ -65,7 +65,7 @@ _TYPES: Final = {"fetched_at": MOMENT, "status": pa.int32(), "warc_offset": pa.i
 """Types of columns that are not strings."""
 
 
-def record_of(document: Document, *, wants_markdown: bool = False) -> PageRecord:
+def record_of(document: DecodedCapture, *, wants_markdown: bool = False) -> PageRecord:
     """The record of a page."""
     capture, page = document.capture, document.page
     record = PageRecord(
@@ -202,7 +202,7 @@ def prepare_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def write_file(document: Document, folder: Path, suffix: str) -> bool:
+def write_file(document: DecodedCapture, folder: Path, suffix: str) -> bool:
     """Write the file of a page; `False` if it has no text."""
     text = document.to_markdown() if suffix == MARKDOWN else document.to_text()
     if not text.strip():
@@ -216,7 +216,7 @@ def write_file(document: Document, folder: Path, suffix: str) -> bool:
     return True
 
 
-def _front_matter(document: Document) -> str:
+def _front_matter(document: DecodedCapture) -> str:
     capture, page = document.capture, document.page
     facts = {
         "url": capture.url,

@@ -14,16 +14,16 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .answers import foreign_answers
-    from .files import ArchiveFile, Survey, archive_files, survey
+    from .files import ArchiveFile, FilesSurvey, archive_files, survey
     from .wacz import Package, PackagePage, check_package
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "ArchiveFile",
+    "FilesSurvey",
     "Package",
     "PackagePage",
-    "Survey",
     "archive_files",
     "check_package",
     "foreign_answers",

@@ -48,7 +48,7 @@ from ..warc.copying import CopiedExchange, SourceRecord, as_warc
 from ..warc.http import HttpMessage
 from ..warc.reading import block_pieces
 from ..warc.records import DOCUMENT, UNCHANGED, Answer
-from .files import ArchiveFile, Survey, seconds_of
+from .files import ArchiveFile, FilesSurvey, seconds_of
 
 MAX_READ: Final = 16 << 20
 """Maximum bytes of a record's block in memory. More is copied, but neither searched for links nor compared."""
@@ -104,7 +104,7 @@ class _Place(NamedTuple):
 
 
 def foreign_answers(
-    files: Sequence[ArchiveFile], known: Survey, is_page: IsPage = lambda _type: True
+    files: Sequence[ArchiveFile], known: FilesSurvey, is_page: IsPage = lambda _type: True
 ) -> Iterator[CopiedExchange | Problem]:
     """All captures, the earliest first; those of one file stay in its order."""
     reader = _Reader(files, known, is_page)
@@ -196,7 +196,7 @@ def _note(capture: _Capture, record: WarcRecord) -> bool:
 class _Reader:
     """Turns captures into answers; remembers where bodies lie that revisits refer to, and which URLs had one."""
 
-    def __init__(self, files: Sequence[ArchiveFile], known: Survey, is_page: IsPage) -> None:
+    def __init__(self, files: Sequence[ArchiveFile], known: FilesSurvey, is_page: IsPage) -> None:
         self._files = files
         self._referred = known.referred
         self._is_page = is_page

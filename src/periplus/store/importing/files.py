@@ -138,7 +138,7 @@ MAX_SITES: Final = 1_000_000
 _CAPTURES: Final = frozenset({"response", "revisit", "resource"})
 
 
-class Survey(Struct):
+class FilesSurvey(Struct):
     """What some files hold.
 
     `begins` has the time of the first capture of each file, which is 0.0 for a file without any. `seeds` has for each
@@ -151,9 +151,9 @@ class Survey(Struct):
     referred: set[str] = set()
 
 
-def survey(files: Sequence[ArchiveFile]) -> Survey:
+def survey(files: Sequence[ArchiveFile]) -> FilesSurvey:
     """Pass over the heads of all records."""
-    found = Survey([], 0, {}, set())
+    found = FilesSurvey([], 0, {}, set())
     for file in files:
         begins = 0.0
         for record in read_heads(file.source, size=_HEAD):

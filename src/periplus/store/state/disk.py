@@ -179,19 +179,15 @@ class DiskState:
         duplicates: DuplicateSettings | None = None,
         replica: Replica | None = None,
     ) -> None:
-        if replica is not None:
+        if replica is None:
+            self._set_up(_held(folder, map_size), shard, duplicates)
+        else:
             self._set_up(replica.open(folder, map_size=map_size), shard, duplicates)
-            note_begun(replica.home)
-            return
-        if is_copied(folder):
-            raise CollectionError(
-                f"the state of {folder} is on the local disk of another machine; only its copy is here",
-                hint="name its folder with [cluster] local_state, or move it back into the collection first",
-            )
-        if was_begun(folder) and not has_state(folder):
-            raise lost_state(folder)
-        self._set_up(Environment(folder, map_size=map_size), shard, duplicates)
-        note_begun(folder)
+        try:
+            note_begun(folder if replica is None else replica.home)
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def read_only(cls, folder: Path, *, shard: int = 0) -> Self:
@@ -315,3 +311,15 @@ class DiskState:
                 hint="use the version of Periplus that wrote it",
             )
         return False
+
+
+def _held(folder: Path, map_size: int) -> Environment:
+    """The environment of a state that lies in this folder, or will."""
+    if is_copied(folder):
+        raise CollectionError(
+            f"the state of {folder} is on the local disk of another machine; only its copy is here",
+            hint="name its folder with [cluster] local_state, or move it back into the collection first",
+        )
+    if was_begun(folder) and not has_state(folder):
+        raise lost_state(folder)
+    return Environment(folder, map_size=map_size)

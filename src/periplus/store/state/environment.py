@@ -83,16 +83,15 @@ class Environment:
         except BaseException:
             self._unlock()
             raise
-        if not readonly:
-            self._lmdb.reader_check()
 
     def _check_file(self) -> None:
-        """Compare the file with what it was when it was closed; a writer breaks the seal."""
+        """Compare the file with its seal, which a writer then breaks; a writer also looks for readers that died."""
         try:
             check_length(self._folder, self._lmdb)
             check_seal(self._folder / DATA, is_reader=self._readonly)
             if not self._readonly:
                 break_seal(self._folder / DATA)
+                self._lmdb.reader_check()
         except BaseException:
             self._close_lmdb()
             raise

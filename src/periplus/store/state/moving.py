@@ -85,7 +85,7 @@ class CopiedLinks(Struct, frozen=True):
     next_chunk: dict[int, int]
 
 
-class Move:
+class SiteMove:
     """Moves the sites of one state that belong elsewhere now, by `owner`, to those in `targets`, which are open.
 
     `here` is the number of the state itself. `token` distinguishes this move from others; `tell` is called with the

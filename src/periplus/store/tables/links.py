@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from periplus.model import LinkKind, Page
+from periplus.model import LinkKind, ParsedPage
 
 from .columns import moments, sites, texts
 from .schemas import LINKS
@@ -42,7 +42,7 @@ class LinkRows:
         self._rels: dict[int, str] = {}
         self._kinds: dict[int, LinkKind] = {}
 
-    def add(self, page: Page, read_at: float) -> None:
+    def add(self, page: ParsedPage, read_at: float) -> None:
         """Take the links of a page, but for those within it."""
         links = page.links
         urls, anchors, rels, kinds = links.urls, links.anchors, links.rels, links.kinds

@@ -32,14 +32,14 @@ class TableFile(Struct, frozen=True):
     digest: str
 
 
-Files = dict[str, TableFile]
+TableFiles = dict[str, TableFile]
 """By path below the folder of the tables: `fetches/00-000001.parquet`."""
 
 
 class Manifest(Struct, frozen=True):
     """What is written: the finished files of one shard."""
 
-    files: Files
+    files: TableFiles
 
 
 def manifest_path(folder: Path, shard: int) -> Path:
@@ -53,7 +53,7 @@ def listing_shards(folder: Path) -> list[int]:
     return sorted(int(number) for number in numbers if number.isdecimal())
 
 
-def read_manifest(folder: Path, shard: int) -> Files | None:
+def read_manifest(folder: Path, shard: int) -> TableFiles | None:
     """The finished files of a shard; `None` if there is no list."""
     path = manifest_path(folder, shard)
     try:
@@ -64,7 +64,7 @@ def read_manifest(folder: Path, shard: int) -> Files | None:
         raise CollectionDamaged(f"{path} is damaged", hint=repair_hint(path)) from error
 
 
-def write_manifest(folder: Path, shard: int, files: Files) -> None:
+def write_manifest(folder: Path, shard: int, files: TableFiles) -> None:
     """Replace the list of a shard, whole and durable."""
     listed = Manifest(dict(sorted(files.items())))
     write_file(manifest_path(folder, shard), msgspec.json.format(msgspec.json.encode(listed)))

@@ -22,9 +22,9 @@ from periplus.model import CollectionDamaged
 from ..folders import repair_hint
 from .columns import widened
 from .manifest import (
-    Files,
     Spooled,
     TableFile,
+    TableFiles,
     check_size,
     finished_file,
     is_intact,
@@ -154,7 +154,7 @@ def _files(folder: Path, table: str, spooled: Sequence[Spooled]) -> dict[Path, T
     return found
 
 
-def _listed(folder: Path, table: str, shard: int, listed: Files, end: int | None) -> dict[Path, TableFile]:
+def _listed(folder: Path, table: str, shard: int, listed: TableFiles, end: int | None) -> dict[Path, TableFile]:
     """The files of a shard up to a number, all of them there; all that are listed where the number is not known."""
     if end is None:
         end = 1 + max((number_of(Path(path)) for path in listed if path.startswith(f"{table}/")), default=0)

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from periplus.model import (
     ChangeFreq,
     ChangeSeen,
-    Discovered,
     EntryColumns,
     Event,
     Fetched,
@@ -28,13 +27,14 @@ from periplus.model import (
     FormProbed,
     Granularity,
     Hints,
-    Judged,
     PageRead,
     Refused,
     SitemapEntriesRead,
     SitemapEntry,
     SitemapRead,
     SitemapVisited,
+    SubjectJudged,
+    UrlDiscovered,
 )
 from periplus.urls import site_of
 
@@ -46,7 +46,7 @@ from .single_rows import change_row, fetch_row, form_row, page_row, sitemap_row,
 Column = Sequence[Any]
 
 
-def discoveries_batch(events: Sequence[Discovered | Refused]) -> pa.RecordBatch:
+def discoveries_batch(events: Sequence[UrlDiscovered | Refused]) -> pa.RecordBatch:
     """The rows of these events, in their order."""
     discoveries = [event.discovery for event in events]
     urls, sources, found_at, depths, referrers, hints, redirects, *_ = zip(*map(astuple, discoveries), strict=True)
@@ -55,10 +55,10 @@ def discoveries_batch(events: Sequence[Discovered | Refused]) -> pa.RecordBatch:
     return batch_of(DISCOVERIES, [*facts, is_new, *_hints(hints), refused, rules])
 
 
-def _fates(events: Sequence[Discovered | Refused]) -> tuple[Column, Column, Column]:
+def _fates(events: Sequence[UrlDiscovered | Refused]) -> tuple[Column, Column, Column]:
     """Whether it was new, why it was refused, by which rule. Whether a refused URL was new is not known."""
     fates = [
-        (event.is_new, None, None) if isinstance(event, Discovered) else (None, event.reason, event.rule)
+        (event.is_new, None, None) if isinstance(event, UrlDiscovered) else (None, event.reason, event.rule)
         for event in events
     ]
     is_new, reasons, rules = zip(*fates, strict=True)
@@ -164,7 +164,7 @@ _LINK_WEIGHT = 100
 """Bytes of a row besides its URL, roughly."""
 
 
-class Rows:
+class RowBuffer:
     """The rows of all tables since the last batches. `weight` is what they take in memory, in bytes, roughly.
 
     `suffixes` are further public suffixes, for the column `domain`.
@@ -184,7 +184,7 @@ class Rows:
             SitemapEntriesRead: self._take_entries,
             SitemapRead: self._take_sitemap,
             ChangeSeen: self._take_change,
-            Judged: self._take_verdict,
+            SubjectJudged: self._take_verdict,
             FormProbed: self._take_form,
         }
 
@@ -209,7 +209,7 @@ class Rows:
     def _read(self) -> None:
         """Make rows of what was added, and hold the events no longer; but discoveries wait as they are."""
         takers = self._takers
-        offers = cast("list[Discovered | Refused]", [event for event in self._unread if type(event) in _LIGHT])
+        offers = cast("list[UrlDiscovered | Refused]", [event for event in self._unread if type(event) in _LIGHT])
         self._rows["discoveries"] += offers
         self.weight += sum([_ROW_WEIGHT + 2 * len(event.discovery.url) for event in offers])
         for event in self._unread:
@@ -245,7 +245,7 @@ class Rows:
     def _take_change(self, event: ChangeSeen) -> None:
         self._add("changes", change_row(event))
 
-    def _take_verdict(self, event: Judged) -> None:
+    def _take_verdict(self, event: SubjectJudged) -> None:
         self._add("verdicts", verdict_row(event))
         self.weight += sum(map(len, event.evidence))
 
@@ -270,7 +270,7 @@ def _batch(table: str, rows: list[Any]) -> pa.RecordBatch:
     return batch_of(SCHEMAS[table], zip(*rows, strict=True)) if make is None else make(rows)
 
 
-_LIGHT = frozenset({Discovered, Refused})
+_LIGHT = frozenset({UrlDiscovered, Refused})
 """Events that hold next to nothing, and are most of all: they wait as they are."""
 
 

@@ -22,7 +22,6 @@ from periplus.model import (
     FetchOutcome,
     FetchTask,
     FormProbed,
-    Judged,
     Located,
     NotModified,
     PageRead,
@@ -31,6 +30,7 @@ from periplus.model import (
     Redirected,
     SitemapVisited,
     Stored,
+    SubjectJudged,
 )
 from periplus.urls import domain_of, site_of
 
@@ -205,7 +205,7 @@ def sitemap_row(event: SitemapVisited) -> Row:
     )
 
 
-def verdict_row(event: Judged) -> Row:
+def verdict_row(event: SubjectJudged) -> Row:
     """The row of a judgement."""
     return (
         event.subject, event.kind, event.judge, event.verdict, event.score, list(event.evidence), event.judged_at,

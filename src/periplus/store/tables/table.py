@@ -20,7 +20,7 @@ from msgspec import Struct
 from ..durable import replace_file
 from ..settings import TableSettings
 from .columns import widened
-from .manifest import Files, finished_file
+from .manifest import TableFiles, finished_file
 from .schemas import SCHEMAS
 from .spool import Spool, read_spool
 
@@ -103,7 +103,7 @@ class Table:
         self._settings = settings
         self._shard = shard
         self._spent: list[Path] = []
-        self._finished: Files = {}
+        self._finished: TableFiles = {}
         self._folder.mkdir(parents=True, exist_ok=True)
         self._spool_folder.mkdir(parents=True, exist_ok=True)
         self._remove_all_but(place)
@@ -146,7 +146,7 @@ class Table:
             self._finish()
         return self.place
 
-    def take_finished(self) -> Files:
+    def take_finished(self) -> TableFiles:
         """The Parquet files finished since the last call."""
         finished, self._finished = self._finished, {}
         return finished

@@ -28,7 +28,7 @@ _WORTH_A_NOTE: Final = 64 << 20
 """Bytes that were read, from which on the result is written down: less is read again within a tenth of a second."""
 
 
-class Version(Struct, frozen=True, array_like=True):
+class FileVersion(Struct, frozen=True, array_like=True):
     """A file at a time: its length, when it was changed (in nanoseconds), its inode, and its expected digest."""
 
     size: int
@@ -37,7 +37,7 @@ class Version(Struct, frozen=True, array_like=True):
     digest: str
 
 
-_VERIFIED: dict[Path, Version] = {}
+_VERIFIED: dict[Path, FileVersion] = {}
 _LOCK: Final = threading.Lock()
 
 
@@ -65,23 +65,23 @@ def unequal(folder: Path, expected: Mapping[Path, TableFile]) -> list[Path]:
     return wrong
 
 
-def _version_of(path: Path, expected: TableFile) -> Version:
+def _version_of(path: Path, expected: TableFile) -> FileVersion:
     found = path.stat()
-    return Version(found.st_size, found.st_mtime_ns, found.st_ino, expected.digest)
+    return FileVersion(found.st_size, found.st_mtime_ns, found.st_ino, expected.digest)
 
 
 def _name(folder: Path, path: Path) -> str:
     return os.path.relpath(path, folder)
 
 
-def _noted(folder: Path) -> dict[str, Version]:
+def _noted(folder: Path) -> dict[str, FileVersion]:
     try:
-        return msgspec.json.decode((folder.parent / _NOTE).read_bytes(), type=dict[str, Version])
+        return msgspec.json.decode((folder.parent / _NOTE).read_bytes(), type=dict[str, FileVersion])
     except (OSError, msgspec.MsgspecError):
         return {}
 
 
-def _note(folder: Path, verified: dict[str, Version]) -> None:
+def _note(folder: Path, verified: dict[str, FileVersion]) -> None:
     """Write it down where that is possible. It need not be durable: without it the files are read again."""
     path = folder.parent / _NOTE
     draft = draft_of(path)

@@ -19,8 +19,8 @@ from periplus.model import CollectionDamaged, CollectionError, Event
 
 from ..folders import repair_hint
 from ..settings import TableSettings
-from .manifest import Files, check_size, manifest_path, read_manifest, unlisted, write_manifest
-from .rows import Rows
+from .manifest import TableFiles, check_size, manifest_path, read_manifest, unlisted, write_manifest
+from .rows import RowBuffer
 from .schemas import SCHEMAS
 from .spool import whole_batches
 from .table import Place, Table, number_of, parquet_path, spool_path
@@ -50,7 +50,7 @@ class Tables:
         self._folder = folder
         self._shard = shard
         self._settings = settings or TableSettings()
-        self._rows = Rows(suffixes)
+        self._rows = RowBuffer(suffixes)
         self._places = places_of(mark)
         self._is_broken = False
         with self._writing(), ExitStack() as opened:
@@ -126,7 +126,7 @@ class Tables:
         self._is_broken = False
 
 
-def _listed_at(folder: Path, shard: int, places: Places) -> Files:
+def _listed_at(folder: Path, shard: int, places: Places) -> TableFiles:
     """The files that a mark counts on, all of them there. What is listed beyond it is taken off the list."""
     listed = read_manifest(folder, shard) or {}
     for name, place in places.items():
@@ -142,7 +142,7 @@ def _listed_at(folder: Path, shard: int, places: Places) -> Files:
     return kept
 
 
-def _check_newest(folder: Path, shard: int, listed: Files, places: Places) -> None:
+def _check_newest(folder: Path, shard: int, listed: TableFiles, places: Places) -> None:
     """A checkpoint finishes one file of a table at most: a list that is further ahead belongs to a later mark."""
     for path in listed:
         if number_of(Path(path)) > places[_table_of(path)].number:

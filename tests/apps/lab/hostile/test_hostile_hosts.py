@@ -15,7 +15,7 @@ import pytest
 
 from periplus.apps.lab import Request, World
 from periplus.apps.lab.hostile import DOMAIN, REGISTRY, Script, answers, connections, perform
-from periplus.apps.lab.server import Limits, RunningLab, Server, SteppedClock
+from periplus.apps.lab.server import ConnectionLimits, RunningLab, Server, SteppedClock
 
 PACE = 0.01
 SOME = 300_000
@@ -396,7 +396,7 @@ def test_no_hostile_host_hurts_the_others(lab: RunningLab) -> None:
 def test_time_on_a_hostile_host_is_bounded() -> None:
     """Even an endless body ends when the lab has had enough."""
     world = World(sites=2)
-    limits = Limits(longest_answer=0.3)
+    limits = ConnectionLimits(longest_answer=0.3)
     with RunningLab(Server(world, limits=limits)) as lab, connect(lab, "endless-body", "/", "") as sock:
         started = time.monotonic()
         with contextlib.suppress(ConnectionResetError):

@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from periplus.apps.serve.receivers import Kind, Receivers, Result, receivers_of
+from periplus.apps.serve.receivers import MessageKind, Receivers, Result, receivers_of
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
-from periplus.store import Inbox
+from periplus.store import MessageInbox
 
 KEY = "0123456789abcdef"
 TOKEN = "a token of the operator"
@@ -45,7 +45,7 @@ class Running(msgspec.Struct, frozen=True):
     def receivers(self) -> Receivers:
         return receivers_of(self.served)
 
-    def count(self, kind: Kind, result: Result) -> int:
+    def count(self, kind: MessageKind, result: Result) -> int:
         return self.receivers.counts[kind, result]
 
     def ask(self, method: str, path: str, body: bytes | Iterator[bytes] | None = None, **headers: str) -> Reply:
@@ -65,15 +65,15 @@ class Running(msgspec.Struct, frozen=True):
         return self.ask("GET", path)
 
 
-def collection(folder: Path, seeds: list[str], options: dict[str, object]) -> Collection:
+def collection(folder: Path, seeds: list[str], options: dict[str, object]) -> CollectionSetup:
     """A collection on disk that nothing was crawled into yet."""
     config = Config().with_options({"crawl.workers": 1} | options)
-    made = Collection(folder, config, seeds_from(seeds), is_new=True)
+    made = CollectionSetup(folder, config, seeds_from(seeds), is_new=True)
     made.save()
     return made
 
 
-def crawled(made: Collection) -> None:
+def crawled(made: CollectionSetup) -> None:
     """Crawl a collection to the end."""
     open_crawl(made.config, made.folder, made.seeds, 1).run()
     settle(made.folder)
@@ -88,9 +88,9 @@ def serving(*folders: Path, **settings: object) -> Iterator[Running]:
         yield Running(url, served)
 
 
-def waiting(made: Collection) -> list[str]:
+def waiting(made: CollectionSetup) -> list[str]:
     """The URLs in the inbox that wait for the crawl."""
-    inbox = Inbox(made.layout.inbox)
+    inbox = MessageInbox(made.layout.inbox)
     pushed = inbox.peek(100_000)
     inbox.close()
     return [] if pushed is None else [each.url for each in pushed.discoveries]

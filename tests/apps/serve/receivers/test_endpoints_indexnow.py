@@ -13,9 +13,9 @@ import pytest
 from tests.apps.serve.receivers.receiving import KEY, Running, collection, crawled, serving, until, waiting
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, page
 
-from periplus.apps.serve.receivers import Kind, Result
+from periplus.apps.serve.receivers import MessageKind, Result
 from periplus.apps.serve.receivers.keys import MAX_CLAIMS_OF_HOST
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.formats import indexnow
 
 SITE = "http://a.test/"
@@ -30,12 +30,12 @@ def web() -> Iterator[ScriptedWeb]:
 
 
 @pytest.fixture
-def made(tmp_path: Path, web: ScriptedWeb) -> Collection:
+def made(tmp_path: Path, web: ScriptedWeb) -> CollectionSetup:
     return collection(tmp_path / "a", [SITE], web.settings)
 
 
 @pytest.fixture
-def server(made: Collection) -> Iterator[Running]:
+def server(made: CollectionSetup) -> Iterator[Running]:
     with serving(made.folder) as running:
         yield running
 
@@ -49,17 +49,21 @@ def submit(server: Running, *urls: str, **fields: object) -> int:
 
 
 def is_counted(server: Running, result: Result) -> bool:
-    return server.count(Kind.INDEXNOW, result) == 1
+    return server.count(MessageKind.INDEXNOW, result) == 1
 
 
-def test_unknown_key_is_checked(server: Running, made: Collection, web: ScriptedWeb) -> None:
+def test_unknown_key_is_checked(server: Running, made: CollectionSetup, web: ScriptedWeb) -> None:
     """202 and the key file is fetched once; then the URLs wait for the crawl, and further messages get 200."""
     assert server.get(f"/indexnow?{urlencode({'url': SITE + 'new', 'key': KEY})}").status == 202
     until(lambda: waiting(made) == [f"{SITE}new"])
     assert submit(server, f"{SITE}other", f"{SITE}new") == 200
     assert waiting(made) == [f"{SITE}new", f"{SITE}other", f"{SITE}new"]
     assert web.asked == [KEY_FILE]
-    assert [server.count(Kind.INDEXNOW, each) for each in (Result.HELD, Result.RELEASED, Result.ACCEPTED)] == [1, 1, 1]
+    assert [server.count(MessageKind.INDEXNOW, each) for each in (Result.HELD, Result.RELEASED, Result.ACCEPTED)] == [
+        1,
+        1,
+        1,
+    ]
     metrics = server.get("/metrics").body.decode()
     for result in ("held", "released", "accepted"):
         assert f'periplus_receiver_messages_total{{collection="a",kind="indexnow",result="{result}"}} 1.0' in metrics
@@ -69,32 +73,32 @@ def test_unknown_key_is_checked(server: Running, made: Collection, web: Scripted
 
 
 @pytest.mark.parametrize("body", ["something else", "<p>not found</p>", "x" * 10_000 + "\n" + KEY])
-def test_wrong_key(server: Running, made: Collection, web: ScriptedWeb, body: str) -> None:
+def test_wrong_key(server: Running, made: CollectionSetup, web: ScriptedWeb, body: str) -> None:
     """The URLs are dropped, and the next message with this key is refused without another request."""
     web.said[KEY_FILE] = body
     assert submit(server, f"{SITE}new") == 202
-    until(lambda: server.count(Kind.INDEXNOW, Result.DROPPED) == 1)
+    until(lambda: server.count(MessageKind.INDEXNOW, Result.DROPPED) == 1)
     assert submit(server, f"{SITE}new") == 403
     assert (waiting(made), web.asked) == ([], [KEY_FILE])
     assert submit(server, f"{SITE}new", key="another-key-of-them") == 202
 
 
-def test_missing_and_moved_key_files(server: Running, made: Collection, web: ScriptedWeb) -> None:
+def test_missing_and_moved_key_files(server: Running, made: CollectionSetup, web: ScriptedWeb) -> None:
     """A file that is not there proves nothing, nor does one on another host; one elsewhere on the host does."""
     del web.said[KEY_FILE]
     assert submit(server, f"{SITE}new") == 202
-    until(lambda: server.count(Kind.INDEXNOW, Result.DROPPED) == 1)
+    until(lambda: server.count(MessageKind.INDEXNOW, Result.DROPPED) == 1)
     web.said[f"{SITE}moved.txt"] = MovedTo("http://b.test/key.txt")
     web.said["http://b.test/key.txt"] = KEY
     assert submit(server, f"{SITE}new", keyLocation=f"{SITE}moved.txt") == 202
-    until(lambda: server.count(Kind.INDEXNOW, Result.DROPPED) == 2)
+    until(lambda: server.count(MessageKind.INDEXNOW, Result.DROPPED) == 2)
     assert "http://b.test/key.txt" not in web.asked
     web.said[f"{SITE}near.txt"] = MovedTo(f"{SITE}shop/k.txt")
     assert submit(server, f"{SITE}new", keyLocation=f"{SITE}near.txt") == 202
     until(lambda: waiting(made) == [f"{SITE}new"])
 
 
-def test_key_location_covers_its_directory(server: Running, made: Collection) -> None:
+def test_key_location_covers_its_directory(server: Running, made: CollectionSetup) -> None:
     """A message with a URL outside is refused; the same key at the root is another proof."""
     place = f"{SITE}shop/k.txt"
     assert submit(server, f"{SITE}shop/x", keyLocation=place) == 202
@@ -121,7 +125,7 @@ def test_invalid_messages(tmp_path: Path, web: ScriptedWeb) -> None:
     with serving(made.folder) as server:
         for number, (body, status) in enumerate(INVALID, 1):
             assert server.ask("POST", "/indexnow", body).status == status, body[:80]
-            assert server.count(Kind.INDEXNOW, Result.INVALID) == number
+            assert server.count(MessageKind.INDEXNOW, Result.INVALID) == number
     assert (waiting(made), web.asked) == ([], [])
 
 
@@ -134,14 +138,14 @@ def test_oversized_messages(server: Running) -> None:
     assert server.get("/indexnow?" + "x" * 50_000).status == 413
 
 
-def test_out_of_scope(server: Running, made: Collection, web: ScriptedWeb) -> None:
+def test_out_of_scope(server: Running, made: CollectionSetup, web: ScriptedWeb) -> None:
     """A message for a host that is not crawled is accepted as the protocol has it, and leads to no request."""
     assert submit(server, "http://elsewhere.test/", host="elsewhere.test") == 202
-    assert server.count(Kind.INDEXNOW, Result.OUT_OF_SCOPE) == 1
+    assert server.count(MessageKind.INDEXNOW, Result.OUT_OF_SCOPE) == 1
     assert (waiting(made), web.asked) == ([], [])
 
 
-def test_several_collections(tmp_path: Path, web: ScriptedWeb, made: Collection) -> None:
+def test_several_collections(tmp_path: Path, web: ScriptedWeb, made: CollectionSetup) -> None:
     """A message reaches each collection that crawls the host, and no other."""
     same = collection(tmp_path / "same", ["http://a.test/deep/"], web.settings)
     other = collection(tmp_path / "other", ["http://b.test/"], web.settings)
@@ -161,7 +165,7 @@ def test_full_inbox(tmp_path: Path, web: ScriptedWeb) -> None:
         until(lambda: len(waiting(made)) == 2)
         assert submit(server, f"{SITE}3", f"{SITE}4") == 429
         assert submit(server, f"{SITE}3") == 200
-        assert server.count(Kind.INDEXNOW, Result.FULL) == 2
+        assert server.count(MessageKind.INDEXNOW, Result.FULL) == 2
 
 
 def test_limits_of_a_sender(tmp_path: Path, web: ScriptedWeb) -> None:
@@ -187,7 +191,7 @@ def test_too_many_keys_of_a_host(tmp_path: Path, web: ScriptedWeb) -> None:
     assert len(web.asked) <= MAX_CLAIMS_OF_HOST
 
 
-def test_closed_by_default(made: Collection, web: ScriptedWeb) -> None:
+def test_closed_by_default(made: CollectionSetup, web: ScriptedWeb) -> None:
     """Without --receive and without the setting there are no receivers."""
     with serving(made.folder, receive=False) as server:
         for path in ("/indexnow?url=http://a.test/&key=" + KEY, "/ping?sitemap=http://a.test/s.xml", "/websub/x"):

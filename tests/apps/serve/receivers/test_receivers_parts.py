@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.apps.serve.receivers.receiving import collection
 
-from periplus.apps.serve.receivers.intake import MAX_SENDERS, Intake, Kind, MessageCounts, Result, SenderLimits
+from periplus.apps.serve.receivers.intake import MAX_SENDERS, Intake, MessageCounts, MessageKind, Result, SenderLimits
 from periplus.apps.serve.receivers.keys import (
     MAX_CLAIMS,
     MAX_CLAIMS_OF_HOST,
@@ -41,14 +41,14 @@ from periplus.model import (
     Site,
     Url,
 )
-from periplus.store import Claim
+from periplus.store import KeyClaim
 
 KEY = "0123456789abcdef"
 FEED, HUBS = "http://a.test/feed", (Url("http://hub.test/"), Url("http://other.test/"))
 
 
-def claim(number: int = 0, host: str = "a.test") -> Claim:
-    return Claim(host, KEY, f"http://{host}/{number}.txt")
+def claim(number: int = 0, host: str = "a.test") -> KeyClaim:
+    return KeyClaim(host, KEY, f"http://{host}/{number}.txt")
 
 
 def answer(status: int, body: bytes = b"") -> FetchOutcome:
@@ -274,8 +274,8 @@ def test_hubs_of_feeds() -> None:
 def test_counts() -> None:
     """In a fixed order, without what did not occur."""
     counts = MessageCounts()
-    counts.add(Kind.WEBSUB, Result.ACCEPTED)
-    counts.add(Kind.WEBSUB, Result.ACCEPTED)
-    counts.add(Kind.INDEXNOW, Result.HELD)
+    counts.add(MessageKind.WEBSUB, Result.ACCEPTED)
+    counts.add(MessageKind.WEBSUB, Result.ACCEPTED)
+    counts.add(MessageKind.INDEXNOW, Result.HELD)
     assert counts.items() == [("indexnow", "held", 1), ("websub", "accepted", 2)]
-    assert counts[Kind.CHANGED, Result.FULL] == 0
+    assert counts[MessageKind.CHANGED, Result.FULL] == 0

@@ -19,7 +19,7 @@ from tests.apps.serve.receivers.receiving import KEY, collection, crawled, servi
 from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Program
 
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.formats import indexnow
 
 SITE, KEY_FILE = "http://a.test/", f"http://a.test/{KEY}.txt"
@@ -131,7 +131,7 @@ def test_killed_crawl_loses_no_url(tmp_path: Path, web: ScriptedWeb) -> None:
             wait_for(lambda: set(urls) <= set(web.asked) and not waiting(made), "all are fetched")
 
 
-def crawled_collection(tmp_path: Path, web: ScriptedWeb, **options: object) -> Collection:
+def crawled_collection(tmp_path: Path, web: ScriptedWeb, **options: object) -> CollectionSetup:
     made = collection(tmp_path / "a", [SITE], web.settings | options)
     crawled(made)
     return made

@@ -10,8 +10,8 @@ import pytest
 from tests.apps.serve.receivers.receiving import TOKEN, Reply, Running, collection, crawled, serving, waiting
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
-from periplus.apps.serve.receivers import Kind, Result
-from periplus.collection.collection import Collection
+from periplus.apps.serve.receivers import MessageKind, Result
+from periplus.collection.collection import CollectionSetup
 
 SITE, SITEMAP = "http://a.test/", "http://a.test/news.xml"
 FOREIGN = "http://files.test/a.xml"
@@ -31,7 +31,7 @@ def web() -> Iterator[ScriptedWeb]:
 
 
 @pytest.fixture
-def made(tmp_path: Path, web: ScriptedWeb) -> Collection:
+def made(tmp_path: Path, web: ScriptedWeb) -> CollectionSetup:
     return collection(tmp_path / "a", [SITE], web.settings)
 
 
@@ -40,7 +40,7 @@ def report(server: Running, urls: object, token: str = "", kind: str = "applicat
     return server.ask("POST", "/api/changed", json.dumps(urls).encode(), Content_Type=kind, **fields)
 
 
-def test_pinged_sitemap_is_read(made: Collection, web: ScriptedWeb) -> None:
+def test_pinged_sitemap_is_read(made: CollectionSetup, web: ScriptedWeb) -> None:
     """Once an hour at most; and the crawl fetches what it lists."""
     with serving(made.folder) as server:
         assert server.get(f"/ping?sitemap={SITEMAP}").status == 200
@@ -49,13 +49,13 @@ def test_pinged_sitemap_is_read(made: Collection, web: ScriptedWeb) -> None:
         assert 3500 < int(again.headers["retry-after"]) <= 3600
         assert server.get(f"/ping?sitemap={SITE}other.xml").status == 200
         assert waiting(made) == [SITEMAP, f"{SITE}other.xml"]
-        counts = [server.count(Kind.SITEMAP_PING, each) for each in (Result.ACCEPTED, Result.LIMITED)]
+        counts = [server.count(MessageKind.SITEMAP_PING, each) for each in (Result.ACCEPTED, Result.LIMITED)]
         assert counts == [2, 1]
     crawled(made)
     assert {SITEMAP, "http://a.test/news"} <= set(web.asked)
 
 
-def test_sitemaps_elsewhere(made: Collection, web: ScriptedWeb) -> None:
+def test_sitemaps_elsewhere(made: CollectionSetup, web: ScriptedWeb) -> None:
     """A file on another host is taken if a robots.txt names it, and only then."""
     crawled(made)
     with serving(made.folder) as server:
@@ -65,15 +65,15 @@ def test_sitemaps_elsewhere(made: Collection, web: ScriptedWeb) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?sitemap=", "?sitemap=nonsense", "?sitemap=file:///etc/passwd", "?sitemap=%ff"])
-def test_invalid_pings(made: Collection, web: ScriptedWeb, query: str) -> None:
+def test_invalid_pings(made: CollectionSetup, web: ScriptedWeb, query: str) -> None:
     """What is not a URL of the web is refused."""
     with serving(made.folder) as server:
         assert server.get(f"/ping{query}").status == 400
-        assert server.count(Kind.SITEMAP_PING, Result.INVALID) == 1
+        assert server.count(MessageKind.SITEMAP_PING, Result.INVALID) == 1
     assert waiting(made) == []
 
 
-def test_reports(made: Collection, web: ScriptedWeb) -> None:
+def test_reports(made: CollectionSetup, web: ScriptedWeb) -> None:
     """URLs in scope are kept, once each; the answer counts the rest."""
     with serving(made.folder) as server:
         urls = [f"{SITE}news", f"{SITE}news#part", "http://other.test/", "nonsense", "", "mailto:a@b.test"]
@@ -84,7 +84,7 @@ def test_reports(made: Collection, web: ScriptedWeb) -> None:
     assert "http://a.test/news" in web.asked
 
 
-def test_reports_need_the_token(made: Collection) -> None:
+def test_reports_need_the_token(made: CollectionSetup) -> None:
     """A server with a token takes reports with it only."""
     with serving(made.folder, token=TOKEN, viewer_token="the token of the viewers") as server:
         assert report(server, [SITE]).status == 401
@@ -96,7 +96,7 @@ def test_reports_need_the_token(made: Collection) -> None:
         assert server.get(f"/ping?sitemap={SITEMAP}").status == 200  # others are open
 
 
-def test_invalid_reports(made: Collection) -> None:
+def test_invalid_reports(made: CollectionSetup) -> None:
     """Not JSON, not a list, not declared as JSON (which a page of another site could send), too many."""
     with serving(made.folder) as server:
         assert report(server, {"urls": [SITE]}).status == 400

@@ -11,7 +11,7 @@ from tests.lab import scripted_web
 from tests.lab.scripted_web import ScriptedWeb
 from tests.reference.websub_messages import read_request, sign, write_intent
 
-from periplus.formats.websub import Intent, Request
+from periplus.formats.websub import Intent, SubscriberRequest
 
 HUB = "http://hub.test/"
 
@@ -32,20 +32,22 @@ class WebWithHub(ScriptedWeb):
     def __init__(self, said: dict[str, str | bytes]) -> None:
         super().__init__(said, knows_etags=False)
         self._server.RequestHandlerClass = _Handler
-        self.requests: list[Request] = []
+        self.requests: list[SubscriberRequest] = []
         self.answers: list[tuple[int, bytes]] = []
         self.status = 202
         self.lease = 0
         self.challenge = "a challenge & more"
 
-    def verify(self, request: Request, mode: str = "subscribe") -> tuple[int, bytes]:
+    def verify(self, request: SubscriberRequest, mode: str = "subscribe") -> tuple[int, bytes]:
         """Ask a subscriber whether it meant this; status and body of its answer."""
         intent = Intent(mode, request.topic, self.challenge if mode != "denied" else "", self.lease)
         answer = _send("GET", f"{request.callback}?{write_intent(intent)}")
         self.answers.append(answer)
         return answer
 
-    def send(self, request: Request, body: bytes, method: str = "sha256", signature: str | None = None) -> int:
+    def send(
+        self, request: SubscriberRequest, body: bytes, method: str = "sha256", signature: str | None = None
+    ) -> int:
         """Send a message to a subscriber; signed with its secret, unless another signature is given."""
         signed = sign(body, request.secret, method) if signature is None else signature
         fields = {"Content-Type": "application/atom+xml"} | ({"X-Hub-Signature": signed} if signed else {})
@@ -68,7 +70,7 @@ class _Handler(scripted_web._Handler):
         web = self.server.web  # type: ignore[attr-defined]
         body = self.rfile.read(int(self.headers["Content-Length"]))
         found = read_request(body)
-        is_hub = self.path == HUB and isinstance(found, Request)
+        is_hub = self.path == HUB and isinstance(found, SubscriberRequest)
         self._answer(web.status if is_hub else 400, b"", "")
         if is_hub:
             web.requests.append(found)

@@ -3,10 +3,10 @@
     world = HostileWorld(seed=7, sites=200)
     world.is_spam("any-name.pills-deals-000.lab.test")
 
-Each kind of hostility is a `Part`, listed in `PARTS`: it has hosts, or adds to the pages of honest sites, and answers
-for the truth. `part` has the interface, `farm` the link farm, `dust` sites whose pages have many URLs and calendars
-without an end, `judged_hosts` soft 404s, parked domains, cloakers and mirrors. Every name below `lab.test` is a
-registrable domain here: crawl with `[scope] suffixes = ["lab.test"]`.
+Each kind of hostility is a `Nuisance`, listed in `PARTS`: it has hosts, or adds to the pages of honest sites, and
+answers for the truth. `part` has the interface, `farm` the link farm, `dust` sites whose pages have many URLs and
+calendars without an end, `judged_hosts` soft 404s, parked domains, cloakers and mirrors. Every name below `lab.test` is
+a registrable domain here: crawl with `[scope] suffixes = ["lab.test"]`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ..sites import Profile
 from ..world import DEFAULT_EPOCH, World
 from .dust import Calendars, Dust
 from .farm import Farm
-from .judged_hosts import AbsentPages, Cloakers, Mirrors, ParkedDomains
-from .part import Honest, Mirror, Part, Renaming
+from .judged_hosts import AbsentPages, Cloakers, MirroringHosts, ParkedDomains
+from .part import Honest, Mirror, Nuisance, Renaming
 
 __all__ = [
     "PARTS",
@@ -33,13 +33,13 @@ __all__ = [
     "Honest",
     "HostileWorld",
     "Mirror",
-    "Mirrors",
+    "MirroringHosts",
+    "Nuisance",
     "ParkedDomains",
-    "Part",
     "Renaming",
 ]
 
-PARTS: tuple[type[Part], ...] = (Farm, Mirrors, Cloakers, AbsentPages, ParkedDomains, Dust, Calendars)
+PARTS: tuple[type[Nuisance], ...] = (Farm, MirroringHosts, Cloakers, AbsentPages, ParkedDomains, Dust, Calendars)
 """The parts of the hostile web, in the order in which they are asked."""
 
 
@@ -54,7 +54,7 @@ class HostileWorld(World):
         pages: int | None = None,
         epoch: float = DEFAULT_EPOCH,
         profiles: Sequence[Profile] = (),
-        parts: Sequence[type[Part]] = PARTS,
+        parts: Sequence[type[Nuisance]] = PARTS,
     ) -> None:
         super().__init__(seed, sites, pages=pages, epoch=epoch, profiles=profiles)
         self._parts = [make(self) for make in parts]

@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl
 from ..http import Answer, Request
 from ..randomness import at, key_of, sentences
 from ..sites import DOMAIN
-from .part import Part, Renaming
+from .part import Nuisance, Renaming
 
 PAGES = 400
 """Pages of each site: enough that the spellings of a tenth of them teach a rule."""
@@ -182,7 +182,7 @@ def _shown(host: str, target: str) -> Shown | None:
     return _SITES[host][0](path, dict(parse_qsl(query, keep_blank_values=True)))
 
 
-class Dust(Part):
+class Dust(Nuisance):
     """Twelve sites, each with its own way to spell a URL."""
 
     hosts = HOSTS
@@ -232,7 +232,7 @@ _DAYS = 28
 _EVENT_SENTENCES = 10
 
 
-class Calendars(Part):
+class Calendars(Nuisance):
     """Three calendars."""
 
     hosts = (EMPTY, EVENTS, QUERY)

@@ -12,7 +12,7 @@ import re
 from ..http import Answer, Request
 from ..randomness import at, key_of, topics
 from ..sites import DOMAIN
-from .part import Honest, Part
+from .part import Honest, Nuisance
 
 DOMAINS = 400
 ADDRESSES = 5
@@ -37,7 +37,7 @@ def domain_name(number: int) -> str:
     return f"{_TRADES[number % len(_TRADES)]}-deals-{number:03d}.{DOMAIN}"
 
 
-class Farm(Part):
+class Farm(Nuisance):
     """The farm, and the comments that link to it."""
 
     def __init__(self, world: Honest) -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ..http import Answer, Request
 from ..randomness import at, key_of, topics
 from ..sites import DOMAIN
-from .part import DAY, HTML, SECTIONS, Mirror, Part, SmallSite, framed_style, notice, page, plain_style, prose
+from .part import DAY, HTML, SECTIONS, Mirror, Nuisance, SmallSite, framed_style, notice, page, plain_style, prose
 
 ABSENT_KINDS = ("apology", "homeward", "sections", "honest", "shell", "wall")
 HOSTS_A_KIND = 2
@@ -29,7 +29,7 @@ _SHELL = b"<!doctype html><title>App</title><div id=app></div><script src=/app.j
 _ELSEWHERE = ("Page not found", "Sorry, there is nothing at this address any more. Please start at our home page.")
 
 
-class AbsentPages(Part):
+class AbsentPages(Nuisance):
     """Sites whose deleted pages answer 200, or redirect; and innocents.
 
     * apology: 200 and a page that says sorry, with a few links to other pages.
@@ -110,7 +110,7 @@ _OFFER = (
 )
 
 
-class ParkedDomains(Part):
+class ParkedDomains(Nuisance):
     """Domains parked at one broker; and innocents: small companies that mostly link to their shop elsewhere."""
 
     hosts = (*PARKED, *COMPANIES)
@@ -150,7 +150,7 @@ _ADVERTISEMENTS, _SHOWN = 60, 4
 _EXTRA = 200
 
 
-class Cloakers(Part):
+class Cloakers(Nuisance):
     """Hosts that show crawlers something else than browsers, by the User-Agent; and innocents that look like them.
 
     * full: crawlers get articles, browsers a casino.
@@ -257,7 +257,7 @@ def copies() -> tuple[Copying, ...]:
 _LOOKALIKES = tuple(f"shop-{number}.same-program.{DOMAIN}" for number in range(4))
 
 
-class Mirrors(Part):
+class MirroringHosts(Nuisance):
     """Hosts that show the pages of other hosts: exactly, with 5 % missing, in another template, a part, a day late.
 
     The innocents have the same paths and other texts, as two shops of one program have.

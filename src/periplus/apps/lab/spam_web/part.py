@@ -43,7 +43,7 @@ class Renaming(Struct, frozen=True, order=True):
     argument: str = ""
 
 
-class Part:
+class Nuisance:
     """One kind of spam or nuisance of the hostile web. `world` is the honest web that it lives in.
 
     A part has hosts of its own, or adds something to the pages of honest sites, or both; and it has the truth about

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from periplus.apps.logs.agents import Crawler, known_agents
-from periplus.apps.logs.identity import LedgerAnswers, Verdict, read_ranges, verdict
+from periplus.apps.logs.identity import IdentityVerdict, LedgerAnswers, read_ranges, verdict
 from periplus.formats.resourcesync import WELL_KNOWN
 from periplus.formats.robots import Robots
 from periplus.urls import canonical
@@ -45,7 +45,7 @@ VISITS_KEPT: Final = 30 * 1_440
 """Minutes for which counted visits are kept."""
 LONGEST_PATH: Final = 512
 """Letters of a path that are kept."""
-_VERIFIED: Final = {Verdict.VERIFIED: 1, Verdict.UNKNOWN: 0, Verdict.FALSE: -1}
+_VERIFIED: Final = {IdentityVerdict.VERIFIED: 1, IdentityVerdict.UNKNOWN: 0, IdentityVerdict.FALSE: -1}
 _Key = tuple[int, str, str, int, int]
 """Minute, crawler, path, status, and whether it is verified (1), a false claim (-1) or cannot be checked (0)."""
 

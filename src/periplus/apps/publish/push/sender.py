@@ -78,7 +78,7 @@ AGENT: Final = "periplus-publish"
 _NO_HEADERS: Final[Mapping[str, str]] = {}
 
 
-class Reply(Struct, frozen=True):
+class PushReply(Struct, frozen=True):
     """An answer; status 0 with the reason in `error` if there was none."""
 
     status: int
@@ -96,7 +96,7 @@ def ask(
     *,
     headers: Mapping[str, str] = _NO_HEADERS,
     most_bytes: int = MOST_BYTES,
-) -> Reply:
+) -> PushReply:
     """Send a request and read the beginning of the answer. Never raises for what a receiver or the network does."""
     parts = urlsplit(url)
     sent = {"User-Agent": AGENT, "Connection": "close", **headers}
@@ -106,21 +106,21 @@ def ask(
     try:
         connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT)
     except ValueError as error:
-        return Reply(0, error=str(error))
+        return PushReply(0, error=str(error))
     timer = threading.Timer(DEADLINE, _cut, (connection,))
     timer.daemon = True
     timer.start()
     try:
         connection.request(method, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), body, sent)
         answer = connection.getresponse()
-        return Reply(
+        return PushReply(
             answer.status,
             answer.headers.get("Retry-After", ""),
             answer.headers.get("Content-Type", ""),
             answer.read(most_bytes + 1),
         )
     except (OSError, HTTPException, ValueError) as error:
-        return Reply(0, error=f"{type(error).__name__}: {error}"[:200])
+        return PushReply(0, error=f"{type(error).__name__}: {error}"[:200])
     finally:
         timer.cancel()
         connection.close()
@@ -165,7 +165,7 @@ class Sender:
         settings: PublishSettings,
         base_url: str,
         clock: Callable[[], float],
-        exchange: Callable[..., Reply] = ask,
+        exchange: Callable[..., PushReply] = ask,
     ) -> None:
         self._ledger = ledger
         self._settings = settings
@@ -198,7 +198,7 @@ class Sender:
         close(self._ledger, messages, result.note, now, result.next_at)
         return PushResult(target.name, len(messages), result.is_sent, result.note, result.next_at)
 
-    def _exchange(self, target: Target, messages: Sequence[Message]) -> Reply:
+    def _exchange(self, target: Target, messages: Sequence[Message]) -> PushReply:
         if target.protocol == WEBSUB:
             return self._ask("POST", target.address, websub.write_publish(messages[0].url), _FORM)
         if target.protocol != INDEXNOW:

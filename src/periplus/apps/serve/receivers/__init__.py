@@ -15,8 +15,8 @@ what is counted and what is answered.
 """
 
 from .endpoints import lifespan, routes
-from .intake import Kind, MessageCounts, Result
+from .intake import MessageCounts, MessageKind, Result
 from .receiving import Receivers, receivers_of
 from .reports import Changed
 
-__all__ = ["Changed", "Kind", "MessageCounts", "Receivers", "Result", "lifespan", "receivers_of", "routes"]
+__all__ = ["Changed", "MessageCounts", "MessageKind", "Receivers", "Result", "lifespan", "receivers_of", "routes"]

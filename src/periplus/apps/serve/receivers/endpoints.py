@@ -20,7 +20,7 @@ from ..auth import address_of
 from ..rendering import json_response
 from ..routing import Audience, GuardedRoute, Operation, kind_of, route
 from ..served import Served, served_of
-from .intake import Answer, Kind, Result, too_many
+from .intake import Answer, MessageKind, Result, too_many
 from .receiving import Receivers, receivers_of
 from .reports import Changed
 from .websub import PATH
@@ -80,13 +80,13 @@ async def lifespan(served: Served) -> AsyncIterator[None]:
 
 
 async def _indexnow_query(request: Request) -> Response:
-    receivers = _open(request, Kind.INDEXNOW)
+    receivers = _open(request, MessageKind.INDEXNOW)
     return await _submitted(receivers, indexnow.read_query(request.url.query), request)
 
 
 async def _indexnow_batch(request: Request) -> Response:
-    receivers = _open(request, Kind.INDEXNOW)
-    body = await _body_of(request, receivers, Kind.INDEXNOW)
+    receivers = _open(request, MessageKind.INDEXNOW)
+    body = await _body_of(request, receivers, MessageKind.INDEXNOW)
     submission = await run_in_threadpool(indexnow.read_batch, body)
     return await _submitted(receivers, submission, request)
 
@@ -97,7 +97,7 @@ async def _submitted(receivers: Receivers, submission: Submission, request: Requ
 
 
 async def _websub_question(request: Request) -> Response:
-    receivers = _open(request, Kind.WEBSUB)
+    receivers = _open(request, MessageKind.WEBSUB)
     intent = websub.read_intent(request.url.query)
     answer = await run_in_threadpool(receivers.websub.verify, request.path_params["token"], intent)
     is_yes = answer.status == 200 and not isinstance(intent, Problem) and answer.text == intent.challenge
@@ -105,8 +105,8 @@ async def _websub_question(request: Request) -> Response:
 
 
 async def _websub_message(request: Request) -> Response:
-    receivers = _open(request, Kind.WEBSUB)
-    body = await _body_of(request, receivers, Kind.WEBSUB)
+    receivers = _open(request, MessageKind.WEBSUB)
+    body = await _body_of(request, receivers, MessageKind.WEBSUB)
     signature = request.headers.get("x-hub-signature")
     answer = await run_in_threadpool(
         receivers.websub.receive, request.path_params["token"], signature, body, address_of(request)
@@ -115,7 +115,7 @@ async def _websub_message(request: Request) -> Response:
 
 
 async def _ping(request: Request) -> Response:
-    receivers = _open(request, Kind.SITEMAP_PING)
+    receivers = _open(request, MessageKind.SITEMAP_PING)
     text = request.query_params.get("sitemap", "")
     answer = await run_in_threadpool(receivers.reports.ping, text, address_of(request))
     return answer.response()
@@ -123,22 +123,22 @@ async def _ping(request: Request) -> Response:
 
 async def _changed(request: Request) -> Response:
     """Receive a JSON list of changed URLs. Other origins cannot send that type without a CORS preflight."""
-    receivers = _open(request, Kind.CHANGED)
+    receivers = _open(request, MessageKind.CHANGED)
     if kind_of(request) != "application/json":
         raise HTTPException(415, "Send a JSON list of URLs with Content-Type: application/json.")
     try:
-        texts = msgspec.json.decode(await _body_of(request, receivers, Kind.CHANGED), type=list[str])
+        texts = msgspec.json.decode(await _body_of(request, receivers, MessageKind.CHANGED), type=list[str])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        receivers.counts.add(Kind.CHANGED, Result.INVALID)
+        receivers.counts.add(MessageKind.CHANGED, Result.INVALID)
         raise HTTPException(400, 'Send a JSON list of URLs: ["https://example.org/page"]') from None
     if len(texts) > MAX_REPORTED:
-        receivers.counts.add(Kind.CHANGED, Result.INVALID)
+        receivers.counts.add(MessageKind.CHANGED, Result.INVALID)
         raise HTTPException(413, f"One message may have {MAX_REPORTED:,} URLs, got {len(texts):,}.")
     answer = await run_in_threadpool(receivers.reports.changed, texts, address_of(request))
     return answer.response() if isinstance(answer, Answer) else json_response(answer)
 
 
-def _open(request: Request, kind: Kind) -> Receivers:
+def _open(request: Request, kind: MessageKind) -> Receivers:
     """The receivers of the server, if there are any and the sender may send another message."""
     receivers = receivers_of(served_of(request))
     if not receivers.is_open:
@@ -149,7 +149,7 @@ def _open(request: Request, kind: Kind) -> Receivers:
     return receivers
 
 
-async def _body_of(request: Request, receivers: Receivers, kind: Kind) -> bytes:
+async def _body_of(request: Request, receivers: Receivers, kind: MessageKind) -> bytes:
     """The body of a request; only a few large ones are read at once."""
     length = request.headers.get("content-length", "")
     if length.isdigit() and int(length) <= _FEW_BYTES:

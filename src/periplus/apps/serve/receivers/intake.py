@@ -16,14 +16,15 @@ from typing import Final
 from msgspec import Struct
 from starlette.responses import PlainTextResponse, Response
 
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import ReceiverSettings
-from periplus.collection.layout import meta_of
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import SingleRequests
+from periplus.engine.machine_settings import ShardMeta
 from periplus.model import Url
 from periplus.policy.filters import Scope
-from periplus.store import Inbox, is_begun
+from periplus.store import MessageInbox, is_begun
+from periplus.store.layout import meta_of
 from periplus.store.tables import scan
 from periplus.urls import site_of
 
@@ -83,7 +84,7 @@ class SenderLimits:
         return sender
 
 
-class Kind(Enum):
+class MessageKind(Enum):
     """What a message is."""
 
     INDEXNOW = "indexnow"
@@ -128,10 +129,10 @@ class MessageCounts:
 
     def __init__(self, counters: Counters | None = None) -> None:
         self._counters = counters
-        self._counts: Counter[tuple[Kind, Result]] = Counter()
+        self._counts: Counter[tuple[MessageKind, Result]] = Counter()
         self._lock = Lock()
 
-    def add(self, kind: Kind, result: Result, counters: Counters | None = None) -> None:
+    def add(self, kind: MessageKind, result: Result, counters: Counters | None = None) -> None:
         """Count a message; `counters` are those of the collection that it is for, if that is known."""
         with self._lock:
             self._counts[kind, result] += 1
@@ -144,12 +145,12 @@ class MessageCounts:
             found = dict(self._counts)
         return [
             (kind.value, result.value, found[kind, result])
-            for kind in Kind
+            for kind in MessageKind
             for result in Result
             if (kind, result) in found
         ]
 
-    def __getitem__(self, each: tuple[Kind, Result]) -> int:
+    def __getitem__(self, each: tuple[MessageKind, Result]) -> int:
         with self._lock:
             return self._counts[each]
 
@@ -170,10 +171,10 @@ class Intake:
         self._scope_until = 0.0
         self._named: frozenset[str] = frozenset()
         self._named_until = 0.0
-        self.inbox = Inbox(served.collection.layout.inbox, served.collection.config.receivers.max_waiting)
+        self.inbox = MessageInbox(served.collection.layout.inbox, served.collection.config.receivers.max_waiting)
 
     @property
-    def collection(self) -> Collection:
+    def collection(self) -> CollectionSetup:
         """The collection with its settings as they are now."""
         return self._served.collection
 
@@ -238,16 +239,16 @@ class Intake:
         self.inbox.close()
 
 
-def _scope_of(collection: Collection) -> Scope:
+def _scope_of(collection: CollectionSetup) -> Scope:
     """The scope of the seeds and of the places that they have moved to."""
     layout = collection.layout
     folders = [layout.shard(number) for number in range(layout.shards)]
-    metas = [meta_of(folder) for folder in folders if is_begun(folder)]
+    metas = [meta_of(folder, ShardMeta) for folder in folders if is_begun(folder)]
     moved = [place for meta in metas if meta is not None for place in meta.moved]
     return Scope([*collection.seeds, *moved], collection.config.scope)
 
 
-def _named_in_robots(collection: Collection) -> frozenset[str]:
+def _named_in_robots(collection: CollectionSetup) -> frozenset[str]:
     layout = collection.layout
     found: set[str] = set()
     for batch in scan(layout.tables, "sitemaps", spooled=layout.spooled, columns=["url", "origin"]):

@@ -23,10 +23,10 @@ from msgspec import Struct
 from periplus.formats import indexnow
 from periplus.formats.indexnow import MAX_KEY_FILE, Submission
 from periplus.model import Discovery, Failed, Fetched, FetchOutcome, Source, Url
-from periplus.store import Claim
+from periplus.store import KeyClaim
 from periplus.urls import canonical
 
-from .intake import Answer, Intake, Kind, MessageCounts, Result, SenderLimits, full, too_many
+from .intake import Answer, Intake, MessageCounts, MessageKind, Result, SenderLimits, full, too_many
 
 log = logging.getLogger("periplus.web")
 
@@ -51,7 +51,7 @@ class IndexNowReceiver:
         """Answer a message, by the statuses of the protocol; its URLs are on the disk by then."""
         found = self._by_intake(submission)
         result, answer = self._received(submission, found, address)
-        self._counts.add(Kind.INDEXNOW, result, found[0][0].counters if found else None)
+        self._counts.add(MessageKind.INDEXNOW, result, found[0][0].counters if found else None)
         return answer
 
     def _received(self, submission: Submission, found: Found, address: str) -> tuple[Result, Answer]:
@@ -62,7 +62,7 @@ class IndexNowReceiver:
             return Result.LIMITED, too_many(wait)
         if not found:
             return Result.OUT_OF_SCOPE, Answer(202, "Received. No collection crawls this host.")
-        claim = Claim(submission.host, submission.key, submission.key_location)
+        claim = KeyClaim(submission.host, submission.key, submission.key_location)
         with self._lock:
             state = self._keys.state(claim, time.monotonic())
             has_room = self._keys.has_room(claim)
@@ -87,7 +87,7 @@ class IndexNowReceiver:
             return Result.FULL, full()
         return Result.ACCEPTED, Answer(200, "Received.")
 
-    def _held(self, claim: Claim, found: Found) -> tuple[Result, Answer]:
+    def _held(self, claim: KeyClaim, found: Found) -> tuple[Result, Answer]:
         if not all(intake.inbox.hold(claim, discoveries) for intake, discoveries in found):
             return Result.FULL, full()
         with self._lock:
@@ -96,12 +96,12 @@ class IndexNowReceiver:
 
     # keys
 
-    def due_claims(self) -> list[Claim]:
+    def due_claims(self) -> list[KeyClaim]:
         """Claims to give to `check` now, each in a thread."""
         with self._lock:
             return self._keys.take_due(time.monotonic())
 
-    def check(self, claim: Claim) -> None:
+    def check(self, claim: KeyClaim) -> None:
         """Fetch the key file of a claim, and release or drop the URLs that wait for it."""
         try:
             self._check(claim)
@@ -110,7 +110,7 @@ class IndexNowReceiver:
                 self._keys.check_again(claim, time.monotonic())
             raise
 
-    def _check(self, claim: Claim) -> None:
+    def _check(self, claim: KeyClaim) -> None:
         location = canonical(claim.location) or Url(claim.location)
         requests = next((each for each in self._intakes if each.holds(location)), self._intakes[0]).requests()
         outcome = requests.get(location, max_bytes=MAX_KEY_FILE, types=KEY_TYPES)
@@ -124,7 +124,7 @@ class IndexNowReceiver:
             if number := intake.inbox.release(claim) if is_proved else intake.inbox.drop(claim):
                 log.info("%s: %d URLs %s", claim.location, number, "accepted" if is_proved else "dropped: wrong key")
                 counters = counters or intake.counters
-        self._counts.add(Kind.INDEXNOW, Result.RELEASED if is_proved else Result.DROPPED, counters)
+        self._counts.add(MessageKind.INDEXNOW, Result.RELEASED if is_proved else Result.DROPPED, counters)
 
 
 PROVED_FOR: Final = 86_400.0
@@ -168,29 +168,29 @@ class KeyChecks:
 
     def __init__(self, delay: float = 1.0) -> None:
         self._delay = delay
-        self._known: OrderedDict[Claim, _Known] = OrderedDict()
-        self._waiting: dict[Claim, _Check] = {}
+        self._known: OrderedDict[KeyClaim, _Known] = OrderedDict()
+        self._waiting: dict[KeyClaim, _Check] = {}
         self._asked_at: OrderedDict[str, float] = OrderedDict()
 
-    def state(self, claim: Claim, now: float) -> KeyState:
+    def state(self, claim: KeyClaim, now: float) -> KeyState:
         """What is known of a claim now."""
         known = self._known.get(claim)
         if known is None or known.until <= now:
             return KeyState.UNKNOWN
         return KeyState.PROVED if known.is_proved else KeyState.WRONG
 
-    def has_room(self, claim: Claim) -> bool:
+    def has_room(self, claim: KeyClaim) -> bool:
         """Whether a claim may wait to be checked."""
         if claim in self._waiting:
             return True
         of_host = Counter(each.host for each in self._waiting)[claim.host]
         return len(self._waiting) < MAX_CLAIMS and of_host < MAX_CLAIMS_OF_HOST
 
-    def add(self, claim: Claim, now: float) -> None:
+    def add(self, claim: KeyClaim, now: float) -> None:
         """Have a claim checked soon, unless it waits already."""
         self._waiting.setdefault(claim, _Check(now))
 
-    def take_due(self, now: float) -> list[Claim]:
+    def take_due(self, now: float) -> list[KeyClaim]:
         """Claims to check now, at most one of a host; each must be ended by `checked`."""
         busy = {claim.host for claim, check in self._waiting.items() if check.is_running}
         due = []
@@ -205,11 +205,11 @@ class KeyChecks:
             self._asked_at.popitem(last=False)
         return due
 
-    def check_again(self, claim: Claim, now: float) -> None:
+    def check_again(self, claim: KeyClaim, now: float) -> None:
         """A check was not completed, through a fault on our side."""
         self._waiting[claim] = _Check(now + RETRIES[-1])
 
-    def checked(self, claim: Claim, outcome: FetchOutcome, now: float) -> KeyState:
+    def checked(self, claim: KeyClaim, outcome: FetchOutcome, now: float) -> KeyState:
         """The file was fetched, or not. `UNKNOWN`: it will be fetched again."""
         self._asked_at[claim.host] = now
         state = state_after(outcome, claim.key)

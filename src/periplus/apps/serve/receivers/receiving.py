@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from periplus.model import PeriplusError
 
 from ..served import Served
-from .intake import Intake, Kind, MessageCounts, Result, SenderLimits
+from .intake import Intake, MessageCounts, MessageKind, Result, SenderLimits
 from .keys import IndexNowReceiver
 from .reports import ReportReceiver
 from .websub import Subscriber, Subscription, WebSubReceiver
@@ -93,7 +93,7 @@ class Receivers:
 
     def _ask(self, subscriber: Subscriber, subscription: Subscription) -> None:
         if not subscriber.ask(subscription):
-            self.counts.add(Kind.WEBSUB, Result.REFUSED, subscriber.intake.counters)
+            self.counts.add(MessageKind.WEBSUB, Result.REFUSED, subscriber.intake.counters)
 
 
 def _logged(job: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> None:

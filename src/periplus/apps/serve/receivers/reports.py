@@ -12,7 +12,7 @@ from msgspec import Struct
 from periplus.model import Discovery, Purpose, Source, Url
 from periplus.urls import canonical
 
-from .intake import Answer, Intake, Kind, MessageCounts, Result, SenderLimits, full, too_many
+from .intake import Answer, Intake, MessageCounts, MessageKind, Result, SenderLimits, full, too_many
 
 PING_EVERY = 3_600.0
 """Seconds between two pings of one sitemap that are taken: files that change more often are polled by the crawl."""
@@ -45,7 +45,7 @@ class ReportReceiver:
         url = canonical(text.strip()) if text else None
         intakes = [] if url is None else [intake for intake in self._intakes if intake.may_publish(url)]
         result, answer = self._pinged_sitemap(url, intakes, address)
-        self._counts.add(Kind.SITEMAP_PING, result, intakes[0].counters if intakes else None)
+        self._counts.add(MessageKind.SITEMAP_PING, result, intakes[0].counters if intakes else None)
         return answer
 
     def _pinged_sitemap(self, url: Url | None, intakes: Sequence[Intake], address: str) -> tuple[Result, Answer]:
@@ -80,7 +80,7 @@ class ReportReceiver:
     def changed(self, texts: Sequence[str], address: str) -> Changed | Answer:
         """A program of the owner reports URLs; they are kept for the crawl of each collection they belong to."""
         if wait := self._limits.wait_for_urls(address, len(texts), time.monotonic()):
-            self._counts.add(Kind.CHANGED, Result.LIMITED)
+            self._counts.add(MessageKind.CHANGED, Result.LIMITED)
             return too_many(wait)
         urls = list(dict.fromkeys(canonical(text.strip()) for text in texts))
         valid = [url for url in urls if url is not None]
@@ -88,9 +88,9 @@ class ReportReceiver:
         for intake in self._intakes:
             found = [url for url in valid if intake.holds(url)]
             if found and not intake.inbox.append([Discovery(url, Source.PING, now) for url in found]):
-                self._counts.add(Kind.CHANGED, Result.FULL, intake.counters)
+                self._counts.add(MessageKind.CHANGED, Result.FULL, intake.counters)
                 return full()
             accepted.update(found)
-        self._counts.add(Kind.CHANGED, Result.ACCEPTED if accepted else Result.OUT_OF_SCOPE)
+        self._counts.add(MessageKind.CHANGED, Result.ACCEPTED if accepted else Result.OUT_OF_SCOPE)
         invalid = sum(canonical(text.strip()) is None for text in texts)
         return Changed(len(accepted), len(valid) - len(accepted), invalid)

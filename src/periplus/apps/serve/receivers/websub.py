@@ -21,17 +21,17 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.content import decode_body
 from periplus.formats import feed, headers, websub
-from periplus.formats.websub import LEASE, Intent, Request
+from periplus.formats.websub import LEASE, Intent, SubscriberRequest
 from periplus.model import CollectionDamaged, CollectionError, Discovery, Fetched, Hints, Problem, Source, Stored, Url
 from periplus.store.durable import write_file
 from periplus.store.tables import scan
 from periplus.store.warc import read_record
 from periplus.urls import canonical
 
-from .intake import Answer, Intake, Kind, MessageCounts, Result, SenderLimits, full, too_many
+from .intake import Answer, Intake, MessageCounts, MessageKind, Result, SenderLimits, full, too_many
 
 MAX_SUBSCRIPTIONS: Final = 1_000
 """Subscriptions of a collection."""
@@ -180,7 +180,7 @@ _KINDS: Final = ("rss", "atom")
 _COLUMNS: Final = ["url", "status", "warc_file", "warc_offset", "warc_length", "digest", "is_revisit"]
 
 
-def feeds_with_hubs(collection: Collection) -> Iterator[FeedHubs]:
+def feeds_with_hubs(collection: CollectionSetup) -> Iterator[FeedHubs]:
     """Feeds whose last version in the archive names a hub."""
     for url, stored in _versions(collection, _feed_urls(collection)).items():
         try:
@@ -203,7 +203,7 @@ def hubs_of(url: str, body: bytes, links: Sequence[str]) -> FeedHubs | None:
     return FeedHubs(selves[0], found[:MAX_HUBS]) if found else None
 
 
-def _feed_urls(collection: Collection) -> set[str]:
+def _feed_urls(collection: CollectionSetup) -> set[str]:
     layout = collection.layout
     found: set[str] = set()
     for batch in scan(layout.tables, "sitemaps", spooled=layout.spooled, columns=["url", "kind"]):
@@ -214,7 +214,7 @@ def _feed_urls(collection: Collection) -> set[str]:
     return found
 
 
-def _versions(collection: Collection, urls: set[str]) -> dict[Url, Stored]:
+def _versions(collection: CollectionSetup, urls: set[str]) -> dict[Url, Stored]:
     """The location of the last stored version of each feed."""
     layout = collection.layout
     found: dict[Url, Stored] = {}
@@ -275,7 +275,7 @@ class Subscriber:
         """Ask a hub for messages, or for more of them. `False`: it refused, or cannot be reached."""
         callback = f"{self._public_url}{PATH}{subscription.token}"
         secret = subscription.secret.encode()
-        body = websub.write_request(Request("subscribe", subscription.topic, callback, secret, websub.LEASE))
+        body = websub.write_request(SubscriberRequest("subscribe", subscription.topic, callback, secret, websub.LEASE))
         outcome = self.intake.requests().post(subscription.hub, body)
         is_accepted = isinstance(outcome, Fetched) and 200 <= outcome.status < 300
         if not is_accepted:
@@ -298,16 +298,16 @@ class WebSubReceiver:
     def verify(self, token: str, intent: Intent | Problem) -> Answer:
         """Answer a hub's question: its challenge for a subscription that we want, else 404."""
         if isinstance(intent, Problem):
-            self._counts.add(Kind.WEBSUB, Result.INVALID)
+            self._counts.add(MessageKind.WEBSUB, Result.INVALID)
             return Answer(400, f"This question cannot be read: {intent.reason}.")
         subscriber = self._of(token)
         if subscriber is None:
-            self._counts.add(Kind.WEBSUB, Result.UNKNOWN)
+            self._counts.add(MessageKind.WEBSUB, Result.UNKNOWN)
             return Answer(404, "There is no such subscription.")
         if subscriber.subscriptions.verify(token, intent, time.time()):
-            self._counts.add(Kind.WEBSUB, Result.VERIFIED, subscriber.intake.counters)
+            self._counts.add(MessageKind.WEBSUB, Result.VERIFIED, subscriber.intake.counters)
             return Answer(200, intent.challenge)
-        self._counts.add(Kind.WEBSUB, Result.REFUSED, subscriber.intake.counters)
+        self._counts.add(MessageKind.WEBSUB, Result.REFUSED, subscriber.intake.counters)
         if intent.mode == "denied":
             subscriber.subscriptions.refused(token, time.time())
             return Answer(200, "Understood.")
@@ -317,7 +317,7 @@ class WebSubReceiver:
         """Take a message of a hub. A sender without the secret gets 202 like the hub."""
         result, answer = self._received(token, signature, body, address)
         subscriber = self._of(token)
-        self._counts.add(Kind.WEBSUB, result, None if subscriber is None else subscriber.intake.counters)
+        self._counts.add(MessageKind.WEBSUB, result, None if subscriber is None else subscriber.intake.counters)
         return answer
 
     def _received(self, token: str, signature: str | None, body: bytes, address: str) -> tuple[Result, Answer]:

@@ -1,37 +1,24 @@
-"""Parts of a crawl: a program's own filter, ordering, extractor and credentials; its topic; its browser.
+"""A program's own filter, ordering, extractor, topic and credentials.
 
-A part is a function, or the name of one that an installed package offers as an entry point. Names and functions of
+A plugin is a function, or the name of one that an installed package offers as an entry point. Names and functions of
 modules can be sent to worker processes and may be given again by every command; lambdas and nested functions run in
-the process that made them. Nothing of the browser is loaded where no page is rendered.
+the process that made them.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from functools import partial
 from importlib.metadata import EntryPoints, entry_points
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from periplus.engine.fetch import NO_CREDENTIALS, Credentials
-from periplus.model import Clock, CollectionDamaged, ConfigError, UsageError
-from periplus.parts.focus.examples import Examples
-from periplus.parts.focus.part import MakeTopic
-from periplus.parts.focus.settings import TopicSettings
-from periplus.parts.focus.topic import Relevance, Topic
-from periplus.parts.focus.words import TopicTerms
+from periplus.model import ConfigError, UsageError
 from periplus.policy.found import Score, Want
 from periplus.policy.settings import nearest
-from periplus.store import LearntFiles
 
-from .config.settings import Config
-
-if TYPE_CHECKING:
-    from periplus.engine.fetch import AddressGuard, CurlWire
-    from periplus.parts.render.wire import RenderingWire
-
+from .fetch import NO_CREDENTIALS, Credentials
 
 FILTERS: Final = "periplus.filters"
 ORDERINGS: Final = "periplus.orderings"
@@ -49,12 +36,12 @@ class OwnParts(Struct, frozen=True):
     @property
     def wants(self) -> Want | None:
         """The filter, loaded."""
-        return cast("Want | None", load_part(FILTERS, self.want))
+        return cast("Want | None", load_plugin(FILTERS, self.want))
 
     @property
     def scores(self) -> Score | None:
         """The ordering, loaded."""
-        return cast("Score | None", load_part(ORDERINGS, self.score))
+        return cast("Score | None", load_plugin(ORDERINGS, self.score))
 
     def check_sendable(self, workers: int) -> None:
         """Raise `UsageError` if worker processes are needed and a function cannot be sent to them."""
@@ -79,16 +66,16 @@ def own_parts(
     if score is not None and order is not None:
         raise UsageError(f"score and order ({order}) are two orderings", hint="give one of them")
     parts = OwnParts(want, score, credentials)
-    load_part(FILTERS, want)
-    load_part(ORDERINGS, score)
+    load_plugin(FILTERS, want)
+    load_plugin(ORDERINGS, score)
     return parts
 
 
-def load_part(group: str, part: Callable[..., Any] | str | None) -> Callable[..., Any] | None:
+def load_plugin(group: str, part: Callable[..., Any] | str | None) -> Callable[..., Any] | None:
     """A function as it is, or the one that an entry point of this name offers."""
     if not isinstance(part, str):
         return part
-    offered = _offered(group)
+    offered = _entry_points(group)
     if part not in offered.names:
         names = sorted(offered.names)
         hint = f"did you mean {nearest(part, names)!r}?" if names else f"no installed package offers one in {group}"
@@ -105,7 +92,7 @@ def load_part(group: str, part: Callable[..., Any] | str | None) -> Callable[...
     return cast("Callable[..., Any]", loaded)
 
 
-def _offered(group: str) -> EntryPoints:
+def _entry_points(group: str) -> EntryPoints:
     return entry_points(group=group)
 
 
@@ -115,48 +102,3 @@ def _is_picklable(part: object) -> bool:
     except Exception:  # whatever a foreign object's own pickling raises
         return False
     return True
-
-
-KIND: Final = "topic"
-"""The kind of the files with examples, among what was learnt."""
-
-
-def topic_maker(settings: TopicSettings, files: LearntFiles) -> MakeTopic | None:
-    """What makes the topic of a crawl; `None` if it has none."""
-    if not settings:
-        return None
-    terms = TopicTerms.parse(settings.words) if settings.words else None
-    program = cast("Relevance | None", load_part(TOPICS, settings.program or None))
-    examples = None
-    if settings.like:
-        content = files.read(KIND, settings.examples)
-        if content is None:
-            raise CollectionDamaged("the examples of the topic are missing", hint="give --like again")
-        examples = Examples.decode(content)
-    return partial(Topic, terms, examples, program)
-
-
-def check_rendering(config: Config) -> None:
-    """Raise `ConfigError` if pages are to be rendered and cannot be on this machine."""
-    if config.render.is_on:
-        from periplus.parts.render.browser import check_browser
-
-        check_browser(config.render, config.wire.proxy)
-
-
-def rendering_wire(config: Config, wire: CurlWire, *, guard: AddressGuard, clock: Clock, count: int) -> RenderingWire:
-    """A wire that opens pages in a browser, in front of one that fetches. `count` shards share the machine."""
-    from periplus.engine.fetch import Resolver
-    from periplus.parts.render.pool import BrowserPool
-    from periplus.parts.render.wire import RenderingWire
-
-    pool = BrowserPool(
-        config.render,
-        wire=config.wire,
-        agent=config.identity.agent,
-        resolver=Resolver(config.dns, clock=clock),
-        guard=guard,
-        clock=clock,
-        processes=count,
-    )
-    return RenderingWire(wire, pool, max_decoded=config.reading.max_decoded_bytes)

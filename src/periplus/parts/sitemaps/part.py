@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from periplus.engine.frontier import OUR_OWN, file_name, reason_of
-from periplus.engine.part import Desk, Part
+from periplus.engine.frontier import OUR_OWN, file_name, reason_of, robots_url
+from periplus.engine.log import with_body
+from periplus.engine.part import Desk, Part, RankPages, Setup
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers, validators_of
 from periplus.formats.sitemap import Child
@@ -34,15 +36,27 @@ from periplus.model import (
     Stored,
     Url,
 )
+from periplus.model.flags import Settings
+from periplus.store import KnownRanks, State
 from periplus.urls import canonical, site_of
 
 from .difference import is_appended, unpack
 from .discovery import SitemapDiscovery
 from .file import SitemapFile, source_of, unpack_slice
+from .held_seeds import HeldSeeds
 from .revisit import IndexTrust
 from .scores import Priorities, RankOf, sitemap_score
-from .settings import SitemapRules
-from .store import SitemapState, SitemapStore, UnfinishedFile, clamped_to, visit_event
+from .settings import SCORES, ScoreSettings, SitemapRules, SitemapTables
+from .store import (
+    SitemapState,
+    SitemapStore,
+    UnfinishedFile,
+    clamped_to,
+    copy_postponed,
+    copy_spending,
+    saved_in,
+    visit_event,
+)
 from .trees import Origin, SitemapNode, follow, twin_key
 from .visits import (
     NO_SITEMAP,
@@ -66,12 +80,63 @@ _MAX_UNREAD = 64 * 2**20
 """Bytes of files that wait to be read, beyond which nothing is fetched."""
 _GUESS_REDIRECTS = 2
 """Redirects followed for a file that was only guessed: to `www.` perhaps, and to HTTPS."""
+_RESTORABLE = ("gone", "unreachable", "not-a-sitemap", "empty")
+"""Why a sitemap was given up that its owner may have fixed since."""
 LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
 """Puts the body of an answer back, from where the archive has it."""
 
 
 class SitemapScheduler(Part):
     """The sitemaps of a shard. `load_body` puts back the bodies of files that were not read to their end."""
+
+    order = 50
+
+    @classmethod
+    def rankers(cls, setup: Setup) -> dict[str, RankPages]:
+        """PageRank, the priorities of sitemaps, and both."""
+        return {name: partial(_ranks, setup, name) for name in SCORES}
+
+    @classmethod
+    def rank(cls, setup: Setup, rankers: Mapping[str, RankPages]) -> None:
+        """Rank the pages that are listed."""
+        score = setup.settings.some(SitemapTables).scores.score
+        if score != "priority":
+            rankers[score]().save(setup.layout.listed_ranks)
+
+    @classmethod
+    def seed(cls, settings: Settings, seed: Discovery) -> Discovery:
+        """A seed; if only sitemaps are read, the robots.txt of its site."""
+        if not settings.some(SitemapTables).sitemaps.only:
+            return seed
+        return replace(seed, url=robots_url(seed.url), purpose=Purpose.ROBOTS)
+
+    @classmethod
+    def half_read(cls, state: State) -> list[Stored | None]:
+        """Of files that are being read."""
+        return [file.stored for file in saved_in(state).unfinished]
+
+    @classmethod
+    def make_due(cls, state: State, site: Site) -> None:
+        """Also files that were given up because they were not there."""
+        nodes = SitemapStore(state)
+        for node in list(nodes.of_site(site)):
+            retired = "" if node.retired in _RESTORABLE else node.retired
+            nodes.put(replace(node, due_at=0.0, retired=retired))
+
+    @classmethod
+    def move(cls, source: State, targets: Mapping[int, State], owner: Callable[[Site], int]) -> None:
+        """What trees have used of their budgets, and which files are to be read again."""
+        copy_spending(source, targets, owner)
+        copy_postponed(source, targets, owner)
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """Sitemaps; and seeds that wait for them, if the crawl is for files and does not only visit pages again."""
+        rules = setup.settings.some(SitemapRules)
+        sitemaps = cls(desk, rules, _rank_of(setup, rules.scores), partial(with_body, setup.layout.warc))
+        if not rules.media.types or not rules.media.html or setup.revisits_only:
+            return [sitemaps]
+        return [sitemaps, HeldSeeds(desk, setup.seeds, sitemaps)]
 
     def __init__(
         self,
@@ -448,3 +513,19 @@ def _digest(outcome: Fetched) -> int:
     Truncated files match nothing.
     """
     return 0 if outcome.is_truncated else xxh3_64_intdigest(outcome.body) or 1
+
+
+def _ranks(setup: Setup, score: str) -> KnownRanks:
+    from .ranks import listed_priorities, listed_ranks  # loads Arrow, which few crawls need
+
+    settings = replace(setup.settings.some(SitemapTables).scores, score=score)
+    rank = listed_priorities if score == "priority" else listed_ranks
+    return rank(setup.layout.tables, setup.layout.spooled, settings)
+
+
+def _rank_of(setup: Setup, settings: ScoreSettings) -> RankOf:
+    """What listed pages are worth, as far as that was computed when the crawl was begun."""
+    path = setup.layout.listed_ranks
+    if settings.score == "priority" or not path.is_file():
+        return lambda _url: None
+    return KnownRanks.load(path).get

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 from xxhash import xxh3_64_hexdigest
 
 from periplus.model import CollectionDamaged
-from periplus.store import DiskState, WarcEnd, is_begun
-from periplus.store.state.files import lost_state, was_begun
-from periplus.store.tables import Spooled
 
-if TYPE_CHECKING:
-    from periplus.engine.machine_settings import ShardMeta
+from .state import DiskState, is_begun
+from .state.files import lost_state, was_begun
+from .tables import Spooled
+from .warc import WarcEnd
 
 Meta = TypeVar("Meta")
 
@@ -144,10 +143,10 @@ class Layout(Struct, frozen=True):
             self.check_begun(number)
             if not is_begun(self.shard(number)):
                 return None
-            meta = _meta_of(self.shard(number), _Ends) or _Ends()
+            meta = meta_of(self.shard(number), _Ends, "ShardMeta") or _Ends()
             return ShardCommit(number, meta.tables, meta.archive)
         except CollectionDamaged as error:
-            from periplus.store.tables.writer import surviving_mark  # imports Arrow, which only damage needs here
+            from .tables.writer import surviving_mark  # imports Arrow, which only damage needs here
 
             log.warning("%s; tables and archive are read as far as they go (%s)", error, error.hint)
             return ShardCommit(number, surviving_mark(self.tables, self.spool(number), number), None)
@@ -169,13 +168,6 @@ class Layout(Struct, frozen=True):
         return len(list((self.folder / "state").glob("shard-*")))
 
 
-def meta_of(folder: Path) -> ShardMeta | None:
-    """What a shard that may be open elsewhere has committed of itself."""
-    from periplus.engine.machine_settings import ShardMeta  # it loads most of the crawl
-
-    return _meta_of(folder, ShardMeta)
-
-
 class _Ends(Struct, frozen=True):
     """How far the files of a shard reach: of a `ShardMeta`, without its other types."""
 
@@ -183,9 +175,10 @@ class _Ends(Struct, frozen=True):
     archive: WarcEnd = WarcEnd()
 
 
-def _meta_of(folder: Path, as_type: type[Meta]) -> Meta | None:
+def meta_of(folder: Path, kind: type[Meta], name: str = "") -> Meta | None:
+    """A value that a shard has committed, which may be open elsewhere; `name` is that of the type if it is another."""
     state = DiskState.read_only(folder)
     try:
-        return state.meta(as_type, "ShardMeta")
+        return state.meta(kind, name)
     finally:
         state.close()

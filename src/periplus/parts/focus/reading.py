@@ -14,17 +14,18 @@ from msgspec.structs import replace
 
 from periplus.content import decode_body, read_page
 from periplus.engine.clock import SystemClock
-from periplus.engine.fetch import SingleRequests, opened_by
+from periplus.engine.fetch import RequestTables, SingleRequests, opened_by
+from periplus.engine.part import Setup
+from periplus.engine.plugins import TOPICS, load_plugin
 from periplus.formats.headers import Headers
-from periplus.model import Failed, Fetched, Page, UsageError
-from periplus.parts.focus.examples import MAX_EXAMPLES, examples_of
-from periplus.parts.focus.words import words_of
+from periplus.model import Failed, Fetched, ParsedPage, UsageError
 from periplus.store import LearntFiles
 from periplus.urls import canonical
 
-from .collection import Collection
-from .config.settings import Config
-from .parts import KIND, TOPICS, load_part
+from .examples import MAX_EXAMPLES, examples_of
+from .settings import FocusTables
+from .topic import KIND
+from .words import words_of
 
 MAX_BYTES: Final = 4 * 2**20
 """Bytes of an example page that are read."""
@@ -38,29 +39,28 @@ class _Example(NamedTuple):
     language: str
 
 
-def with_examples(collection: Collection) -> Collection:
-    """A collection whose example pages were read, if it has some that were not. Its folder is held by the caller.
+def read_examples(setup: Setup) -> dict[str, object]:
+    """Read the example pages, if there are some that were not read; the setting that names what was read.
 
-    Raises `ConfigError` if the program of its topic cannot be loaded: before the crawl begins.
+    Raises `ConfigError` if the program of the topic cannot be loaded: before the crawl begins.
     """
-    topic = collection.config.topic
-    load_part(TOPICS, topic.program or None)
+    topic = setup.settings.some(FocusTables).topic
+    load_plugin(TOPICS, topic.program or None)
     if not topic.like or topic.examples:
-        return collection
-    positive = list(_examples(topic.like, collection.config, "--like"))
-    negative = list(_examples(topic.unlike, collection.config, "--unlike")) if topic.unlike else []
+        return {}
+    positive = list(_examples(topic.like, setup, "--like"))
+    negative = list(_examples(topic.unlike, setup, "--unlike")) if topic.unlike else []
     examples = examples_of(
         [each.words for each in positive], [each.words for each in negative], [each.language for each in positive]
     )
-    number = LearntFiles(collection.layout.learnt).write(KIND, examples.encode())
-    return replace(collection, config=collection.config.with_options({"topic.examples": number}))
+    return {"topic.examples": LearntFiles(setup.layout.learnt).write(KIND, examples.encode())}
 
 
-def _examples(places: Sequence[str], config: Config, option: str) -> Iterator[_Example]:
+def _examples(places: Sequence[str], setup: Setup, option: str) -> Iterator[_Example]:
     """The pages at these places. Raises `UsageError` if one cannot be read, or if none has a text."""
     count = 0
     for place in places:
-        for page in _pages(place, config, option):
+        for page in _pages(place, setup, option):
             words = words_of(f"{page.title}\n{page.main_text or page.text}")
             if words and count < MAX_EXAMPLES:
                 count += 1
@@ -69,9 +69,9 @@ def _examples(places: Sequence[str], config: Config, option: str) -> Iterator[_E
         raise UsageError(f"{option}: no page with a text in {', '.join(places)[:200]}", hint="name pages of the topic")
 
 
-def _pages(place: str, config: Config, option: str) -> Iterator[Page]:
+def _pages(place: str, setup: Setup, option: str) -> Iterator[ParsedPage]:
     if "://" in place:
-        yield _fetched(place, config, option)
+        yield _fetched(place, setup, option)
         return
     path = Path(place)
     files = [path] if path.is_file() else sorted(path.rglob("*")) if path.is_dir() else []
@@ -85,15 +85,20 @@ def _pages(place: str, config: Config, option: str) -> Iterator[Page]:
             yield read_page(body, file.resolve().as_uri(), mime)
 
 
-def _fetched(place: str, config: Config, option: str) -> Page:
+def _fetched(place: str, setup: Setup, option: str) -> ParsedPage:
     """Fetch one page, with the rules of the crawl's wire. A person named it: it may be private (`trust.PERSONAL`)."""
     url = canonical(place)
     if url is None:
         raise UsageError(f"{option}: {place} is not a URL that can be fetched", hint="write https://...")
-    opened = opened_by([url], config.dns.hosts, config.wire.allow_private)
-    config = config.with_options({"wire.allow_private": opened})
+    tables = setup.settings.some(RequestTables)
+    opened = opened_by([url], tables.dns.hosts, tables.wire.allow_private)
+    tables = replace(tables, wire=replace(tables.wire, allow_private=opened))
     requests = SingleRequests(
-        config.wire, identity=config.identity, clock=SystemClock(), dns=config.dns, guard=config.address_guard()
+        tables.wire,
+        identity=setup.identity,
+        clock=SystemClock(),
+        dns=tables.dns,
+        guard=tables.guard,
     )
     outcome = requests.get(url, max_bytes=MAX_BYTES, types=_TYPES)
     if not isinstance(outcome, Fetched) or outcome.status != 200:
