@@ -14,8 +14,9 @@ from bench.cluttered_world import KINDS, ClutteredWorld
 from tests.lab.crawling import rows
 
 from periplus.apps.lab.sites import Profile
-from periplus.collection.facts.sources import BalanceFacts, SourceFacts, balance_of, sources_of
-from periplus.model import Site
+from periplus.collection.facts.balance import BalanceFacts, balance_of
+from periplus.model import Site, SourceFacts
+from periplus.parts.sitemaps.show import sources_of
 from periplus.policy.settings import BalanceSettings
 from periplus.store import DiskState
 from periplus.store.layout import Layout

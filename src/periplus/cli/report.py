@@ -17,8 +17,8 @@ from rich.text import Text
 
 from periplus.apps.report.making import check_report_file, report_of, write_report
 from periplus.collection.collection import CollectionSetup, existing
-from periplus.collection.facts.freshness import SignalFacts
 from periplus.collection.facts.freshness_words import TELLERS, trust
+from periplus.model import SignalFacts
 from periplus.view.terminal import print_line
 
 from . import options

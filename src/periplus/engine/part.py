@@ -27,17 +27,18 @@ from periplus.model import (
     Ordering,
     ParsedPage,
     Render,
+    SignalCounts,
     Site,
+    SourceFacts,
     Stored,
     SubjectJudged,
     Url,
+    UrlRecord,
     Verdict,
 )
 from periplus.model.flags import Settings
 from periplus.policy.filters import Guard
 from periplus.policy.filters.reasons import ACCEPT
-from periplus.store import KnownRanks, State
-from periplus.store.layout import Layout
 
 from .fetch import CrawlerIdentity
 
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from periplus.insight.views import Views
     from periplus.policy.filters.chain import MakeFilter
     from periplus.policy.weights import PageWeights
+    from periplus.store import DiskState, KnownRanks, SiteState, State
+    from periplus.store.layout import Layout
 
     from .fetch import AddressGuard, CurlWire
     from .frontier import Frontier, Revisiting, SiteRecords
@@ -74,7 +77,7 @@ TakeLearnt = Callable[[bytes, float], None]
 """Takes what a job has learnt, at a time; 0 when the machine is opened."""
 MakeMarket = Callable[[int], VisitMarket]
 """Makes the market of this many shards."""
-RankPages = Callable[[], KnownRanks]
+RankPages = Callable[[], "KnownRanks"]
 """Computes what pages are worth."""
 HowToRender = Callable[[Url, float], Render]
 """Whether a page is opened in a browser."""
@@ -231,6 +234,35 @@ class Part:
     @classmethod
     def settle(cls, state: State, waiting: int) -> None:
         """Prepare a state for sites that are new to it; `waiting` revisits are queued."""
+
+    # what people are shown of a state
+
+    @classmethod
+    def signals(cls, state: State, site: Site) -> Sequence[SignalCounts]:
+        """How far what a site says of changes, besides signals for pages, was right."""
+        return ()
+
+    @classmethod
+    def collection_facts(cls, setup: Setup, states: Sequence[DiskState], now: float) -> Mapping[str, object]:
+        """Its fields of `CollectionFacts`."""
+        return {}
+
+    @classmethod
+    def site_facts(
+        cls, setup: Setup, state: State, site: SiteState, counts: Sequence[SignalCounts]
+    ) -> Mapping[str, object]:
+        """Its fields of `SiteFacts`; `counts` are the `signals` of all parts."""
+        return {}
+
+    @classmethod
+    def sources(cls, state: State, site: Site) -> SourceFacts | None:
+        """What links and lists contributed to a site, if it reads lists."""
+        return None
+
+    @classmethod
+    def url_facts(cls, setup: Setup, state: State, record: UrlRecord, now: float) -> Mapping[str, object]:
+        """Its fields of `UrlFacts`."""
+        return {}
 
     # what it takes
 

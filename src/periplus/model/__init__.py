@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         SubjectJudged,
         UrlDiscovered,
     )
+    from .facts import PageFreshness, SignalCounts, SignalFacts, SiteFreshness, SourceCounts, SourceFacts
     from .page import (
         DOCUMENT_TYPE,
         SOFT_404,
@@ -206,6 +207,7 @@ __all__ = [
     "NextVisit",
     "NotModified",
     "Ordering",
+    "PageFreshness",
     "PageRead",
     "PageStatistics",
     "ParsedPage",
@@ -235,7 +237,10 @@ __all__ = [
     "RobotsFile",
     "RobotsFiles",
     "Rows",
+    "SignalCounts",
+    "SignalFacts",
     "Site",
+    "SiteFreshness",
     "SiteVisits",
     "SitemapEntriesRead",
     "SitemapEntry",
@@ -246,6 +251,8 @@ __all__ = [
     "Sketched",
     "Sketches",
     "Source",
+    "SourceCounts",
+    "SourceFacts",
     "Stage",
     "Stored",
     "SubResponse",

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from tests.each_case import each_case
 from tests.kept_values import with_values
 
-from periplus.collection.facts.freshness import PageFreshness, SignalFacts, SiteFreshness, of_page, of_site
 from periplus.collection.facts.freshness_words import (
     TELLERS,
     every,
@@ -26,14 +25,29 @@ from periplus.collection.facts.freshness_words import (
 )
 from periplus.content import Churn
 from periplus.content.churn import Block, pack
-from periplus.model import FirstSeen, Freshness, Lane, NextVisit, Queued, Site, Source, Url, UrlRecord
+from periplus.model import (
+    FirstSeen,
+    Freshness,
+    Lane,
+    NextVisit,
+    PageFreshness,
+    Queued,
+    SignalFacts,
+    Site,
+    SiteFreshness,
+    Source,
+    Url,
+    UrlRecord,
+)
 from periplus.parts.revisit import visit_value
 from periplus.parts.revisit.evidence import PageEvidence, SignalKind
 from periplus.parts.revisit.gains import SiteGains
 from periplus.parts.revisit.records import RevisitState
 from periplus.parts.revisit.settings import RefreshSettings
+from periplus.parts.revisit.show import of_page, of_site
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.parts.sitemaps.revisit import IndexTrust
+from periplus.parts.sitemaps.show import index_signals
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.parts.sitemaps.trees import Origin, SitemapNode
 from periplus.store import MemoryState, SiteState
@@ -210,7 +224,7 @@ def test_a_site_tells_of_its_headers_and_indexes_as_they_were_judged() -> None:
     index = SitemapNode(Url("http://a.test/i.xml"), Url("http://a.test/i.xml"), Origin.ROBOTS, 0.0, due_at=0.0)
     state = MemoryState()
     SitemapStore(state).put(replace(index, trust=IndexTrust(right=1, wrong=19)))
-    facts = of_site(with_values(SiteState(Site("a.test")), gains), state)
+    facts = of_site(with_values(SiteState(Site("a.test")), gains), counted=index_signals(state, Site("a.test")))
     assert facts is not None
     assert [(each.kind, each.verdict, round(each.judged)) for each in facts.signals] == [
         ("header", "honest", 12),

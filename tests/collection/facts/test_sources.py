@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from periplus.collection.facts.balance import BalanceFacts, balance_of
 from periplus.collection.facts.lines import MOVES, balance_line, source_lines
-from periplus.collection.facts.sources import BalanceFacts, SourceCounts, SourceFacts, balance_of, sources_of
 from periplus.collection.facts.tables import balance_table
 from periplus.collection.wording import by_source
-from periplus.model import FirstSeen, Lane, Site, Source, Url, UrlRecord
+from periplus.model import FirstSeen, Lane, Site, Source, SourceCounts, SourceFacts, Url, UrlRecord
+from periplus.parts.sitemaps.show import sources_of
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.parts.sitemaps.trees import Origin, SitemapNode
 from periplus.policy.balance import BalanceMove, SiteBalance

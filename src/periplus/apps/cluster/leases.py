@@ -23,11 +23,11 @@ import msgspec
 from msgspec import Struct
 
 from periplus import __version__
+from periplus.collection.crawl_parts import make_market
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Coordinator
 from periplus.engine.sharding.messages import ShardFailure, StatusReport
 from periplus.model import CollectionDamaged, CollectionError
-from periplus.parts.revisit.market import Market
 from periplus.store.durable import write_file
 
 from .links import Lease, Overview, Renewal, Wait
@@ -154,10 +154,11 @@ class LeasedCoordinator:
         self._lease = lease
         held = [number for number, is_held in enumerate(remembered.is_held[:shards]) if is_held]
         self._holds = [_Hold(now + INHERITED * lease if number in held else 0.0) for number in range(shards)]
+        make = make_market()
         self._coordinator = Coordinator(
             shards,
             limit=limit,
-            market=Market(shards),
+            market=None if make is None else make(shards),
             incarnation=incarnation,
             granted=remembered.granted[:shards],
             running=held,

@@ -22,16 +22,14 @@ from msgspec import Struct
 from periplus.apps.ulinks import Sample, SampledUrl, TreeStatistics, Ulink, chosen_ulinks, exact_ulinks, tree_statistics
 from periplus.apps.ulinks.titles import entitled, grouped, pages_of, sites_of
 from periplus.collection.collection import CollectionSetup, states
-from periplus.collection.facts import freshness
-from periplus.collection.facts.freshness import SignalFacts
+from periplus.collection.facts.balance import balance_of
 from periplus.collection.facts.listed_urls import Judging
+from periplus.collection.facts.lookup import facts_of_parts, site_facts_of_parts
 from periplus.collection.facts.site_list import key_of, names_of
-from periplus.collection.facts.sources import balance_of
 from periplus.engine.router import owner_of
 from periplus.insight.listed import listed_urls
 from periplus.insight.reasons import explained
-from periplus.model import Executor, Lane, RobotsFile, Site, Url, UsageError
-from periplus.parts.revisit.settings import RefreshTables
+from periplus.model import Executor, Lane, RobotsFile, SignalFacts, Site, Url, UsageError
 from periplus.store import DiskState, SiteState
 from periplus.store.durable import write_file
 from periplus.urls import site_of
@@ -107,12 +105,12 @@ def crawl_state_of(collection: CollectionSetup, describe: Describe) -> CrawlStat
     robots: dict[str, RobotsFile] = {}
     waiting: dict[str, int] = {}
     with states(collection.layout) as opened:
-        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.some(RefreshTables).refresh)
+        fresh = facts_of_parts(collection, list(opened.values()), time.time()).get("freshness")
         for state, kept in _largest(opened.values()):
             balance = balance_of(kept, collection.config.balance)
             if balance is not None:
                 budgets.append(Budget(str(kept.site), balance.sitemaps, balance.links, balance.epochs))
-            known = freshness.of_site(kept, state, collection.config.churn)
+            known = site_facts_of_parts(collection, state, kept).get("freshness")
             file = state.robots.get(kept.site)
             if file is not None:
                 robots[str(kept.site)] = file

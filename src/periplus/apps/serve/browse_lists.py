@@ -12,13 +12,11 @@ from msgspec.structs import asdict
 from periplus.apps.changes import run_beginnings
 from periplus.apps.report.making import crawl_state_of
 from periplus.collection.collection import CollectionSetup, states
-from periplus.collection.facts import freshness
-from periplus.collection.facts.freshness import SignalFacts
 from periplus.collection.facts.freshness_words import TELLERS, fresh_words, trust
+from periplus.collection.facts.lookup import facts_of_parts
 from periplus.insight.reasons import explained
-from periplus.model import Freshness
+from periplus.model import Freshness, SignalFacts
 from periplus.parts.revisit.records import RevisitState
-from periplus.parts.revisit.settings import RefreshTables
 from periplus.view.values import Column
 from periplus.view.wording import counted, lasting
 
@@ -96,7 +94,7 @@ class RevisitBudget(Struct, frozen=True):
 def market_of(collection: CollectionSetup, now: float) -> RevisitBudget:
     """What is known of the freshness of a collection, and what its visits cost."""
     with states(collection.layout) as opened:
-        known = freshness.of_collection(opened.values(), now, collection.config.some(RefreshTables).refresh)
+        known = facts_of_parts(collection, list(opened.values()), now).get("freshness")
         metas = [meta for state in opened.values() if (meta := state.meta(RevisitState)) is not None]
         watched = [meta for meta in metas if meta.total]
         planned = sum(len(state.calendar) for state in opened.values())

@@ -15,9 +15,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from periplus.apps.report.making import SiteUlinks, WantedLinks, ulinks_of
-from periplus.collection.facts.freshness import SiteFreshness
 from periplus.collection.facts.lookup import RobotsFacts, SiteFacts, site_facts
-from periplus.model import UsageError
+from periplus.model import SiteFreshness, UsageError
 from periplus.urls import canonical, site_of
 
 from .rendering import json_response

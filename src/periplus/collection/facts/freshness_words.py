@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from periplus.model import Freshness, NextVisit
-from periplus.parts.revisit.evidence import DAY
+from periplus.model import Freshness, NextVisit, PageFreshness, SignalFacts, SiteFreshness
 from periplus.view.values import Lines
 from periplus.view.wording import count, counted, lasting
 
-from .freshness import PageFreshness, SignalFacts, SiteFreshness
-
+DAY = 86_400.0
 _CENTURY = 36_525.0
 
 TELLERS = {

@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from periplus.insight.reasons import explained
-from periplus.model import Url, UrlRecord
+from periplus.model import SourceCounts, SourceFacts, Url, UrlRecord
 from periplus.policy.balance import BalanceMove
 from periplus.view.values import Lines
 from periplus.view.wording import count, counted, size, top, when
 
 from ..wording import by_source, harvest
+from .balance import BalanceFacts
 from .freshness_words import fresh_words, page_lines
 from .freshness_words import site_lines as freshness_lines
 from .lookup import CollectionFacts, CopyFacts, RobotsFacts, SiteFacts, UrlFacts, verdict_lines
-from .sources import BalanceFacts, SourceCounts, SourceFacts
 
 BELIEFS: Final = {
     "names-itself": "it is this page",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import Any, Final
 
@@ -24,29 +24,28 @@ from periplus.model import (
     Discovery,
     Freshness,
     Lane,
+    PageFreshness,
     Placement,
     Reject,
     Rewrite,
     RobotsFile,
     Site,
+    SiteFreshness,
     Source,
+    SourceFacts,
     Url,
     UrlRecord,
     UsageError,
 )
-from periplus.parts.render.templates import SiteRendering
-from periplus.parts.revisit.settings import RefreshTables
 from periplus.policy.duplicates import Belief, Hint, HintKind, HintTarget, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
 from periplus.urls import canonical, domain_of, site_of
 
 from ..collection import CollectionSetup, states
-from ..config.settings import Config
+from ..crawl_parts import part_kinds, setup_of
 from ..seeds import with_scheme
-from . import freshness
-from .freshness import PageFreshness, SiteFreshness
-from .sources import BalanceFacts, SourceFacts, balance_of, sources_of
+from .balance import BalanceFacts, balance_of
 
 _PAGE_STATUSES: Final = frozenset({200, 203, 304})
 
@@ -266,7 +265,7 @@ class UrlFacts(Struct, frozen=True):
 
 def collection_facts(collection: CollectionSetup) -> CollectionFacts:
     """Return what is known of a whole collection."""
-    tally, queued, entries, sites, scripts = CrawlStats(), 0, 0, 0, 0
+    tally, queued, entries, sites = CrawlStats(), 0, 0, 0
     total = SiteTotals()
     retired: Counter[str] = Counter()
     largest: list[tuple[int, Site, SiteLine]] = []
@@ -279,9 +278,8 @@ def collection_facts(collection: CollectionSetup) -> CollectionFacts:
             entries += len(state.queues)
             queued += waiting_urls(len(state.queues), twice)
             retired.update(each.retired for each in state.sites if each.retired)
-            scripts += sum(_script_templates(each) for each in state.sites)
             largest += nlargest(LARGEST, _ranked(state, state.sites, total))
-        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.some(RefreshTables).refresh)
+        of_parts = facts_of_parts(collection, list(opened.values()), time.time())
     queued, entries = queued - total.files, entries - total.files
     total.twice, total.retries = entries - queued, entries - total.queued
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
@@ -295,16 +293,28 @@ def collection_facts(collection: CollectionSetup) -> CollectionFacts:
         sites=sites,
         retired=dict(retired),
         largest=lines,
-        freshness=fresh,
         total=total,
-        script_templates=scripts,
+        **of_parts,
     )
 
 
-def _script_templates(site: SiteState) -> int:
-    """How many templates of a site seem to need scripts."""
-    known = None if site.traps is None else site.traps.value(SiteRendering)
-    return 0 if known is None else known.needing
+def facts_of_parts(collection: CollectionSetup, opened: Sequence[DiskState], now: float) -> dict[str, Any]:
+    """What parts say of a whole collection: fields of `CollectionFacts`."""
+    setup = setup_of(collection)
+    found: dict[str, Any] = {}
+    for kind in part_kinds():
+        found |= kind.collection_facts(setup, opened, now)
+    return found
+
+
+def site_facts_of_parts(collection: CollectionSetup, state: State, kept: SiteState) -> dict[str, Any]:
+    """What parts say of a site: fields of `SiteFacts`."""
+    setup = setup_of(collection)
+    found: dict[str, Any] = {}
+    signals = [each for kind in part_kinds() for each in kind.signals(state, kept.site)]
+    for kind in part_kinds():
+        found |= kind.site_facts(setup, state, kept, signals)
+    return found
 
 
 def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> Iterable[tuple[int, Site, SiteLine]]:
@@ -322,13 +332,16 @@ def site_facts(collection: CollectionSetup, site: Site) -> SiteFacts | None:
     """Return what is known of a site; `None` if the collection has no such site."""
     number = owner_of(site, max(collection.layout.shards, 1))
     with states(collection.layout) as opened:
-        facts = _site_facts(collection.config, opened[number], site, number) if number in opened else None
+        facts = _site_facts(collection, opened[number], site, number) if number in opened else None
         if facts is None:
             return None
-        return replace(facts, sources=sources_of(opened[number], site), verdicts=verdicts_on(collection, site))
+        found = (kind.sources(opened[number], site) for kind in part_kinds())
+        sources = next((each for each in found if each is not None), None)
+        return replace(facts, sources=sources, verdicts=verdicts_on(collection, site))
 
 
-def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> SiteFacts | None:
+def _site_facts(collection: CollectionSetup, state: DiskState, site: Site, shard: int) -> SiteFacts | None:
+    config = collection.config
     kept = state.sites.get([site])[0]
     queued = _queued(state, site)
     if kept is None and not queued:
@@ -352,7 +365,7 @@ def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> Sit
         robots=None if file is None else _robots_facts(file, gate.delay(site)),
         home_refused=f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
         balance=balance_of(kept, config.balance),
-        freshness=freshness.of_site(kept, state, config.churn),
+        **site_facts_of_parts(collection, state, kept),
     )
 
 
@@ -376,16 +389,13 @@ def url_facts(collection: CollectionSetup, text: str) -> UrlFacts:
 
 
 def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
-    from ..crawl_parts import setup_of  # these load all of a crawl
-    from ..shards import weights_of
-
-    config, site = collection.config, site_of(url)
+    config, site, setup = collection.config, site_of(url), setup_of(collection)
     number = owner_of(site, max(collection.layout.shards, 1))
     record: UrlRecord | None = None
     refusal: tuple[str, str] | None = None
     facts: SiteFacts | None = None
     copies: CopyFacts | None = None
-    fresh: PageFreshness | None = None
+    of_parts: dict[str, Any] = {}
     kept: SiteFilterState | None = None
     steering = Steering(SteeringState())
     with states(collection.layout) as opened:
@@ -393,9 +403,8 @@ def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
             state = opened[number]
             meta = state.meta(ShardMeta)
             steering = steering if meta is None else Steering(meta.frontier.steering)
-            weigh = weights_of(setup_of(collection), state)
             record = state.records.get([url])[0]
-            facts = _site_facts(config, state, site, number)
+            facts = _site_facts(collection, state, site, number)
             refusal = (
                 RobotsGate(state.robots, config.identity.token).refusal(site, url) if facts and facts.robots else None
             )
@@ -403,20 +412,19 @@ def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
             kept = None if known is None else known.traps
             copies = page_duplicates(opened, collection.layout.shards, url)
             if record is not None:
-                fresh = freshness.of_page(state, record, config.some(RefreshTables).refresh, time.time(), weigh)
+                for kind in part_kinds():
+                    of_parts |= kind.url_facts(setup, state, record, time.time())
     reason, rule, other = _judged(collection, url, record, kept)
     if not reason and (pattern := steering.refusal(other or url)) is not None:
         reason, rule = "excluded", pattern
     robots = refusal or ("", "")
-    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, fresh)
+    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, **of_parts)
 
 
 def _judged(
     collection: CollectionSetup, url: Url, record: UrlRecord | None, state: SiteFilterState | None
 ) -> tuple[str, str, Url | None]:
     """Return what the filters would decide if the URL was found now."""
-    from ..crawl_parts import part_kinds, setup_of  # these load all of a crawl
-
     setup = setup_of(collection)
     learning = [make for kind in part_kinds() for make in kind.filters(setup)]
     chain = standard_chain(collection.seeds, collection.config.filters, lambda _: state, learning=learning)

@@ -7,14 +7,14 @@ from typing import Any, Final
 from msgspec import structs
 
 from periplus.insight.reasons import explained
+from periplus.model import SignalFacts
 from periplus.view.values import Column, Sheet, TableRow, counts
 from periplus.view.wording import ranked
 
-from .freshness import SignalFacts
+from .balance import BalanceFacts
 from .freshness_words import TELLERS, trust
 from .lines import MOVES_BY_WORD, reasons_of
 from .lookup import CollectionFacts
-from .sources import BalanceFacts
 
 _REASON_TITLES: Final = {
     "errors": "Errors",

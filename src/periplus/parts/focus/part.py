@@ -24,7 +24,6 @@ from periplus.model import ConfigError, Ordering, ParsedPage, Url
 
 from .learning import LearnerState, LinkLearner, folder_of
 from .ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
-from .reading import read_examples
 from .settings import FocusTables
 from .topic import Nearness, TopicState, topic_maker
 
@@ -150,6 +149,8 @@ class FocusPart(Part):
     @classmethod
     def prepared(cls, setup: Setup) -> dict[str, object]:
         """Read the examples of the topic, if they were not read."""
+        from .reading import read_examples  # loads the wire
+
         return read_examples(setup)
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from msgspec import Struct
@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from periplus.content import ChurnSettings
 from periplus.engine.frontier import SiteRecords
 from periplus.engine.part import Desk, MakeMarket, Part, RankPages, Setup
+from periplus.model import SignalCounts, UrlRecord
 from periplus.policy.weights import EQUAL, PageWeights
-from periplus.store import KnownRanks, State
+from periplus.store import DiskState, SiteState, State
 
 from .budget import Watching
 from .market import Market
@@ -40,8 +41,11 @@ class RevisitPart(Part):
     def weights(cls, setup: Setup, state: State | None) -> PageWeights:
         """By the settings; measured by the mean weight of the last watch, if there was one."""
         settings = setup.settings.some(RefreshTables).refresh
-        name, kept = settings.weight, setup.layout.weights(settings.weight)
-        ranks = KnownRanks.load(kept).get if name != EQUAL and kept.is_file() else None
+        name, kept, ranks = settings.weight, setup.layout.weights(settings.weight), None
+        if name != EQUAL and kept.is_file():
+            from periplus.store import KnownRanks  # loads Arrow
+
+            ranks = KnownRanks.load(kept).get
         saved = None if state is None else state.meta(RevisitState)
         mean = 1.0 if saved is None else saved.mean_weight
         # a page without a priority is like others of its site; one without inlinks is not
@@ -84,6 +88,34 @@ class RevisitPart(Part):
         """
         known = state.meta(RevisitState) or RevisitState()
         state.put_meta(replace(known, parts=0, waiting=waiting, factor=0, added=()))
+
+    @classmethod
+    def collection_facts(cls, setup: Setup, states: Sequence[DiskState], now: float) -> dict[str, object]:
+        """How fresh the copies are, as of now."""
+        from .show import of_collection
+
+        return {"freshness": of_collection(states, now, setup.settings.some(RefreshTables).refresh)}
+
+    @classmethod
+    def site_facts(
+        cls,
+        setup: Setup,
+        state: State,  # noqa: ARG003 - the site has it
+        site: SiteState,
+        counts: Sequence[SignalCounts],
+    ) -> dict[str, object]:
+        """How often its pages change, and how far its signals are trusted."""
+        from .show import of_site
+
+        return {"freshness": of_site(site, setup.settings.some(_Tables).churn, counts)}
+
+    @classmethod
+    def url_facts(cls, setup: Setup, state: State, record: UrlRecord, now: float) -> dict[str, object]:
+        """When it is visited again, and why."""
+        from .show import of_page
+
+        settings = setup.settings.some(RefreshTables).refresh
+        return {"freshness": of_page(state, record, settings, now, cls.weights(setup, state))}
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> tuple[()]:  # noqa: ARG003

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
@@ -30,14 +31,16 @@ from periplus.model import (
     NotModified,
     Purpose,
     Redirected,
+    SignalCounts,
     Site,
     SitemapEntriesRead,
     SitemapRead,
+    SourceFacts,
     Stored,
     Url,
 )
 from periplus.model.flags import Settings
-from periplus.store import KnownRanks, State
+from periplus.store import State
 from periplus.urls import canonical, site_of
 
 from .difference import is_appended, unpack
@@ -71,6 +74,9 @@ from .visits import (
     unlisted,
     woken,
 )
+
+if TYPE_CHECKING:
+    from periplus.store import KnownRanks
 
 ENTRIES_PER_STEP = 2000
 """Entries after which a step of the crawl reads in no further file: others wait for the step to end."""
@@ -128,6 +134,20 @@ class SitemapScheduler(Part):
         """What trees have used of their budgets, and which files are to be read again."""
         copy_spending(source, targets, owner)
         copy_postponed(source, targets, owner)
+
+    @classmethod
+    def signals(cls, state: State, site: Site) -> list[SignalCounts]:
+        """Those of its sitemap indexes."""
+        from .show import index_signals
+
+        return index_signals(state, site)
+
+    @classmethod
+    def sources(cls, state: State, site: Site) -> SourceFacts:
+        """Counted from the records of its URLs."""
+        from .show import sources_of
+
+        return sources_of(state, site)
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
@@ -528,4 +548,6 @@ def _rank_of(setup: Setup, settings: ScoreSettings) -> RankOf:
     path = setup.layout.listed_ranks
     if settings.score == "priority" or not path.is_file():
         return lambda _url: None
+    from periplus.store import KnownRanks  # loads Arrow
+
     return KnownRanks.load(path).get

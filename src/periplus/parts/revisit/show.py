@@ -1,89 +1,27 @@
-"""What is known of freshness: how far a site's signals can be trusted, and how likely a copy of a page is fresh.
-
-Read from what the shards have committed; `freshness_words` phrases it. The values here are part of what `periplus
-info --json` prints.
-"""
+"""What people are shown of freshness: how far signals are trusted, and how likely copies are fresh."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
 
-from msgspec import Struct
-
 from periplus.content import Churn, ChurnSettings
 from periplus.engine.frontier import SiteRecords
-from periplus.model import Freshness, Lane, NextVisit, Site, UrlRecord
-from periplus.parts.revisit.evidence import SignalKind, unpack_page
-from periplus.parts.revisit.freshness import FreshnessEstimator, queued_revisits
-from periplus.parts.revisit.gains import NO_SITE_GAINS, SiteGains
-from periplus.parts.revisit.records import RevisitState
-from periplus.parts.revisit.settings import RefreshSettings
-from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
-from periplus.parts.revisit.visit_value import UpcomingVisits
-from periplus.parts.sitemaps.revisit import IndexTrust
-from periplus.parts.sitemaps.store import SitemapStore
+from periplus.model import Freshness, Lane, PageFreshness, SignalCounts, SignalFacts, Site, SiteFreshness, UrlRecord
 from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
-DAY = 86_400.0
+from .evidence import DAY, SignalKind, unpack_page
+from .freshness import FreshnessEstimator, queued_revisits
+from .gains import NO_SITE_GAINS, SiteGains
+from .records import RevisitState
+from .settings import RefreshSettings
+from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence
+from .visit_value import UpcomingVisits
+
 _LOOKED_AT = 10_000
 """Maximum waiting URLs of a site that are searched for a page."""
-
-
-class SignalFacts(Struct, frozen=True):
-    """How far one kind of signal can be trusted on a site: `verdict` in a word.
-
-    `precision` is the share of its signals that are right, with 95 % probability between `low` and `high`, from
-    `judged` of them; `recall` the share of changes that it signals; `lag` how many seconds after the time that they
-    state its signals arrive. `polls`: how often the source was fetched; `moved`: the share of its pages that recent
-    polls reported as changed. `is_heard`: whether its signals count.
-    """
-
-    kind: str
-    verdict: str
-    precision: float
-    low: float
-    high: float
-    judged: float
-    recall: float
-    lag: float
-    polls: int
-    moved: float
-    is_heard: bool
-
-
-class SiteFreshness(Struct, frozen=True):
-    """How often the pages of a site change (`rate`, a day, signalled or not), from `pages` of them, and its signals.
-
-    `rate` is null as long as too few were visited again. `churning` is how many parts of its pages are different at
-    every visit, so that changes in them do not count, from `compared` pairs of versions.
-    """
-
-    rate: float | None
-    pages: int
-    signals: tuple[SignalFacts, ...]
-    churning: int = 0
-    compared: int = 0
-
-
-class PageFreshness(Struct, frozen=True):
-    """How likely the copy of a page is fresh, from how often it changes (`rate`, a day) and signals since then.
-
-    `age` is in seconds; `visits` is how many could be compared with the one before, `changes` how many differed, and
-    `signals` how many of each kind came since the last. The first two are null after a visit that failed. `next` is
-    null if no visit is planned.
-    """
-
-    rate: float | None
-    fresh: float | None
-    age: float
-    visits: int
-    changes: int
-    signals: dict[str, int]
-    next: NextVisit | None
-    is_watched: bool
 
 
 def of_collection(states: Iterable[State], now: float, settings: RefreshSettings) -> Freshness | None:
@@ -113,11 +51,13 @@ def _of_shard(state: State, now: float, shortest: float, *, is_stated: bool) -> 
     return read(len(state.calendar) + len(queued), price_of(state) or 0.0, now)
 
 
-def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:
-    """The freshness of a site; `None` if nothing was learnt yet. The trust in its indexes is read from `state`."""
+def of_site(
+    kept: SiteState, settings: ChurnSettings | None = None, counted: Iterable[SignalCounts] = ()
+) -> SiteFreshness | None:
+    """The freshness of a site; `None` if nothing was learnt yet. `counted` is what other parts know of its signals."""
     evidence = kept.value(SiteEvidence) or NO_EVIDENCE
     kinds = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
-    others = [*_header(kept), *(() if state is None else _index(state, kept.site))]
+    others = [*_header(kept), *(_counted(each) for each in counted)]
     if not kinds and not others and not evidence.pages and not kept.churn.compared:
         return None
     churn = Churn(settings, kept.churn)
@@ -138,14 +78,8 @@ def _header(kept: SiteState) -> Iterable[SignalFacts]:
         yield _signal("header", gains.header, gains.header_recall)
 
 
-def _index(state: State, site: Site) -> Iterable[SignalFacts]:
-    """The trust in lastmod of files in indexes. Such files are read at once, so it is not a signal for pages."""
-    first = IndexTrust().silent.changes
-    trusts = [node.trust for node in SitemapStore(state).of_site(site)]
-    right, wrong = sum(trust.right for trust in trusts), sum(trust.wrong for trust in trusts)
-    unsignalled = sum(max(trust.silent.changes - first, 0.0) for trust in trusts)
-    if right or wrong:
-        yield _signal("index", KindEvidence(right=right, judged=right + wrong), right / max(right + unsignalled, 1.0))
+def _counted(counts: SignalCounts) -> SignalFacts:
+    return _signal(counts.kind, KindEvidence(right=counts.right, judged=counts.judged), counts.recall)
 
 
 def _signal(kind: str, known: KindEvidence, recall: float) -> SignalFacts:
