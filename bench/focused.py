@@ -36,7 +36,6 @@ from periplus.apps.simulate.focused import (
     run_focused,
     topical_web,
 )
-from periplus.apps.simulate.plots import draw
 from periplus.apps.simulate.runs import PolicyChoice
 from periplus.apps.simulate.web import web_from_edges
 from periplus.content import RawPage, read_page, read_pages
@@ -47,6 +46,7 @@ from periplus.parts.focus.ordering import Focused
 from periplus.parts.focus.part import Focus
 from periplus.parts.focus.topic import Topic
 from periplus.parts.focus.words import TopicTerms, words_of
+from periplus.view.figures import draw
 
 HOME = Path(__file__).resolve().parent / ".peers"
 MANUALS = {

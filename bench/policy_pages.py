@@ -21,17 +21,17 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.apps.simulate.findings import PlotCurve
 from periplus.apps.simulate.generated import WebSettings, generate, small_settings
 from periplus.apps.simulate.network import NetworkSettings
 from periplus.apps.simulate.orderings import OrderingSummary, compare_orderings, mean_curves, summarise
-from periplus.apps.simulate.plots import Plot, save
 from periplus.apps.simulate.results import write_whole
 from periplus.apps.simulate.runs import PolicyChoice
 from periplus.apps.simulate.web import Web
 from periplus.apps.simulate.workers import Progress
 from periplus.model import UsageError
 from periplus.policy.ordering import orderings
+from periplus.store.durable import write_file
+from periplus.view.figures import Figure, PlotCurve, draw
 
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 BESIDE = ("breadth_first", "random", "optimal")
@@ -91,22 +91,22 @@ def write_pages(folder: Path, found: Findings) -> list[Path]:
     )
 
 
-def write_page(page: Path, section: str, plots: dict[str, Plot], folder: Path) -> list[Path]:
+def write_page(page: Path, section: str, plots: dict[str, Figure], folder: Path) -> list[Path]:
     """Put a section between the marks of a page, and plots into a folder. Raises `UsageError` if it has no marks."""
     text = page.read_text() if page.is_file() else ""
     if BEGIN not in text or END not in text:
         raise UsageError(f"{page} has no place for numbers", hint=f"write the page, with {BEGIN} and {END} in it")
     pictures = [folder / f"{name}.svg" for name in plots]
     for plot, picture in zip(plots.values(), pictures, strict=True):
-        save(plot, picture)
+        write_file(picture, draw(plot).encode())
     before, _, rest = text.partition(BEGIN)
     write_whole(page, f"{before}{BEGIN}\n{section}\n{END}{rest.partition(END)[2]}")
     return [page, *pictures]
 
 
-def plot_of(name: str, found: Findings) -> Plot:
+def plot_of(name: str, found: Findings) -> Figure:
     """The ordering beside those that everyone is compared with."""
-    return Plot(
+    return Figure(
         title=f"{name}: the important pages, how soon?",
         x_label="pages fetched",
         y_label="share of all PageRank",

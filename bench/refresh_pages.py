@@ -14,13 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.policy_pages import write_page
-from periplus.apps.simulate.findings import PlotCurve
 from periplus.apps.simulate.freshness import FreshnessResult, freshness_curves, run_freshness
 from periplus.apps.simulate.histories import Histories, HistorySettings, generate_histories
-from periplus.apps.simulate.plots import Plot
 from periplus.apps.simulate.refresh import refresh_policies
 from periplus.apps.simulate.results import FreshnessRow, freshness_rows
 from periplus.apps.simulate.workers import Progress
+from periplus.view.figures import Figure, PlotCurve
 
 BESIDE = ("uniform", "optimal", "learned", "oracle")
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
@@ -69,9 +68,9 @@ def write_refresh_pages(folder: Path, found: Measured) -> list[Path]:
     return write_page(folder / PAGE, section_of(found), plots, folder / PLOTS)
 
 
-def plot_of(name: str, found: Measured) -> Plot:
+def plot_of(name: str, found: Measured) -> Figure:
     """The policy beside those that everyone is compared with."""
-    return Plot(
+    return Figure(
         title=f"{name}: how fresh, for how many fetches?",
         x_label="pages fetched a day, as a share of the collection",
         y_label="fresh copies, mean over time",

@@ -21,8 +21,8 @@ from bench.speed import answers
 from bench.speed.guard import LIMIT, lines
 from bench.speed.pairs import Comparison, compare
 from bench.speed.reference import CACHE, ROOT, Reference, full_hash, pin, pinned, tree_of
-from periplus.apps.simulate.findings import PlotCurve
-from periplus.apps.simulate.plots import Mark, Plot, save
+from periplus.store.durable import write_file
+from periplus.view.figures import Figure, FigureMark, PlotCurve, draw
 
 HISTORY = ROOT / "bench" / "history.csv"
 PICTURE = ROOT / "docs" / "images" / "speed.svg"
@@ -62,8 +62,10 @@ def draw_history(history: Path, picture: Path) -> None:
         rows = list(csv.DictReader(file))
     numbers = [float(number) for number in range(1, len(rows) + 1)]
     costs = list(accumulate((float(row["ratio"]) for row in rows), mul))
-    marks = [Mark(f"{row['date']} {row['commit'][:8]}", x, y) for row, x, y in zip(rows, numbers, costs, strict=True)]
-    plot = Plot(
+    marks = [
+        FigureMark(f"{row['date']} {row['commit'][:8]}", x, y) for row, x, y in zip(rows, numbers, costs, strict=True)
+    ]
+    plot = Figure(
         "CPU time of a page at each reference of make speed",
         "reference",
         "beside the first reference",
@@ -73,7 +75,7 @@ def draw_history(history: Path, picture: Path) -> None:
         marks=tuple(marks[-12:]),
         caption="Each is measured in pairs with the one before; the ratios are multiplied. Lower is faster.",
     )
-    save(plot, picture)
+    write_file(picture, draw(plot).encode())
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from periplus.cli.consoles import one_line, stdout_console
+from periplus.cli.consoles import stdout_console
 
 TITLES_THE_WINDOW = "\x1b]0;yours\x07"
 CLEARS_THE_SCREEN = "\x9b2J"
@@ -26,9 +26,3 @@ def test_control_characters_are_replaced(hostile: str, capsys: pytest.CaptureFix
     assert not set(said) & set("\x1b\x07\x9b\r\x08\x7f\u202e")
     assert "\ufffd" in said
     assert "a\n" in said
-
-
-def test_one_line_stays_one_line() -> None:
-    """Line ends are replaced where a text must not break a table."""
-    assert one_line("a\nb\x1bc") == "a\ufffdb\ufffdc"
-    assert one_line("ordinary é") == "ordinary é"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import by_proxy, crawl, standing
 
-from periplus.apps.audit import Area, Audit, AuditSettings, Finding, Severity, audit
+from periplus.apps.audit import Area, Audit, AuditSettings, SiteFinding, audit
 from periplus.apps.lab import World, sitemaps
 from periplus.apps.lab.http import Request
 from periplus.apps.lab.sites import Profile, Site
@@ -20,6 +20,7 @@ from periplus.model import Site as Host
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.urls import canonical
+from periplus.view.findings import Severity
 
 HURRIED = {
     "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.01, "retries.max_attempts": 1,
@@ -171,7 +172,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     yield from crawled_world(tmp_path_factory.mktemp("audited"), world)
 
 
-def by_name(found: Audit) -> dict[str, Finding]:
+def by_name(found: Audit) -> dict[str, SiteFinding]:
     return {each.name: each for each in found.findings}
 
 

@@ -13,12 +13,13 @@ from tests.lab.chromium_page import Chromium, NoChromium
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 from tests.markup import elements
 
-from periplus.apps.audit import Severity, audit
+from periplus.apps.audit import audit
 from periplus.apps.lab import World
 from periplus.apps.lab.sites import Profile
 from periplus.apps.report import Report, gather_report, page
-from periplus.apps.report.wording import byte_size, count, share
 from periplus.insight.views import Views
+from periplus.view.findings import Severity
+from periplus.view.wording import count, share, size
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE, Profile.NEWS)
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
@@ -116,7 +117,7 @@ def test_the_numbers_are_those_of_the_tables(made: Made) -> None:
     asked = rows(made.folder, "select count(*) n, sum(bytes)::bigint b from fetches where outcome <> 'excluded'")[0]
     assert (made.report.row("requests")["requests"], made.report.row("requests")["bytes"]) == (asked["n"], asked["b"])
     assert f"<b>{count(asked['n'])}</b>" in made.text
-    assert f"<b>{byte_size(asked['b'])}</b>" in made.text
+    assert f"<b>{size(asked['b'])}</b>" in made.text
     visits = "from fetches where purpose = 'page' and outcome <> 'excluded'"
     by_site = {row["site"]: row["n"] for row in rows(made.folder, f"select site, count(*) n {visits} group by site")}
     assert {row["site"]: row["visits"] for row in made.report.rows("visits")} == by_site

@@ -94,12 +94,3 @@ def test_wrong_proxy_is_refused(typed: Run, tmp_path: Path, proxy: str) -> None:
     assert repr(proxy) in done.stderr
     assert "http://127.0.0.1:3128" in done.stderr
     assert not (tmp_path / "out").exists()
-
-
-def test_plot_without_matplotlib_names_the_extra(tmp_path: Path) -> None:
-    """Before the experiment is run."""
-    code = "import sys\nsys.modules['matplotlib'] = None\nfrom periplus.cli import main\nmain()\n"
-    command = [sys.executable, "-c", code, "simulate", "ordering", "--plot", str(tmp_path / "plot.svg")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 2
-    assert "pip install 'periplus[plots]'" in done.stderr

@@ -3,8 +3,6 @@
 A terminal gets its own width. Elsewhere a line is as long as its content: a program that reads a table must get whole
 URLs, so nothing is wrapped or truncated. What pages say reaches no terminal as a command: control characters, and
 marks that reorder a line, are replaced wherever they are printed.
-
-Figures can be drawn where matplotlib is installed, an extra: `periplus[plots]`.
 """
 
 from __future__ import annotations
@@ -12,38 +10,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
-from rich.text import Text
 
 from .closed_pipe import discard
-
-INSTALL = "pip install 'periplus[plots]'"
-
-
-def can_draw() -> bool:
-    """Whether matplotlib is installed. It is not imported."""
-    return find_spec("matplotlib") is not None
-
-
-def print_left_out() -> None:
-    """Print that figures are left out, and how to get them."""
-    line = f"figures are left out, because matplotlib is not installed: {INSTALL}"
-    stderr_console().print(Text(line, style="yellow"), soft_wrap=True)
-
-
-def checked_plot(path: Path | None) -> Path | None:
-    """Refuse `--plot` before an experiment starts if its figure could not be drawn."""
-    if path is not None and not can_draw():
-        from periplus.model import UsageError
-
-        raise UsageError("--plot: matplotlib is not installed", hint=f"{INSTALL}, or run without --plot")
-    return path
-
 
 _UNLIMITED = 1_000_000
 """Columns of a console that is not a terminal: more than any line has."""
@@ -51,11 +23,6 @@ _UNLIMITED = 1_000_000
 
 _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What a terminal would obey instead of show: C0 without tab and line feed, DEL, C1, and marks of direction."""
-
-
-def one_line(text: str) -> str:
-    """Text of a page for one line of a terminal: what is not printable is replaced."""
-    return text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 class _Output(Console):

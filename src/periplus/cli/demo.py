@@ -15,7 +15,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from periplus.apps.lab import World
 from periplus.apps.lab.hostile import REGISTRY
@@ -26,7 +25,8 @@ from periplus.collection.collection import CollectionSetup, held, planned
 from periplus.collection.facts.lookup import collection_facts
 from periplus.collection.options import with_fixed
 from periplus.collection.summary import Summary
-from periplus.collection.wording import counted, lasting, pace
+from periplus.view.terminal import print_line
+from periplus.view.wording import counted, lasting, pace
 
 from .consoles import stderr_console, stdout_console
 from .crawl.running import exit_code, run
@@ -80,7 +80,7 @@ def demo(
     world = World(SEED, SITES, pages=PAGES)
     with RunningLab(Server(world, RunningClock(world.epoch), pace=PACE)) as lab:
         hosts = [*(site.host for site in world.sites()), *(REGISTRY[name].host for name in HOSTILE)]
-        _print(console, f"a web of {SITES} sites and {len(HOSTILE)} hostile hosts is up at {lab.base}", "bold")
+        print_line(console, f"a web of {SITES} sites and {len(HOSTILE)} hostile hosts is up at {lab.base}", "bold")
         collection = planned(
             folder,
             found=[f"http://{host}/" for host in hosts],
@@ -95,8 +95,8 @@ def demo(
     _, file = written_report(
         collection
     )  # after the crawl: a crawl freezes what is loaded, and DuckDB complains of that
-    _print(console, "to look at:", "bold")
-    _print(
+    print_line(console, "to look at:", "bold")
+    print_line(
         console, f"  {file}   (one file, for any browser; periplus report {shlex.quote(str(folder))} writes it again)"
     )
     raise typer.Exit(exit_code(summary))
@@ -105,10 +105,10 @@ def demo(
 def _print_found(console: Console, collection: CollectionSetup, summary: Summary, log: RequestLog) -> None:
     print_collection(console, collection_facts(collection), is_whole=True)
     done = summary.this_run
-    _print(console, "politeness", "bold")
+    print_line(console, "politeness", "bold")
     rested = f"for {lasting(done.waited)} of {lasting(done.seconds)} every site that had something left rested"
-    _print(console, f"  {rested}; that makes {pace(done.pages_per_second)} over all sites")
-    _print(console, f"  the servers saw {counted(log.total, 'request')}: {_seen(log)}\n")
+    print_line(console, f"  {rested}; that makes {pace(done.pages_per_second)} over all sites")
+    print_line(console, f"  the servers saw {counted(log.total, 'request')}: {_seen(log)}\n")
 
 
 def _seen(log: RequestLog) -> str:
@@ -118,7 +118,3 @@ def _seen(log: RequestLog) -> str:
     pauses = [gap for host in hosts for gap in log.gaps(host)]
     kept = sum(pause >= DELAY for pause in pauses) / max(len(pauses), 1)
     return f"at most {at_once} at a time to a host, {kept:.1%} of the pauses at least {DELAY * 1000:.0f} ms long"
-
-
-def _print(console: Console, line: str, style: str = "") -> None:
-    console.print(Text(line, style=style), soft_wrap=True)

@@ -12,17 +12,17 @@ from typing import Annotated, BinaryIO, cast
 from urllib.parse import urlsplit
 
 import typer
-from rich.text import Text
 
 from periplus.apps.search.retrieval import DEFAULT_INDEX, check_index_name, export_bulk, export_chunks
 from periplus.bridges.bulk import BulkTarget
 from periplus.collection.collection import CollectionSetup, existing
 from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file, write_urls
 from periplus.collection.typed_values import moment_of
-from periplus.collection.wording import count, top
 from periplus.model import PeriplusError, UsageError
 from periplus.store.export import FOLDERS, Exported, PageFilter, Selection, export_folder, export_stream
 from periplus.store.export.bulk import mapping
+from periplus.view.terminal import print_line
+from periplus.view.wording import count, top
 
 from . import options
 from .consoles import stderr_console
@@ -220,6 +220,6 @@ def _print(form: ExportForm, exported: Exported, where: str) -> None:
     if exported.refused:
         aside = f"; {count(exported.refused)} of them were refused by filters or robots.txt, and not requested"
     line = f"{count(exported.written)} {_UNITS.get(form.value, 'pages')}{deleted} to {where}{aside}"
-    stderr_console().print(Text(line), soft_wrap=True)
+    print_line(stderr_console(), line)
     if not exported.written and not exported.deleted:
         raise typer.Exit(NOTHING_WRITTEN)

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from periplus.collection.collection import existing
 from periplus.collection.facts.forms import FormFacts, form_facts, form_lines
-from periplus.collection.wording import counted
 from periplus.model import UsageError
+from periplus.view.terminal import print_facts, print_line
+from periplus.view.values import FactSheet
+from periplus.view.wording import counted
 
 from . import options
 from .consoles import stdout_console
@@ -40,20 +40,14 @@ def forms(
             typer.echo(msgspec.json.encode(each))
         return
     console = stdout_console()
-    console.print(Text(_summary(found), style="bold"), soft_wrap=True)
+    print_line(console, _summary(found), "bold")
     for each in found[: None if site else _SHOWN]:
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(style="dim", no_wrap=True)
-        grid.add_column(overflow="fold")
-        for name, value in form_lines(each):
-            grid.add_row(f"  {name}", Text(value))
-        console.print(Text(f"\n{each.site}", style="bold"), soft_wrap=True)
-        console.print(grid)
+        print_facts(console, FactSheet(f"\n{each.site}", form_lines(each)))
     folder = shlex.quote(str(collection))
     if not site and len(found) > _SHOWN:
-        console.print(Text(f"\nperiplus forms {folder} SITE shows the others", style="dim"), soft_wrap=True)
+        print_line(console, f"\nperiplus forms {folder} SITE shows the others", "dim")
     if any(each.status == "found" for each in found):
-        console.print(Text(f"\nperiplus crawl -o {folder} --forms submits search forms", style="dim"), soft_wrap=True)
+        print_line(console, f"\nperiplus crawl -o {folder} --forms submits search forms", "dim")
 
 
 def _summary(found: list[FormFacts]) -> str:

@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from periplus.model import UsageError
+from periplus.view.terminal import print_line
 
 from .consoles import stderr_console
 
@@ -43,10 +44,10 @@ def frontier(
     tokens = Tokens() if token_file is None else read_tokens(token_file)
     console = stderr_console()
     if tokens.is_new:
-        console.print(Text(f"A token was written to {token_file}: {tokens.operator}"), soft_wrap=True)
+        print_line(console, f"A token was written to {token_file}: {tokens.operator}")
 
     def started(where: str) -> None:
-        console.print(Text(f"Serving the frontier in {folder} at {where} (gRPC)", style="bold"), soft_wrap=True)
+        print_line(console, f"Serving the frontier in {folder} at {where} (gRPC)", "bold")
         console.print(Text("robots.txt, DNS and filters are left to the clients. Ctrl-C stops.", style="dim"))
 
     serve(folder, FrontierServerSettings(host=host, port=port, token=tokens.operator, canonical=canonical), started)

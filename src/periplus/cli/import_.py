@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import msgspec
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from periplus.collection.collection import held, planned
 from periplus.collection.importing import Imported, import_archives
 from periplus.collection.seeds import read_seeds
-from periplus.collection.wording import count, counted, top
 from periplus.engine.sharding import tune_garbage_collection
 from periplus.model import UsageError
+from periplus.view.terminal import print_line
+from periplus.view.wording import count, counted, top
 
 from . import INTERRUPTED, options
 from .consoles import stderr_console
@@ -69,11 +69,11 @@ def import_(
     console = stderr_console()
     paths = files or []
     more = f" and {count(len(paths) - 1)} more" if len(paths) > 1 else ""
-    console.print(Text(f"reading {paths[0]}{more}", style="dim"), soft_wrap=True)
+    print_line(console, f"reading {paths[0]}{more}", "dim")
     try:
         done = import_archives(out, paths, seeds=seed or (), settings=asked, say=_progress(console))
     except KeyboardInterrupt:
-        console.print(Text(f"interrupted: {out} was not made"), soft_wrap=True)
+        print_line(console, f"interrupted: {out} was not made")
         raise typer.Exit(INTERRUPTED) from None
     _print_end(done, out, is_json=json)
     if done.lost:
@@ -88,8 +88,8 @@ def _import_seeds(out: Path, typed: list[str], found: list[str], asked: dict[str
         typer.echo(msgspec.json.encode({"seeds": len(collection.seeds), "collection": str(out)}))
         return
     console = stderr_console()
-    console.print(Text(f"{counted(len(collection.seeds), 'seed')} in {out}"), soft_wrap=True)
-    console.print(Text(f"  periplus crawl -o {out} begins with them"), soft_wrap=True)
+    print_line(console, f"{counted(len(collection.seeds), 'seed')} in {out}")
+    print_line(console, f"  periplus crawl -o {out} begins with them")
 
 
 def _progress(console: Console) -> Callable[[int, int], None]:
@@ -100,7 +100,7 @@ def _progress(console: Console) -> Callable[[int, int], None]:
         nonlocal said_at
         if done < captures and time.monotonic() - said_at >= _INTERVAL:
             said_at = time.monotonic()
-            console.print(Text(f"{count(done)} of {count(captures)} captures", style="dim"), soft_wrap=True)
+            print_line(console, f"{count(done)} of {count(captures)} captures", "dim")
 
     return say
 
@@ -112,8 +112,8 @@ def _print_end(done: Imported, out: Path, *, is_json: bool) -> None:
     console = stderr_console()
     left = f"; left out {count(sum(done.problems.values()))} ({top(done.problems)})" if done.problems else ""
     captures, files = counted(done.captures, "capture"), counted(done.files, "file")
-    console.print(Text(f"{captures} of {files} to {out}{left}"), soft_wrap=True)
+    print_line(console, f"{captures} of {files} to {out}{left}")
     for reason, detail in list(done.examples.items())[:5]:
-        console.print(Text(f"  {reason}: {detail}", style="dim"), soft_wrap=True)
+        print_line(console, f"  {reason}: {detail}", "dim")
     if done.lost:
-        console.print(Text(f"{counted(done.lost, 'record')} could not be copied; all others were"), soft_wrap=True)
+        print_line(console, f"{counted(done.lost, 'record')} could not be copied; all others were")

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from periplus.apps.search.indexing import Indexed, follow_index, update_index
 from periplus.collection.collection import CollectionSetup, existing
-from periplus.collection.wording import count, counted, lasting
+from periplus.view.terminal import print_line
+from periplus.view.wording import count, counted, lasting
 
 from . import options
 from .consoles import stderr_console, stdout_console
@@ -65,8 +66,8 @@ def _print(collection: CollectionSetup, done: Indexed, seconds: float, *, is_jso
     if done.unreadable:
         facts += f", {count(done.unreadable)} without text"
     console = stdout_console()
-    console.print(Text(f"{counted(done.total, 'page')} in the index: {facts} in {lasting(seconds)}"), soft_wrap=True)
-    console.print(Text(f"  periplus search {collection.folder} WORDS"), soft_wrap=True)
+    print_line(console, f"{counted(done.total, 'page')} in the index: {facts} in {lasting(seconds)}")
+    print_line(console, f"  periplus search {collection.folder} WORDS")
 
 
 @contextmanager

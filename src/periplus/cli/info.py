@@ -6,33 +6,31 @@ The live status comes from the crawl's control socket; everything else is read f
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
+from msgspec.structs import asdict, replace
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from periplus.collection.collection import existing
 from periplus.collection.control import ControlClient
-from periplus.collection.facts.balance import BalanceFacts, EpochFacts
-from periplus.collection.facts.lines import MOVES_BY_WORD, Lines, collection_lines, reasons_of, site_lines, url_lines
+from periplus.collection.facts.lines import collection_lines, site_lines, url_lines
 from periplus.collection.facts.lookup import (
     CollectionFacts,
     SiteFacts,
-    SiteLine,
     UrlFacts,
     collection_facts,
     site_facts,
     url_facts,
 )
-from periplus.collection.wording import count, counted, lasting, pace, size, top
-from periplus.insight.reasons import explained
+from periplus.collection.facts.tables import balance_table, largest_sites, reason_tables
 from periplus.model import UsageError
 from periplus.urls import canonical, site_of
+from periplus.view.terminal import print_facts, print_line, print_table
+from periplus.view.values import Column, FactSheet, Sheet, TableRow, counts
+from periplus.view.wording import count, counted, lasting, pace, size, top
 
 from . import options
 from .consoles import stdout_console
@@ -51,16 +49,11 @@ def print_live(collection: Path, what: str | None, *, is_json: bool) -> None:
         typer.echo(msgspec.json.encode(status))
         return
     console = stdout_console()
-    console.print(Text(f"{status['collection']}: {status['kind']} in process {status['pid']}", "bold"), soft_wrap=True)
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in _lines(status):
-        if value:
-            grid.add_row(f"  {name}", Text(value))
-    console.print(grid)
+    print_facts(
+        console, FactSheet(f"{status['collection']}: {status['kind']} in process {status['pid']}", _lines(status))
+    )
     if status["sites"]:
-        console.print(_table(status["sites"]))
+        print_table(console, _queues(status["sites"]), indent=2)
 
 
 def _lines(status: dict[str, Any]) -> list[tuple[str, str]]:
@@ -81,50 +74,15 @@ def _lines(status: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _table(sites: list[dict[str, Any]]) -> Table:
-    table = Table(title="longest queues", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-    table.add_column("  site", style="cyan", overflow="fold")
-    for name in ("queue", "requests", "bytes"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", style="dim")
-    for site in sites[:_LIVE_SITES_SHOWN]:
-        table.add_row(
-            f"  {site['site']}", count(site["queued"]), count(site["pages"]), size(site["bytes"]), site["stage"]
-        )
-    return table
-
-
-def balance_table(facts: BalanceFacts) -> Table:
-    """How the budget moved, epoch by epoch, and why."""
-    table = Table(
-        title="how the budget moved, and why",
-        title_justify="left",
-        title_style="bold",
-        caption="  worth: of the lowest-scored pages of an epoch, those unique and indexable",
-        caption_justify="left",
-        box=None,
-        padding=(0, 2, 0, 0),
+def _queues(sites: list[dict[str, Any]]) -> Sheet:
+    columns = (
+        Column("site", kind="site"),
+        counts("queued", "queue"),
+        counts("pages", "requests"),
+        Column("bytes", kind="bytes"),
+        Column("stage", " "),
     )
-    for name in ("  epoch", "to sitemaps", "worth", "to links", "worth"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("then", overflow="fold", style="dim")
-    for number, epoch in enumerate(facts.history, facts.epochs - len(facts.history) + 1):
-        table.add_row(f"  {count(number)}", *_cells(epoch), Text(MOVES_BY_WORD[epoch.move]))
-    return table
-
-
-def _cells(epoch: EpochFacts) -> tuple[str, str, str, str]:
-    return (
-        count(epoch.sitemaps),
-        _worth(epoch.sitemaps_good, epoch.sitemaps_known),
-        count(epoch.links),
-        _worth(epoch.links_good, epoch.links_known),
-    )
-
-
-def _worth(good: int, known: int) -> str:
-    """Words for how many of the evaluated pages are unique and indexable."""
-    return f"{good} of {known}" if known else "-"
+    return Sheet(name="queues", title="longest queues", columns=columns, rows=sites[:_LIVE_SITES_SHOWN])
 
 
 def info(
@@ -169,89 +127,41 @@ def info(
         case CollectionFacts():
             print_collection(console, facts, is_whole=all_)
         case SiteFacts():
-            _print(console, f"{facts.site}", site_lines(facts))
+            print_facts(console, FactSheet(facts.site, site_lines(facts)))
             if all_ and facts.balance is not None and facts.balance.history:
-                console.print(balance_table(facts.balance))
+                print_table(console, balance_table(facts.balance, is_counted=True), indent=2)
         case UrlFacts():
-            _print(console, facts.url, url_lines(facts, str(collection)))
+            print_facts(console, FactSheet(facts.url, url_lines(facts, str(collection))))
 
 
 _SITES_SHOWN = 5
 """Sites listed without `--all`."""
 
 
-def _print(console: Console, title: str, lines: Lines) -> None:
-    console.print(Text(title, style="bold"), soft_wrap=True)
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in lines:
-        if value:
-            grid.add_row(f"  {name}", Text(value))
-    console.print(grid)
-
-
-# a collection
-
-
 def print_collection(console: Console, facts: CollectionFacts, *, is_whole: bool = False) -> None:
     """Print a collection: totals and the largest sites; if `is_whole`, also every reason with its explanation."""
-    _print(console, facts.collection, collection_lines(facts, is_whole=is_whole))
-    for title, reasons in reasons_of(facts) if is_whole else ():
-        if reasons:
-            console.print(reason_table(title, reasons))
+    print_facts(console, FactSheet(facts.collection, collection_lines(facts, is_whole=is_whole)))
+    reasons = reason_tables(facts)
+    for table in reasons if is_whole else ():
+        print_table(console, replace(table, title=table.name.replace("_", " ")), has_head=False, indent=2)
     if facts.largest:
-        console.print(_site_table(facts, len(facts.largest) if is_whole else _SITES_SHOWN))
-    if not is_whole and (facts.sites > _SITES_SHOWN or any(reasons for _, reasons in reasons_of(facts))):
+        print_table(console, _site_table(facts, len(facts.largest) if is_whole else _SITES_SHOWN), indent=2)
+    if not is_whole and (facts.sites > _SITES_SHOWN or reasons):
         more = f"periplus info {shlex.quote(facts.collection)} --all explains every reason and lists more sites"
-        console.print(Text(more, style="dim"), soft_wrap=True)
+        print_line(console, more, "dim")
 
 
-def reason_table(title: str, reasons: Mapping[str, int]) -> Table:
-    """Return a table of reasons with explanations, the most frequent first."""
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 2, 0, 0)
-    )
-    table.add_column(style="yellow", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(style="dim", overflow="fold")
-    for reason, number in _ranked(reasons):
-        table.add_row(f"  {reason}", count(number), explained(reason))
-    return table
-
-
-def _site_table(facts: CollectionFacts, most: int) -> Table:
-    shown = facts.largest[:most]
+def _site_table(facts: CollectionFacts, most: int) -> Sheet:
+    """The largest sites, and sums, so that the columns add up."""
+    table = largest_sites(facts)
+    shown, total = table.rows[:most], facts.total
     title = "sites" if len(shown) == facts.sites else f"the {len(shown)} largest of {count(facts.sites)} sites"
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-    table.add_column("  site", style="cyan", overflow="fold")
-    for name in ("requests", "queue", "bytes"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", overflow="fold", style="yellow")
-    for line in shown:
-        note = f"given up: {line.retired}" if line.retired else ""
-        if not note and line.failures:
-            note = f"{counted(line.failures, 'failure')} in a row"
-        table.add_row(f"  {line.site}", count(line.pages), count(line.queued), size(line.bytes), note)
-    if facts.sites > 1:
-        _add_totals(table, facts, shown)
-    return table
-
-
-def _add_totals(table: Table, facts: CollectionFacts, shown: Sequence[SiteLine]) -> None:
-    """Add the sums, so that the columns add up."""
-    total = facts.total
+    sums: list[TableRow] = []
     if facts.sites > len(shown):
-        others = [
-            count(total.pages - sum(line.pages for line in shown)),
-            count(total.queued - sum(line.queued for line in shown)),
-            size(total.bytes - sum(line.bytes for line in shown)),
-        ]
-        table.add_row(f"  {count(facts.sites - len(shown))} other sites", *others, "")
-    notes = [f"queue: {count(total.twice)} in it twice, of two sources"] if total.twice else []
-    notes += [f"{counted(total.retries, 'more waits', 'more wait')} for a retry"] if total.retries else []
-    table.add_row("  all sites", count(total.pages), count(total.queued), size(total.bytes), "; ".join(notes))
-
-
-def _ranked(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+        others = {name: getattr(total, name) - sum(row[name] for row in shown) for name in ("pages", "queued", "bytes")}
+        sums.append({"site": f"{count(facts.sites - len(shown))} other sites", **others})
+    if facts.sites > 1:
+        notes = [f"queue: {count(total.twice)} in it twice, of two sources"] if total.twice else []
+        notes += [f"{counted(total.retries, 'more waits', 'more wait')} for a retry"] if total.retries else []
+        sums.append({"site": "all sites", **asdict(total), "retired": "; ".join(notes)})
+    return replace(table, title=title, rows=[*shown, *sums], says="")

@@ -10,8 +10,8 @@ import typer
 
 from periplus.collection.collection import existing
 from periplus.collection.judging import judge as judge_collection
-from periplus.collection.wording import count
 from periplus.model import SubjectJudged
+from periplus.view.wording import count
 
 from . import options
 from .consoles import stdout_console

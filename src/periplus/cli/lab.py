@@ -16,7 +16,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from periplus.apps.lab import World
@@ -26,8 +25,10 @@ from periplus.apps.lab.log import DEFAULT_CAPACITY, RequestLog
 from periplus.apps.lab.server import HOME, RunningClock, Server
 from periplus.apps.lab.sites import DOMAIN
 from periplus.apps.lab.spam_web import HostileWorld
-from periplus.collection.wording import counted
 from periplus.model import UsageError
+from periplus.view.terminal import print_line, print_table
+from periplus.view.values import Column, Sheet, counts, sheet_of
+from periplus.view.wording import counted
 
 from .consoles import stderr_console, stdout_console
 
@@ -115,7 +116,7 @@ def _listening(server: Server) -> Listening:
 def _print_lab(server: Server) -> None:
     console = stdout_console()
     lab_at = _listening(server)
-    console.print(_site_table(server.world))
+    print_table(console, _site_table(server.world))
     console.print(Text(f"The lab is at {lab_at.url}", style="bold"))
     host = server.world.sites()[0].host
     lines = [
@@ -136,22 +137,18 @@ def _print_lab(server: Server) -> None:
             f"                 curl --cacert ca.pem --connect-to ::{HOME}:{lab_at.tls_port} https://{host}/",
         ]
     for line in [*lines, f"  {len(REGISTRY)} hostile hosts, seeds and more: see the front page. Ctrl-C stops."]:
-        console.print(Text(line), soft_wrap=True)
+        print_line(console, line)
 
 
-def _site_table(world: World) -> Table:
+def _site_table(world: World) -> Sheet:
     """The largest sites in full, the others counted by profile."""
     sites = sorted(world.sites(), key=lambda site: -site.size)
-    table = Table(
-        title=f"{counted(len(sites), 'site')}, {counted(sum(site.size for site in sites), 'page')}, seed {world.seed}"
-    )
-    table.add_column("host", no_wrap=True)
-    for name in ("profile", "changes", "validators"):
-        table.add_column(name)
-    table.add_column("pages", justify="right")
-    for site in sites[:LARGEST_SHOWN]:
-        table.add_row(site.host, site.profile.value, site.pattern.value, site.validation.value, f"{site.size:,}")
+    title = f"{counted(len(sites), 'site')}, {counted(sum(site.size for site in sites), 'page')}, seed {world.seed}"
+    columns = (Column("host"), Column("profile"), Column("changes"), Column("validators"), counts("pages"))
+    rows = [
+        (site.host, site.profile.value, site.pattern.value, site.validation.value, site.size)
+        for site in sites[:LARGEST_SHOWN]
+    ]
     rest = Counter(site.profile.value for site in sites[LARGEST_SHOWN:])
-    if rest:
-        table.caption = f"and {rest.total():,} smaller: " + ", ".join(f"{n} {name}" for name, n in rest.most_common())
-    return table
+    smaller = ", ".join(f"{n} {name}" for name, n in rest.most_common())
+    return sheet_of(title, columns, rows, [f"and {rest.total():,} smaller: {smaller}"] if rest else ())

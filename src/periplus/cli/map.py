@@ -28,16 +28,17 @@ from periplus.collection.collection import CollectionSetup, held, planned, state
 from periplus.collection.facts.listed_urls import FetchVerdict, Judging, MapFile, MapFiles, SiteCost
 from periplus.collection.mapping import map_folder, map_settings
 from periplus.collection.summary import Summary
-from periplus.collection.wording import count, counted, lasting, size, top
 from periplus.insight.listed import ListedUrl, listed_urls
 from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
+from periplus.view.terminal import print_line
+from periplus.view.wording import count, counted, lasting, one_line, size, top
 
 from . import NOTHING_FETCHED, options
 from .app import INTERRUPTED
 from .closed_pipe import unless_closed
-from .consoles import one_line, stderr_console, stdout_console
+from .consoles import stderr_console, stdout_console
 from .crawl.running import run
 from .setting_options import takes_settings, typed_settings
 from .survey.output import FILES
@@ -187,7 +188,7 @@ def print_rows(
             refused = one_line(_refused(verdict))
             refused = refused if len(refused) <= 28 else refused[:27] + "…"
             line = f"{written(listed)[:10]:10}  {priority[:4]:>4}  {where:>8}  {refused:28}  {one_line(listed.url)}"
-            console.print(Text(line, style="yellow" if verdict.reason else ""), soft_wrap=True)
+            print_line(console, line, "yellow" if verdict.reason else "")
     if most is not None and number > most:
         console.print(Text(f"and {number - most:,} more URLs; --all shows them", style="dim"))
 
@@ -201,7 +202,7 @@ def print_files(console: Console, files: MapFiles, *, most: int | None) -> None:
             break
         what, entries = file.trouble or file.kind, f"{file.entries:,}" if file.entries else ""
         line = f"{file.number:>5}  {_found_by(file, files):14}  {what:13}  {entries:>9}  {one_line(file.url)}"
-        console.print(Text(line, style="yellow" if file.trouble else ""), soft_wrap=True)
+        print_line(console, line, "yellow" if file.trouble else "")
 
 
 def _found_by(file: MapFile, files: MapFiles) -> str:
@@ -215,9 +216,7 @@ def _found_by(file: MapFile, files: MapFiles) -> str:
 def print_summary(console: Console, summary: MapSummary) -> None:
     """Print how many URLs there are, what would refuse them, and how long the rest would take."""
     if not summary.urls:
-        console.print(
-            Text(f"the site lists nothing that could be read{_why(summary)}", style="bold red"), soft_wrap=True
-        )
+        print_line(console, f"the site lists nothing that could be read{_why(summary)}", "bold red")
         return
     lines = [
         (f"{counted(summary.urls, 'URL')} in {counted(summary.files_read, 'file')}, each URL once", "bold"),
@@ -241,7 +240,7 @@ def print_summary(console: Console, summary: MapSummary) -> None:
         lines.append((f"  robots.txt of {whose} was not asked for: no file lies there", "dim"))
     lines.append((f"  {counted(summary.fetches, 'request')}, {size(summary.bytes)}; no page was fetched", "dim"))
     for line, style in lines:
-        console.print(Text(line, style=style), soft_wrap=True)
+        print_line(console, line, style)
 
 
 def sized_words(total: int, sized: int, urls: int) -> str:

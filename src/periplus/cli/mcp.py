@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from periplus.bridges.agents.mcp_server import check_installed
+from periplus.view.terminal import print_line
 
 from .consoles import stderr_console
 
@@ -31,9 +31,9 @@ def mcp(
     served = Served(collections)
     obeying = [name for name, each in served.collections.items() if each.collection.config.agents.obey]
     withheld = ", ".join(obeying) or "none"
-    stderr_console().print(
-        Text(f"Serving {', '.join(served.collections)} on stdin and stdout; ai-input preferences obeyed: {withheld}"),
-        soft_wrap=True,
+    print_line(
+        stderr_console(),
+        f"Serving {', '.join(served.collections)} on stdin and stdout; ai-input preferences obeyed: {withheld}",
     )
     verbs = AgentVerbs(served, allows_sql=sql)
     try:

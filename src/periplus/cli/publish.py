@@ -11,15 +11,15 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.text import Text
 
 from periplus.apps.publish import Published, Publisher, PublishSettings
 from periplus.apps.publish.collections import inventories, load_settings, save_settings, scans_of_changes, settings_path
 from periplus.apps.publish.push import PushResult
 from periplus.apps.publish.trial_server import folder_app, trial_server
-from periplus.collection.wording import count, counted
 from periplus.model import UsageError
 from periplus.store.folders import FolderLocked
+from periplus.view.terminal import print_line
+from periplus.view.wording import count, counted
 
 from . import options
 from .consoles import stderr_console, stdout_console
@@ -72,7 +72,7 @@ def init(
     """
     settings = _settings(out, ledger, base_url, folder)
     path = save_settings(settings, out, ledger)
-    stdout_console().print(Text(f"{path}: edit it, then run: periplus publish scan -o {out}"), soft_wrap=True)
+    print_line(stdout_console(), f"{path}: edit it, then run: periplus publish scan -o {out}")
 
 
 @publish.command()
@@ -139,16 +139,14 @@ def status(out: Out, ledger: LedgerFolder = None, json: options.Json = False) ->
     console = stdout_console()
     hidden = ", ".join(f"{count(number)} {reason}" for reason, number in facts.hidden.items()) or "none"
     published = f"{counted(facts.published, 'address', 'addresses')} published, {count(facts.dated)} with a date"
-    console.print(Text(f"{publisher.base_url}: {published}"), soft_wrap=True)
-    console.print(
-        Text(f"  hidden: {hidden}; gone: {count(facts.gone)}; files: {count(len(facts.files))}"), soft_wrap=True
-    )
+    print_line(console, f"{publisher.base_url}: {published}")
+    print_line(console, f"  hidden: {hidden}; gone: {count(facts.gone)}; files: {count(len(facts.files))}")
     for crawler in facts.crawlers:
         claims = f", {count(crawler.false_claims)} by others with its name" if crawler.false_claims else ""
         visits = f"{counted(crawler.visits, 'visit')} in a day, {count(crawler.needless)} of them needless"
-        console.print(Text(f"  {crawler.name}: {visits}{claims}"), soft_wrap=True)
+        print_line(console, f"  {crawler.name}: {visits}{claims}")
     for change in facts.last_changes:
-        console.print(Text(f"  {change.kind:8} {change.url}"), soft_wrap=True)
+        print_line(console, f"  {change.kind:8} {change.url}")
 
 
 @publish.command()
@@ -198,7 +196,7 @@ def serve(
     with Publisher(out, settings, ledger=ledger) as publisher:
         app = publisher.wsgi(folder_app(folders, clean_urls=settings.source.clean_urls))
         with trial_server(app, port) as server:
-            stderr_console().print(Text(f"Serving {out} at http://127.0.0.1:{server.server_port}/"), soft_wrap=True)
+            print_line(stderr_console(), f"Serving {out} at http://127.0.0.1:{server.server_port}/")
             if watch:
                 Thread(target=_scan_changes, args=(out, ledger, settings), daemon=True).start()
             server.serve_forever()
@@ -212,7 +210,7 @@ def _scan_changes(out: Path, ledger: Path | None, settings: PublishSettings) -> 
 
 
 def _complain(message: str) -> None:
-    stderr_console().print(Text(message), soft_wrap=True)
+    print_line(stderr_console(), message)
 
 
 def _print_scanned(done: Published, out: Path, *, is_json: bool) -> None:
@@ -231,9 +229,9 @@ def _print_sent(sent: list[PushResult], waiting: int, *, is_json: bool, is_quiet
     for result in sent:
         later = "" if result.next_at is None else "; it is sent again"
         text = f"{result.target}: {counted(result.messages, 'message')}: {result.answer}{later}"
-        console.print(Text(text), soft_wrap=True)
+        print_line(console, text)
     if not is_quiet:
-        console.print(Text(f"{counted(waiting, 'message')} waiting"), soft_wrap=True)
+        print_line(console, f"{counted(waiting, 'message')} waiting")
 
 
 def _known_settings(out: Path, ledger: Path | None) -> PublishSettings:
@@ -246,31 +244,29 @@ def _print(done: Published, out: Path) -> None:
     found = done.scan
     console = stdout_console()
     unread = f" ({count(found.unread)} not read: same size and time)" if found.unread else ""
-    console.print(Text(f"{counted(found.resources, 'resource')}{unread}"), soft_wrap=True)
-    console.print(
-        Text(
-            f"  {count(found.new)} new, {count(found.changed)} changed, {count(found.gone)} gone;"
-            f" other bytes but no change: {count(found.raw_only + found.minor + found.template_pages)}"
-        ),
-        soft_wrap=True,
+    print_line(console, f"{counted(found.resources, 'resource')}{unread}")
+    print_line(
+        console,
+        f"  {count(found.new)} new, {count(found.changed)} changed, {count(found.gone)} gone;"
+        f" other bytes but no change: {count(found.raw_only + found.minor + found.template_pages)}",
     )
     if found.hidden:
         reasons = ", ".join(f"{reason} {count(number)}" for reason, number in sorted(found.hidden.items()))
-        console.print(Text(f"  not published: {reasons}"), soft_wrap=True)
+        print_line(console, f"  not published: {reasons}")
     if found.build_dates:
-        console.print(
-            Text(f"  {count(found.build_dates)} without a date: their files were all written in the same few minutes"),
-            soft_wrap=True,
+        print_line(
+            console,
+            f"  {count(found.build_dates)} without a date: their files were all written in the same few minutes",
         )
     for problem in found.examples[:_SHOWN]:
-        console.print(Text(f"  problem: {problem.reason}: {problem.detail}"), soft_wrap=True)
+        print_line(console, f"  problem: {problem.reason}: {problem.detail}")
     if len(found.examples) > _SHOWN or sum(found.problems.values()) > len(found.examples):
         total = ", ".join(f"{reason} {count(number)}" for reason, number in sorted(found.problems.items()))
-        console.print(Text(f"  problems in all: {total}"), soft_wrap=True)
+        print_line(console, f"  problems in all: {total}")
     if done.robots:
-        console.print(Text(f"  robots.txt was not written: {done.robots}"), soft_wrap=True)
+        print_line(console, f"  robots.txt was not written: {done.robots}")
     files = counted(done.sitemaps.files, "sitemap file")
-    console.print(Text(f"wrote {files} and {counted(done.archives, 'archive')} in {out}"), soft_wrap=True)
+    print_line(console, f"wrote {files} and {counted(done.archives, 'archive')} in {out}")
 
 
 def _settings(

@@ -7,7 +7,6 @@ folder `insight` of the collection.
 
 from __future__ import annotations
 
-import csv
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,10 +22,13 @@ from rich.text import Text
 from periplus.collection.collection import existing
 from periplus.insight.plain_values import plain, word
 from periplus.model import UsageError
+from periplus.view.csv_text import csv_chunks
+from periplus.view.terminal import aligned, print_line
+from periplus.view.wording import one_line
 
 from . import options
 from .closed_pipe import unless_closed
-from .consoles import one_line, stderr_console, stdout_console
+from .consoles import stderr_console, stdout_console
 from .options import JobsCluster, executor_at
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ def _asked(views: Views, question: str, folder: Path) -> tuple[list[str], Iterat
 
 
 def _print(what: str) -> None:
-    stderr_console().print(Text(what, style="dim"), soft_wrap=True)
+    print_line(stderr_console(), what, "dim")
 
 
 # what there is
@@ -121,11 +123,11 @@ def _list(folder: Path, *, is_json: bool) -> None:
     for title, views in groups:
         console.print(Text(title, style="bold"))
         for view in views:
-            console.print(Text(f"  {view.name:{widest}}  {view.says}"), soft_wrap=True)
+            print_line(console, f"  {view.name:{widest}}  {view.says}")
     name = shlex.quote(str(folder))
     console.print(Text("next:", style="bold"))
     for line in ("describe urls", "select site, seen, unique_coverage from site_measures order by seen desc"):
-        console.print(Text(f'  periplus query {name} "{line}"'), soft_wrap=True)
+        print_line(console, f'  periplus query {name} "{line}"')
 
 
 # for programs
@@ -139,10 +141,8 @@ def _write_json(names: Sequence[str], rows: Iterable[Row]) -> None:
 
 
 def _write_csv(names: Sequence[str], rows: Iterable[Row]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow(["" if value is None else word(value) for value in row])
+    for chunk in csv_chunks(names, rows, word):
+        sys.stdout.write(chunk)
     sys.stdout.flush()
 
 
@@ -159,13 +159,8 @@ def _show(names: Sequence[str], rows: Iterator[Row], limit: int) -> None:
         all(isinstance(row[place], int | float | Decimal | None) for row in shown) for place in range(len(names))
     ]
     cells = [[_cell(value, widest) for value in row] for row in chain([names], shown)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for number, line in enumerate(cells):
-        aligned = [
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(line, widths, numeric, strict=True)
-        ]
-        console.print(Text("  ".join(aligned).rstrip(), style="" if number else "bold"), soft_wrap=True)
+    for number, line in enumerate(aligned(cells, numeric)):
+        print_line(console, line, "" if number else "bold")
     if not shown:
         console.print(Text("no rows", style="dim"))
     if is_cut:

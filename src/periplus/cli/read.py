@@ -20,7 +20,6 @@ from typing import Annotated
 import msgspec
 import typer
 from msgspec import Struct
-from rich.table import Table
 from rich.text import Text
 
 from periplus.content import decode_body
@@ -28,6 +27,8 @@ from periplus.formats import access_log, feed, metadata_archive, robots, sitemap
 from periplus.model import Granularity, Lastmod, Links, Problem, UsageError
 from periplus.store.importing.files import PACKAGE, SUFFIXES
 from periplus.store.warc import WarcRecord, read_records
+from periplus.view.terminal import print_facts, print_table
+from periplus.view.values import Column, FactSheet, Sheet, counts, sheet_of
 
 from .consoles import stdout_console
 
@@ -80,48 +81,35 @@ def show(title: str, values: Iterable[object]) -> Digest:
     console = stdout_console()
     console.print(Text(title, style="bold"))
     for name, kept in digest.first.items():
-        console.print(_rows(name, kept, digest.counts[name]) if digest.counts[name] > 1 else _sheet(name, kept[0]))
+        if digest.counts[name] > 1:
+            print_table(console, _rows(name, kept, digest.counts[name]))
+        else:
+            print_facts(console, FactSheet(name, list(_facts(kept[0]).items())))
         if digest.counts[name] > len(kept):
             console.print(Text(f"  and {digest.counts[name] - len(kept):,} more (--json shows all)", style="dim"))
     if digest.reasons:
-        console.print(problem_table(digest.reasons, digest.example))
+        print_table(console, problem_table(digest.reasons, digest.example))
     if not digest.has_content:
         console.print(Text("nothing could be read", style="bold red"))
     return digest
 
 
-def _rows(name: str, values: list[object], count: int) -> Table:
+def _rows(name: str, values: list[object], count: int) -> Sheet:
     """Many of a kind: one row each, without the columns that are empty in all of them."""
-    table = Table(title=f"{name} ({count:,})", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-    facts = [_facts(value) for value in values]
-    columns = [column for column in facts[0] if any(row[column] for row in facts)]
-    for column in columns:
-        table.add_column(column, overflow="fold", style="cyan" if column == "url" else "")
-    for row in facts:
-        table.add_row(*(Text(row[column]) for column in columns))
-    return table
+    rows = [_facts(value) for value in values]
+    columns = [
+        Column(column, kind="url" if column == "url" else "text")
+        for column in rows[0]
+        if any(row[column] for row in rows)
+    ]
+    return Sheet(name=name, title=f"{name} ({count:,})", columns=tuple(columns), rows=list(rows))
 
 
-def _sheet(name: str, value: object) -> Table:
-    """A table for one value, with a line for each field."""
-    table = Table(title=name, title_justify="left", title_style="bold", box=None, show_header=False)
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
-    for fact, shown in _facts(value).items():
-        if shown:
-            table.add_row(fact, Text(shown))
-    return table
-
-
-def problem_table(reasons: Counter[str], example: dict[str, Problem]) -> Table:
+def problem_table(reasons: Counter[str], example: dict[str, Problem]) -> Sheet:
     """Problems by reason, the commonest first, each with one example."""
-    table = Table(title="Problems", title_justify="left", title_style="bold yellow", box=None, padding=(0, 2, 0, 0))
-    table.add_column("reason", style="yellow")
-    table.add_column("count", justify="right")
-    table.add_column("for example", overflow="fold")
-    for reason, count in reasons.most_common():
-        table.add_row(reason, f"{count:,}", Text(short(example[reason].detail)))
-    return table
+    columns = (Column("reason", kind="reason"), counts("count"), Column("for example"))
+    cells = [(reason, count, short(example[reason].detail)) for reason, count in reasons.most_common()]
+    return sheet_of("Problems", columns, cells)
 
 
 def _facts(value: object) -> dict[str, str]:

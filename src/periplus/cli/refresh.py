@@ -26,9 +26,10 @@ from periplus.apps.changes.refreshing import (
 from periplus.collection.collection import CollectionSetup, existing, held, planned, states, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.typed_values import duration
-from periplus.collection.wording import count, lasting, pace, top
 from periplus.engine.stats import CrawlStats
 from periplus.model import UsageError
+from periplus.view.terminal import print_line
+from periplus.view.wording import count, lasting, pace, top
 
 from . import options
 from .app import INTERRUPTED
@@ -200,7 +201,7 @@ def _print_result(collection: CollectionSetup, found: Refreshed, *, is_json: boo
         return
     console = stdout_console()
     for line, style in _lines(shlex.quote(str(collection.folder)), found):
-        console.print(Text(line, style=style), soft_wrap=True)
+        print_line(console, line, style)
 
 
 def result_of(collection: str, found: Refreshed) -> RefreshResult:

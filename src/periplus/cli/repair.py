@@ -9,15 +9,15 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from periplus.collection.collection import CollectionSetup, existing, held
 from periplus.collection.inspecting import InspectedPart
 from periplus.collection.repairing import Repaired
 from periplus.collection.repairing import repair as repair_collection
 from periplus.collection.resizing import check_whole
-from periplus.collection.wording import count
 from periplus.model import CollectionDamaged
+from periplus.view.terminal import print_line
+from periplus.view.wording import count
 
 from . import options
 from .consoles import stderr_console, stdout_console
@@ -44,7 +44,7 @@ def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: opti
             _shards(found),
             found.seeds,
             is_dry=dry_run,
-            say=lambda what: console.print(Text(what, style="dim"), soft_wrap=True),
+            say=lambda what: print_line(console, what, "dim"),
         )
     if json:
         typer.echo(msgspec.json.encode(repaired))
@@ -64,19 +64,19 @@ def _show(console: Console, folder: Path, repaired: Repaired, *, is_dry: bool) -
         parts = [part for part in repaired.parts if _NAMES[part.kind] == kind]
         damaged = [part for part in parts if part.problem]
         state = f"{len(damaged)} of {len(parts)} damaged" if damaged else f"whole ({len(parts)})"
-        console.print(Text(f"  {kind:10}{state}", style="yellow" if damaged else ""), soft_wrap=True)
+        print_line(console, f"  {kind:10}{state}", "yellow" if damaged else "")
         for part in damaged:
-            console.print(Text(f"    {_words(part)}"), soft_wrap=True)
+            print_line(console, f"    {_words(part)}")
     for verb, rows in (("saved", repaired.saved), ("rebuilt", repaired.rebuilt), ("lost", repaired.lost)):
         numbers = ", ".join(f"{table} {count(number)}" for table, number in rows.items() if number)
         if numbers:
-            console.print(Text(f"  rows {verb}: {numbers}"), soft_wrap=True)
+            print_line(console, f"  rows {verb}: {numbers}")
     for shard in repaired.new_states:
         line = f"  shard {shard} has a new state, made from the archive: the next crawl continues with it"
-        console.print(Text(line), soft_wrap=True)
+        print_line(console, line)
     if repaired.set_aside:
-        console.print(Text(f"  damaged files are in {repaired.set_aside}"), soft_wrap=True)
-    console.print(Text(_verdict(folder, repaired, is_dry=is_dry), style="bold"), soft_wrap=True)
+        print_line(console, f"  damaged files are in {repaired.set_aside}")
+    print_line(console, _verdict(folder, repaired, is_dry=is_dry), "bold")
 
 
 def _words(part: InspectedPart) -> str:

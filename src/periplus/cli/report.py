@@ -19,6 +19,7 @@ from periplus.apps.report.making import check_report_file, report_of, write_repo
 from periplus.collection.collection import CollectionSetup, existing
 from periplus.collection.facts.freshness_words import TELLERS, trust
 from periplus.model import SignalFacts
+from periplus.view.terminal import print_line
 
 from . import options
 from .consoles import stderr_console, stdout_console
@@ -53,7 +54,7 @@ def report(
     if json:
         typer.echo(msgspec.json.encode(made))
         return
-    stdout_console().print(Text(f"{file}"), soft_wrap=True)
+    print_line(stdout_console(), f"{file}")
 
 
 def written_report(
@@ -83,7 +84,7 @@ def _progress() -> Iterator[Callable[[str], None]]:
     """Progress on stderr: one changing line on a terminal, the main steps elsewhere."""
     console = stderr_console()
     if not console.is_terminal:
-        yield lambda what: None if what.startswith(_STEP) else console.print(Text(what), soft_wrap=True)
+        yield lambda what: None if what.startswith(_STEP) else print_line(console, what)
         return
     with console.status("writing the report") as status:
         yield lambda what: status.update(Text(what, style="dim"))

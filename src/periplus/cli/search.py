@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from periplus.apps.search.indexing import open_index
 from periplus.collection.collection import existing
 from periplus.collection.facts.site_list import is_collection
-from periplus.collection.wording import count, counted
+from periplus.view.terminal import print_line, print_table
+from periplus.view.values import Column, counts, sheet_of
+from periplus.view.wording import count, counted
 
 from . import options
 from .consoles import stdout_console
@@ -55,17 +56,17 @@ def search(
 def _show(results: Results) -> None:
     console = stdout_console()
     for note in results.notes:
-        console.print(Text(note, style="yellow"), soft_wrap=True)
+        print_line(console, note, "yellow")
     for hit in results:
-        console.print(Text(hit.title, style="bold"), soft_wrap=True)
-        console.print(Text(hit.url, style="cyan"), soft_wrap=True)
+        print_line(console, hit.title, "bold")
+        print_line(console, hit.url, "cyan")
         snippet = Text(hit.snippet)
         for start, end in hit.marks:
             snippet.stylize("bold", start, end)
         console.print(snippet, soft_wrap=True)
         if hit.more_from_site:
             more = f"{count(hit.more_from_site)} more from {hit.site}: add site:{hit.site}"
-            console.print(Text(more, style="dim"), soft_wrap=True)
+            print_line(console, more, "dim")
         if hit is results[0]:
             for link in results.sitelinks:
                 console.print(
@@ -74,9 +75,9 @@ def _show(results: Results) -> None:
                 )
         console.print()
     if results.suggestion:
-        console.print(Text(f"Did you mean: {results.suggestion}", style="bold"), soft_wrap=True)
+        print_line(console, f"Did you mean: {results.suggestion}", "bold")
     about = "" if results.is_exact else "about "
-    console.print(Text(f"{about}{counted(results.total, 'page')} with all words", style="dim"), soft_wrap=True)
+    print_line(console, f"{about}{counted(results.total, 'page')} with all words", "dim")
 
 
 def _evaluate(folder: Path, *, is_json: bool) -> None:
@@ -88,11 +89,10 @@ def _evaluate(folder: Path, *, is_json: bool) -> None:
         return
     console = stdout_console()
     facts = f"{counted(found.queries, 'query', 'queries')} made from links and titles of {counted(found.pages, 'page')}"
-    console.print(Text(facts), soft_wrap=True)
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("ranking", "MRR", "success at 1", "success at 10"):
-        table.add_column(name, justify="left" if name == "ranking" else "right")
-    for name, measured in found.rankings.items():
-        figures = (measured.reciprocal_rank, measured.success_1, measured.success_10)
-        table.add_row(name, *(f"{figure:.3f}" for figure in figures))
-    console.print(table)
+    print_line(console, facts)
+    columns = (Column("ranking"), counts("MRR"), counts("success at 1"), counts("success at 10"))
+    rows = [
+        (name, *(f"{figure:.3f}" for figure in (each.reciprocal_rank, each.success_1, each.success_10)))
+        for name, each in found.rankings.items()
+    ]
+    print_table(console, sheet_of("", columns, rows))

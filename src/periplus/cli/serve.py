@@ -13,6 +13,7 @@ from rich.text import Text
 from periplus.apps.serve.extra import check_installed
 from periplus.apps.serve.served import DEFAULT_PORT, served_with
 from periplus.model import UsageError
+from periplus.view.terminal import print_line
 
 from .app import INTERRUPTED
 from .consoles import stderr_console
@@ -74,15 +75,15 @@ def serve(
     )
     console = stderr_console()
     if new_token:
-        console.print(Text(f"A token was written to {token_file}: {new_token}"), soft_wrap=True)
+        print_line(console, f"A token was written to {token_file}: {new_token}")
     _show_requests()
 
     def started(url: str) -> None:
-        console.print(Text(f"Serving {', '.join(served.collections)} at {url}", style="bold"), soft_wrap=True)
+        print_line(console, f"Serving {', '.join(served.collections)} at {url}", "bold")
         console.print(Text("Ctrl-C stops.", style="dim"))
 
     def say(text: str) -> None:
-        console.print(Text(text, style="bold red"), soft_wrap=True)
+        print_line(console, text, "bold red")
 
     asked = [f"--set={text}" for text in given["set_"] or ()]
     with crawling(collections if crawl or watch else (), "watch" if watch else "crawl", say, asked):

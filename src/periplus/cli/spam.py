@@ -7,8 +7,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from periplus.collection.collection import existing
 from periplus.collection.crawl_parts import setup_of
@@ -17,6 +15,8 @@ from periplus.model import UsageError
 from periplus.parts.spam.judging import judge_spam, labels_of, spam_job
 from periplus.parts.spam.model import encoded, loudest, probability
 from periplus.urls import canonical, site_of
+from periplus.view.terminal import print_line, print_table
+from periplus.view.values import Column, sheet_of
 
 from . import options
 from .consoles import stdout_console
@@ -58,7 +58,7 @@ def judge(collection: options.Collected, json: options.Json = False) -> None:
     console.print(f"{len(found.hosts):,} hosts judged, {len(found.verdicts):,} verdicts", soft_wrap=True)
     for verdict in sorted(found.verdicts, key=lambda each: -each.score)[:_SHOWN]:
         line = f"  {verdict.score:.2f}  {verdict.verdict:9} {verdict.subject}: {'; '.join(verdict.evidence)}"
-        console.print(Text(line), soft_wrap=True)
+        print_line(console, line)
 
 
 @spam.command()
@@ -83,13 +83,12 @@ def explain(
     if json:
         typer.echo(msgspec.json.encode({"host": facts.host, "score": score, "pages": facts.page_count, "parts": parts}))
         return
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for part in sorted(parts, key=lambda each: -abs(each.weight))[:_SHOWN]:
-        table.add_row(f"  {part.weight:+.2f}", Text(part.words))
+    largest = sorted(parts, key=lambda each: -abs(each.weight))[:_SHOWN]
+    rows = [(f"{part.weight:+.2f}", part.words) for part in largest]
     console = stdout_console()
-    console.print(Text(f"{facts.host}: probability of spam {score:.2f}, from {facts.page_count} pages"), soft_wrap=True)
-    console.print(Text(f"  raised most by: {'; '.join(loudest(parts))}"), soft_wrap=True)
-    console.print(table)
+    print_line(console, f"{facts.host}: probability of spam {score:.2f}, from {facts.page_count} pages")
+    print_line(console, f"  raised most by: {'; '.join(loudest(parts))}")
+    print_table(console, sheet_of("", (Column("weight"), Column("words")), rows), has_head=False, indent=2)
 
 
 @spam.command()

@@ -15,6 +15,7 @@ from periplus.collection.config.toml_files import written
 from periplus.collection.trust import personal, sign
 from periplus.model import UsageError
 from periplus.store.layout import Layout
+from periplus.view.terminal import print_line
 
 from . import NOTHING_FETCHED, options
 from .consoles import stdout_console
@@ -36,7 +37,7 @@ def trust(collection: options.Collected, yes: Yes = False) -> None:
         console.print(Text("nothing to accept: later commands take the settings as they are"))
         return
     for name, value in personal(config, collection).items():
-        console.print(Text(f"  {name} = {written(value)}"), soft_wrap=True)
+        print_line(console, f"  {name} = {written(value)}")
     if not yes:
         _ask(str(collection))
     if not sign(config, collection):

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from periplus.apps.report.making import SCRATCH, SiteUlinks, WantedLinks, asked, sampled, ulinks_of
@@ -21,11 +20,13 @@ from periplus.apps.ulinks.titles import entitled
 from periplus.collection.collection import CollectionSetup, existing, held, planned
 from periplus.collection.facts.site_list import is_collection
 from periplus.collection.options import with_fixed
-from periplus.collection.wording import count, counted
 from periplus.urls import canonical, site_of
+from periplus.view.terminal import print_table
+from periplus.view.values import Column, Sheet, counts, sheet_of
+from periplus.view.wording import count, counted
 
 from . import NOTHING_FETCHED, options
-from .consoles import one_line, stderr_console, stdout_console
+from .consoles import stderr_console, stdout_console
 from .crawl.running import run
 from .setting_options import takes_settings, typed_settings
 from .survey.output import FILES
@@ -140,7 +141,7 @@ def _print(found: list[SiteUlinks], *, is_json: bool) -> None:
             Text(f"{each.site}", style="bold") + Text(f"  {count(each.urls)} {what}; {_shape(each)}", style="dim")
         )
         if each.ulinks:
-            console.print(_table(each))
+            print_table(console, _table(each), has_head=False, indent=2)
         else:
             console.print(Text("  nothing to choose from", style="yellow"))
 
@@ -152,16 +153,11 @@ def _shape(each: SiteUlinks) -> str:
     return f"a tree of {counted(tree.nodes, 'node')} and {counted(tree.leaves, 'leaf', 'leaves')}, {levels}{sampled}"
 
 
-def _table(each: SiteUlinks) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(justify="right", style="dim", no_wrap=True)
-    table.add_column(style="bold", overflow="fold", max_width=40)
-    table.add_column(overflow="fold")
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", style="dim", no_wrap=True)
-    for place, link in enumerate(each.ulinks, 1):
-        where = Text(link.url, style="cyan")
-        if not link.is_listed:
-            where += Text(f", one of {link.section}", style="dim")
-        table.add_row(f"  {place}", Text(one_line(link.title)), where, count(link.pages), f"{100 * link.share:.0f} %")
-    return table
+def _table(each: SiteUlinks) -> Sheet:
+    columns = (counts("place"), Column("title"), Column("url", kind="url"), counts("pages"), counts("share"))
+    cells = [
+        (place, link.title, link.url + ("" if link.is_listed else f", one of {link.section}"), link.pages,
+         f"{100 * link.share:.0f} %")
+        for place, link in enumerate(each.ulinks, 1)
+    ]  # fmt: skip
+    return sheet_of("", columns, cells)

@@ -26,12 +26,13 @@ from periplus.collection.collection import CollectionSetup, existing, held, plan
 from periplus.collection.facts.freshness_words import share, when, why
 from periplus.collection.opening import budget as budget_of
 from periplus.collection.progress import Progress
-from periplus.collection.wording import count, counted, lasting, top
 from periplus.engine.sharding import Gather
 from periplus.engine.stats import CrawlStats
 from periplus.model import Freshness, NextVisit, Url, UsageError
 from periplus.parts.revisit.evidence import DAY
 from periplus.parts.revisit.objectives import objective as check_objective
+from periplus.view.terminal import print_line
+from periplus.view.wording import count, counted, lasting, top
 
 from . import options
 from .app import INTERRUPTED
@@ -372,4 +373,4 @@ def _print_end(name: str, progress: Progress, before: CrawlStats, ended: str) ->
     ]
     console = stdout_console()
     for line, style in lines:
-        console.print(Text(line, style=style), soft_wrap=True)
+        print_line(console, line, style)

@@ -11,16 +11,18 @@ from xml.etree import ElementTree
 
 from tests.apps.audit.test_finding_kinds import audit_of
 
-from periplus.apps.audit import KINDS, Audit, FaultyUrl, Finding, Severity, compare, to_csv, to_junit, to_sarif
-from periplus.apps.audit.finding_kinds import FindingKind
+from periplus.apps.audit import KINDS, Audit, SiteFinding, compare, to_csv, to_junit, to_sarif
+from periplus.view.findings import FaultyUrl, Severity
 
 EVIL = 'http://a.test/"><script>&\x00'
 
 
-def finding(name: str, *urls: str, note: str = "", count: int = 0) -> Finding:
-    kind: FindingKind = KINDS[name]
+def finding(name: str, *urls: str, note: str = "", count: int = 0) -> SiteFinding:
+    kind = KINDS[name]
     examples = tuple(FaultyUrl(url, note, "http://a.test/") for url in urls)
-    return Finding(name, kind.area, kind.severity, count or len(urls) or 1, 9, "a title", "why", "do", examples)
+    number = count or len(urls) or 1
+    filled = kind.filled(number, 9, days=1, limit=1, detail="", delay=1.0)
+    return SiteFinding(**filled | {"title": "a title", "why": "why", "advice": "do"}, area=kind.area, examples=examples)
 
 
 def sarif(audit: Audit, before: Audit | None = None) -> dict[str, Any]:

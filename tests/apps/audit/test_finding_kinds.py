@@ -15,16 +15,16 @@ from periplus.apps.audit import (
     Audit,
     Cost,
     Dates,
-    FaultyUrl,
-    Finding,
     Mark,
-    Severity,
+    SiteFinding,
+    SiteFindingKind,
     audit,
     page,
 )
-from periplus.apps.audit.html_page import sized, summary
+from periplus.apps.audit.html_page import summary
 from periplus.apps.audit.site_audit import check_robots
 from periplus.model import RobotsFile, Site
+from periplus.view.findings import FaultyUrl, Severity
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text()
 
@@ -43,7 +43,7 @@ def test_every_finding_says_why_and_what_to_do() -> None:
         assert kind.advice.endswith(".")
 
 
-def audit_of(*findings: Finding) -> Audit:
+def audit_of(*findings: SiteFinding) -> Audit:
     marks = tuple(Mark(area, QUESTIONS[area], "good", "fine") for area in Area)
     return Audit(
         site="a.test",
@@ -62,8 +62,9 @@ def audit_of(*findings: Finding) -> Audit:
     )
 
 
-def found(url: str, note: str = "") -> Finding:
-    return Finding("orphans", Area.LINKS, Severity.WARNING, 1, 2, "1 of 2", "why", "do", (FaultyUrl(url, note, url),))
+def found(url: str, note: str = "") -> SiteFinding:
+    kind = SiteFindingKind("orphans", Severity.WARNING, "{count} of {of}", "why", "do", Area.LINKS)
+    return SiteFinding(**kind.filled(1, 2), area=kind.area, examples=(FaultyUrl(url, note, url),))
 
 
 def test_what_sites_wrote_is_text() -> None:
@@ -86,7 +87,6 @@ def test_the_outcome_in_a_sentence() -> None:
     """By severity; a clean site is told so."""
     assert summary(audit_of()) == "No problems were found."
     assert summary(audit_of(found(""), found(""))) == "2 warnings."
-    assert [sized(number) for number in (12, 3_400, 5_600_000, 123_000_000)] == ["12 bytes", "3 kB", "5.6 MB", "123 MB"]
 
 
 def robots(text: str, access: str = "rules", status: int = 200) -> RobotsFile:

@@ -5,34 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.each_case import each_case
 from tests.insight.asked_collection import Made, at
 from tests.markup import elements
 
 from periplus.apps.report import Budget, CrawlState, KnownFreshness, Report, Trust, gather_report, page
 from periplus.apps.report.drawing import FIGURES
 from periplus.apps.report.few_sites import FEW
-from periplus.apps.report.figures import (
-    LETTER,
-    TITLE,
-    WIDTH,
-    Curve,
-    Point,
-    Scale,
-    line_plot,
-    linear,
-    logarithmic,
-    scatter_plot,
-)
 from periplus.apps.report.questions import BY_CHAPTER, CHAPTERS
-from periplus.apps.report.wording import clean, link, prose, share
+from periplus.view.charts import WIDTH, Point, linear, logarithmic, scatter_plot
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'\u202e\x07"
 DOCUMENTED = (Path(__file__).resolve().parents[3] / "docs" / "report.md").read_text()
@@ -122,46 +105,6 @@ def test_every_part_has_its_chapter_and_its_figure() -> None:
         assert f"| {title} |" in DOCUMENTED
 
 
-@given(st.lists(st.floats(0, 1e12), max_size=20))
-def test_axes_hold_all_values(values: list[float]) -> None:
-    """Every value has its place, and there are some ticks, not many."""
-    for scale in (linear(values), linear(values, whole=True), logarithmic(values)):
-        assert all(0 <= scale.place(value) <= 1 for value in values)
-        assert scale.high >= max(values, default=0) * (1 - 1e-9)
-        ticks = scale.ticks()
-        assert 2 <= len(ticks) <= 6
-        assert all(scale.low <= tick <= scale.high * (1 + 1e-9) for tick in ticks)
-        assert ticks == sorted(set(ticks))
-
-
-@given(st.floats(-1e9, 1e9), st.floats(0.001, 1e6))
-def test_axes_may_begin_anywhere(low: float, span: float) -> None:
-    """Ticks of a span of time lie in it."""
-    scale = Scale(low, low + span)
-    assert all(low - span * 1e-6 <= tick <= low + span * (1 + 1e-6) for tick in scale.ticks())
-    times = Scale(low, low + span, is_time=True).ticks()
-    assert 1 <= len(times) <= 5
-    assert all(low - span * 1e-6 <= tick <= low + span * (1 + 1e-6) for tick in times)
-
-
-@given(st.text())
-def test_texts_are_one_line_and_harmless(text: str) -> None:
-    """Nothing that moves the cursor or opens a tag, never longer than its bound."""
-    assert clean(text).isprintable()
-    assert len(clean(text, 20)) <= 20
-    assert "<" not in re.sub(r"</?code>|<span class=\"flag\">|</span>", "", prose(text))
-    assert "<script" not in link(f"http://a.test/{text}")
-
-
-@each_case(
-    ("part", "said"),
-    [(0.0, "0 %"), (0.00001, "< 0.01 %"), (0.004, "0.4 %"), (0.5, "50 %"), (0.9999, "99.9 %"), (1, "100 %")],
-)
-def test_shares_do_not_round_to_all_or_nothing(part: float, said: str) -> None:
-    """What is not quite nothing or all does not look like it."""
-    assert share(part) == said
-
-
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """Pages of six sites, one of them visited four times; and two sites that were visited five times after updates of
@@ -221,21 +164,6 @@ def test_dates_that_are_right_and_dates_of_builds_are_told_apart(watched: Report
         assert said in figure.text_content()
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8), st.integers(0, 40))
-def test_the_name_of_a_curve_lies_on_no_other_words(points: list[tuple[float, float]], length: int) -> None:
-    """Wherever its highest point is: not on the title of the axis, nor on another name."""
-    whole = Scale(0.0, 1.0, str)
-    drawn = (Curve("Sitemaps", "sitemaps", tuple(points)), Curve("links", "links", tuple(points)))
-    parts = elements(line_plot(drawn, whole, whole, ("x", "y" * length), "label"), "//text")
-    names = [(float(each.get("x", 0)), float(each.get("y", 0)), each.text_content()) for each in parts]
-    boxes = [(x - LETTER * len(word) / 2, x + LETTER * len(word) / 2, y) for x, y, word in names if len(word) > 4]
-    boxes = [box for box in boxes if box[2] != TITLE] + [(0.0, LETTER * length, TITLE)]
-    assert len(boxes) == 3
-    for place, (start, end, y) in enumerate(boxes):
-        for other_start, other_end, other_y in boxes[:place]:
-            assert abs(y - other_y) >= 12 or start >= other_end or other_start >= end
-
-
 def test_bars_of_shares_are_of_all() -> None:
     """Two thirds are two thirds of the width, not the longest bar; what bars lack is drawn behind them."""
     rows = [{"is_pinged": False, "sitemaps_first": 20, "together": 0, "discovery_first": 10}]
@@ -277,22 +205,3 @@ def test_every_figure_of_bars_says_what_its_whole_is(watched: Report) -> None:
         words = [each.text_content() for each in figure.xpath(".//svg//text")]
         is_said = any(each.startswith("Full width: ") or ", of all " in each or "of all" in each for each in words)
         assert is_said, figure.get("id")
-
-
-@pytest.mark.slow
-def test_the_report_needs_no_plotting_library(tmp_path: Path) -> None:
-    """Its figures are drawn where matplotlib is not installed."""
-    made = Made(tmp_path)
-    made.told("http://a.test/", "seed")
-    made.got("http://a.test/", 1)
-    made.views().close()
-    program = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from pathlib import Path\n"
-        "from periplus.apps.report import gather_report, page\n"
-        "from periplus.insight.views import Views\n"
-        f"with Views(Path({str(made.folder)!r})) as views: print(page(gather_report(views, 'a', 0.0)).count('<svg'))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 4

@@ -16,10 +16,10 @@ from periplus.apps.simulate.findings import ReplicatedValue
 from periplus.apps.simulate.generated import WebSettings, generate
 from periplus.apps.simulate.graph_files import ranked
 from periplus.apps.simulate.network import NetworkSettings
-from periplus.apps.simulate.plots import draw
 from periplus.apps.simulate.runs import run_ordering
 from periplus.apps.simulate.web import web_from_edges
 from periplus.model import ConfigError, InvariantError, Site
+from periplus.view.figures import draw
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from tests.each_case import each_case
 
 from periplus.cli.crawl.live import PLAIN_EVERY, Display, plain, screen
 from periplus.collection.progress import Progress
-from periplus.collection.wording import lasting, pace, size, top
 from periplus.engine.stats import CrawlStats
 from periplus.model import Site
 
@@ -106,27 +105,6 @@ def test_on_a_terminal_lines_stay_in_place() -> None:
     assert "stopping" in said
     assert "\x1b[1A" in said
     assert said.count("\x1b[?25l") == said.count("\x1b[?25h") == 1
-
-
-def test_numbers_as_people_say_them() -> None:
-    """Sizes in three figures, times in two units, rates as exact as one can tell."""
-    assert [size(each) for each in (0, 999, 1_234, 340_000_000, 5.5e12)] == [
-        "0 B",
-        "999 B",
-        "1.2 kB",
-        "340 MB",
-        "5.5 TB",
-    ]
-    assert [lasting(each) for each in (0, 59.6, 61, 3_600, 4_340, 90_000)] == [
-        "0 s",
-        "1 m",
-        "1 m 1 s",
-        "1 h",
-        "1 h 12 m",
-        "1 d 1 h",
-    ]
-    assert [pace(each) for each in (0.0, 1.25, 512.3)] == ["0.0/s", "1.2/s", "512/s"]
-    assert top({"http-404": 5, "timeout": 9, "reset": 1, "tls": 1}) == "timeout 9 · 404 5 · reset 1 · …"
 
 
 def test_a_plain_line_says_what_matters() -> None:

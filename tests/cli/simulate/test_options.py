@@ -32,7 +32,7 @@ from periplus.apps.simulate.scaling import ScalingRow
 from periplus.apps.simulate.scenario import Scenario, split_policies
 from periplus.cli.app import app
 from periplus.cli.simulate import options
-from periplus.cli.simulate.output import Sheet, per_cent, plain_lines
+from periplus.cli.simulate.output import per_cent
 from periplus.collection.config.fields import settings_of
 from periplus.model import ConfigError, UsageError
 
@@ -159,12 +159,6 @@ def test_pages_alone_bring_sites_with_them() -> None:
     """Who asks for a larger web does not want larger sites only."""
     assert options.scenario_of(None, {"web.pages": 50_000}).web.sites == 1000
     assert options.scenario_of(None, {"web.pages": 50_000, "web.sites": 20}).web.sites == 20
-
-
-def test_lines_are_aligned_and_pictures_left_out() -> None:
-    """Where there is no terminal a row is a line, whatever its length."""
-    lines = plain_lines(Sheet("", ("<name", "~curve", "value"), [["a", "▁▂", "1.0"], ["longer", "▁▂", "10.0"]]))
-    assert lines == ["name    value", "a         1.0", "longer   10.0"]
 
 
 def test_intervals_are_shown_where_there_are_some() -> None:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from .ci_formats import to_csv, to_junit, to_sarif
     from .comparison import AuditComparison, FindingChange, compare, load_last, save_last
     from .embedded_files import Checks, SitemapLook, UrlCheck, load_checks, save_checks
-    from .finding_kinds import KINDS, FindingKind
+    from .finding_kinds import KINDS, SiteFindingKind
     from .html_page import page
-    from .results import QUESTIONS, Area, Audit, Cost, Dates, FaultyUrl, Finding, Mark, Severity
+    from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
     from .site_audit import AuditSettings, JudgedAudit, audit, judge
 else:
     __getattr__ = lazy_exports(__name__)
@@ -36,13 +36,11 @@ __all__ = [
     "Checks",
     "Cost",
     "Dates",
-    "FaultyUrl",
-    "Finding",
     "FindingChange",
-    "FindingKind",
     "JudgedAudit",
     "Mark",
-    "Severity",
+    "SiteFinding",
+    "SiteFindingKind",
     "SitemapLook",
     "UrlCheck",
     "audit",

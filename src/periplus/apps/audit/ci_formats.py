@@ -6,8 +6,6 @@ CSV a value that a spreadsheet would compute (`=`, `+`, `-`, `@`) gets a leading
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
@@ -19,10 +17,12 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import msgspec
 
 from periplus import __version__
+from periplus.view.csv_text import csv_chunks
+from periplus.view.findings import FaultyUrl, Severity
 
 from .comparison import AuditComparison
-from .finding_kinds import KINDS, FindingKind
-from .results import Audit, FaultyUrl, Finding, Severity
+from .finding_kinds import KINDS, SiteFindingKind
+from .results import Audit, SiteFinding
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 """The schema that consumers of SARIF 2.1.0 expect to be named."""
@@ -38,26 +38,26 @@ _INVALID_XML: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65534, 6
 
 def to_csv(audit: Audit, comparison: AuditComparison | None = None) -> str:
     """One row for each fault, with a header."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")  # RFC 4180
-    writer.writerow(_COLUMNS)
-    for found in audit.findings:
-        for example in _places(found):
-            state = _state(comparison, found, example)
-            row = (found.name, found.severity.value, found.area.value, state, example.url)
-            writer.writerow([_inert(cell) for cell in (*row, example.note or found.title, example.at, found.advice)])
-    return out.getvalue()
+    rows = (
+        (
+            found.name, found.severity.value, found.area.value, _state(comparison, found, example), example.url,
+            example.note or found.title, example.at, found.advice,
+        )
+        for found in audit.findings
+        for example in _places(found)
+    )  # fmt: skip
+    return "".join(csv_chunks(_COLUMNS, rows, _inert, newline="\r\n"))  # RFC 4180
 
 
 def _inert(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def _places(found: Finding) -> tuple[FaultyUrl, ...]:
+def _places(found: SiteFinding) -> tuple[FaultyUrl, ...]:
     return found.examples or (FaultyUrl("", found.title),)
 
 
-def _state(comparison: AuditComparison | None, found: Finding, example: FaultyUrl) -> str:
+def _state(comparison: AuditComparison | None, found: SiteFinding, example: FaultyUrl) -> str:
     if comparison is None or found.name in comparison.unknown:
         return ""
     return "new" if comparison.is_new(found.name, example.url) else "remaining"
@@ -90,7 +90,7 @@ def to_junit(audit: Audit, failed: Collection[str] | None = None) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _lines(found: Finding) -> Iterator[str]:
+def _lines(found: SiteFinding) -> Iterator[str]:
     yield found.why
     yield found.advice
     for example in found.examples[:_LISTED]:
@@ -134,7 +134,7 @@ def to_sarif(audit: Audit, comparison: AuditComparison | None = None) -> str:
     return msgspec.json.format(msgspec.json.encode(log)).decode() + "\n"
 
 
-def _rule(kind: FindingKind) -> dict[str, Any]:
+def _rule(kind: SiteFindingKind) -> dict[str, Any]:
     return {
         "id": kind.name,
         "name": "".join(part.capitalize() for part in kind.name.split("-")),
@@ -147,7 +147,7 @@ def _rule(kind: FindingKind) -> dict[str, Any]:
 
 
 def _result(
-    audit: Audit, found: Finding, example: FaultyUrl, number: int, comparison: AuditComparison | None
+    audit: Audit, found: SiteFinding, example: FaultyUrl, number: int, comparison: AuditComparison | None
 ) -> dict[str, Any]:
     result = _bare_result(audit, found.name, number, _LEVELS[found.severity], example.url)
     text = example.note if example.url and example.note else found.title

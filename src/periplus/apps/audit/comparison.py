@@ -16,7 +16,7 @@ import msgspec
 from periplus.store.durable import write_file
 
 from .embedded_files import FOLDER
-from .results import Audit, Finding
+from .results import Audit, SiteFinding
 
 MAX_FAULTS: Final = 10_000
 """Faults of one finding that are kept and compared: a file of some megabytes at most."""
@@ -75,7 +75,7 @@ def compare(before: Audit, after: Audit) -> AuditComparison:
     return AuditComparison(before.seen_until, tuple(changes), tuple(unknown))
 
 
-def _change(name: str, before: Finding | None, after: Finding | None) -> FindingChange:
+def _change(name: str, before: SiteFinding | None, after: SiteFinding | None) -> FindingChange:
     old, new = _faults(before), _faults(after)
     counts = (before.count if before else 0), (after.count if after else 0)
     if old is None or new is None:
@@ -84,7 +84,7 @@ def _change(name: str, before: Finding | None, after: Finding | None) -> Finding
     return FindingChange(name, added, tuple(sorted(old - new)), len(old & new), *counts)
 
 
-def _faults(found: Finding | None) -> frozenset[str] | None:
+def _faults(found: SiteFinding | None) -> frozenset[str] | None:
     """The URLs of a finding, or one empty URL if it has none; `None` if they are not all known."""
     if found is None:
         return frozenset()

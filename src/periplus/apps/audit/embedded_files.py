@@ -24,7 +24,7 @@ from periplus.store.export.captures import latest_captures
 from periplus.store.export.documents import DecodedCapture, read_document
 from periplus.urls import resolve_all, site_of
 
-from .results import Finding
+from .results import SiteFinding
 from .site_table import SiteTable, finding
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _written(body: bytes) -> Iterator[tuple[str, str]]:
 class EmbeddedChecks(Struct, frozen=True):
     """The findings, what could not be checked, and the URLs to request for it: the most used first."""
 
-    findings: list[Finding]
+    findings: list[SiteFinding]
     unjudged: dict[str, str]
     files: list[str]
     external: list[str]
@@ -224,7 +224,7 @@ def check_embedded(table: SiteTable, embedded: Embedded, checks: Checks) -> Embe
     database.execute(_ALTERNATES)
     for sql in (_DOCUMENTS, _OUTSIDE):
         database.execute(sql, {"sites": table.sites})
-    findings: list[Finding] = []
+    findings: list[SiteFinding] = []
     unjudged: dict[str, str] = {}
     for name, files, why in (
         *((name, f"(select * from audited_embeds where kind = '{kind}')", _UNCHECKED) for kind, name in _NAMES.items()),

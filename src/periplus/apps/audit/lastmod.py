@@ -18,8 +18,10 @@ from typing import Final
 import pyarrow as pa
 from msgspec import Struct
 
+from periplus.view.findings import FaultyUrl
+
 from .embedded_files import SitemapLook
-from .results import Dates, FaultyUrl, Finding
+from .results import Dates, SiteFinding
 from .site_table import Found, SiteTable, finding
 
 _MIN_DATES: Final = 10
@@ -104,7 +106,7 @@ from audited_visits where is_change and not has_moved
 class LastmodChecks(Struct, frozen=True):
     """The findings, how reliable lastmod is, and what could not be checked."""
 
-    findings: list[Finding]
+    findings: list[SiteFinding]
     dates: Dates
     unjudged: dict[str, str]
 
@@ -141,7 +143,7 @@ def _uniform_name(table: SiteTable, shape: dict[str, object], looks: Sequence[Si
     return "lastmod-build-time" if is_old or _number(row, "pairs") else ""
 
 
-def _uniform(table: SiteTable, shape: dict[str, object], name: str) -> list[Finding]:
+def _uniform(table: SiteTable, shape: dict[str, object], name: str) -> list[SiteFinding]:
     uniform, dated = int(_number(shape, "uniform")), int(_number(shape, "dated"))
     when = table.row(
         "select strftime(to_timestamp($minute), '%Y-%m-%d %H:%M UTC') as said", minute=_number(shape, "minute")
@@ -149,13 +151,13 @@ def _uniform(table: SiteTable, shape: dict[str, object], name: str) -> list[Find
     return finding(name, Found(uniform, (FaultyUrl("", f"all are {when.get('said')}"),)), dated)
 
 
-def _by_visits(table: SiteTable, entries: int, dated: int, *, is_judged: bool) -> tuple[list[Finding], Dates]:
+def _by_visits(table: SiteTable, entries: int, dated: int, *, is_judged: bool) -> tuple[list[SiteFinding], Dates]:
     table.views.database.execute(_VISITS, {"sites": table.sites})
     row = table.row(_JUDGED)
     stated, right, changed, matched = (int(_number(row, name)) for name in ("told", "right", "changed", "matched"))
     precision = right / stated if stated >= _MIN_DATES else None
     recall = matched / changed if changed >= _MIN_DATES else None
-    found: list[Finding] = []
+    found: list[SiteFinding] = []
     if is_judged and precision is not None and precision < _MIN_PRECISION:
         found += finding("lastmod-wrong", table.found(_WRONG), stated)
     if is_judged and recall is not None and recall < _MIN_RECALL:

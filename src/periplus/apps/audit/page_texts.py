@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from .results import Finding
+from .results import SiteFinding
 from .site_table import SiteTable, finding
 
 _LINKED: Final = """
@@ -56,7 +56,7 @@ _COPY_KIND: Final = "case when is_parameter_of_same then 'by a parameter' else '
 class LinkChecks(Struct, frozen=True):
     """The findings, and how many URLs of the site are linked to, were fetched, and are still to fetch."""
 
-    findings: list[Finding]
+    findings: list[SiteFinding]
     linked: int
     followed: int
     waiting: int
@@ -82,7 +82,7 @@ def check_links(table: SiteTable, *, is_whole: bool, slow: float, deep: int) -> 
     return LinkChecks(findings, linked, followed, table.number(_UNFETCHED))
 
 
-def _of_whole_site(table: SiteTable, deep: int) -> list[Finding]:
+def _of_whole_site(table: SiteTable, deep: int) -> list[SiteFinding]:
     listed = table.count("is_listed and is_good")
     far = table.of_urls(f"is_good and clicks > {deep:d}", note="clicks || ' clicks'")
     return [
@@ -114,7 +114,7 @@ class TextLimits(Struct, frozen=True):
     thin: int
 
 
-def check_texts(table: SiteTable, limits: TextLimits) -> list[Finding]:
+def check_texts(table: SiteTable, limits: TextLimits) -> list[SiteFinding]:
     """Check titles, descriptions, text and canonical URLs of the pages."""
     of = table.count(_INDEXABLE)
     thin = f"{_INDEXABLE} and coalesce(main_length, 0) < {limits.thin:d}"
@@ -131,7 +131,7 @@ def check_texts(table: SiteTable, limits: TextLimits) -> list[Finding]:
     ]
 
 
-def _texts(table: SiteTable, field: str, longest: int, of: int) -> list[Finding]:
+def _texts(table: SiteTable, field: str, longest: int, of: int) -> list[SiteFinding]:
     missing = table.of_urls(f"{_INDEXABLE} and trim(coalesce({field}, '')) = ''")
     repeated = table.found(_REPEATED.format(field=field, condition=_INDEXABLE))
     long = table.of_urls(
@@ -144,7 +144,7 @@ def _texts(table: SiteTable, field: str, longest: int, of: int) -> list[Finding]
     ]
 
 
-def _canonicals(table: SiteTable) -> list[Finding]:
+def _canonicals(table: SiteTable) -> list[SiteFinding]:
     of = table.count("is_page and canonical <> url")
     is_chain = "not target.is_error and (target.is_redirect or (target.is_page and target.canonical <> target.url))"
     chains = _CANONICALS.format(

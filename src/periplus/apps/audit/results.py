@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-
-class Severity(StrEnum):
-    """How much a finding matters: errors mislead crawlers or visitors, warnings waste visits, notices are minor."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTICE = "notice"
-
-    @property
-    def rank(self) -> int:
-        """0 for the most severe."""
-        return list(Severity).index(self)
+from periplus.view.findings import FaultyUrl, Finding, Severity
 
 
 class Area(StrEnum):
@@ -46,30 +35,17 @@ QUESTIONS = {
 """The question that each area answers, in the order of a report."""
 
 
-class FaultyUrl(Struct, frozen=True):
-    """A URL with a fault. `note` describes the fault; `at` is a page that links to the URL, if one does."""
+class SiteFinding(Finding, frozen=True, kw_only=True):
+    """A fault of a site. `parts` counts the faults by kind, where there are several kinds."""
 
-    url: str
-    note: str = ""
-    at: str = ""
-
-
-class Finding(Struct, frozen=True):
-    """One kind of fault: `count` of `of`, with why it matters, what to do, and examples.
-
-    `parts` counts the faults by kind, where there are several kinds.
-    """
-
-    name: str
     area: Area
-    severity: Severity
-    count: int
-    of: int
-    title: str
-    why: str
-    advice: str
     examples: tuple[FaultyUrl, ...] = ()
-    parts: dict[str, int] = {}
+    parts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many faults there are of each kind, where there are several."""
+        return self.parts
 
 
 class Mark(Struct, frozen=True):
@@ -134,7 +110,7 @@ class Audit(Struct, frozen=True):
     followed: int
     is_whole: bool
     marks: tuple[Mark, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[SiteFinding, ...]
     cost: Cost
     dates: Dates
     unjudged: dict[str, str]

@@ -16,12 +16,13 @@ from msgspec.structs import replace
 
 from periplus.formats.robots import parse
 from periplus.model import RobotsFile
+from periplus.view.findings import FaultyUrl, in_order
 
 from .embedded_files import Checks, Embedded, check_embedded, read_embedded
 from .finding_kinds import KINDS
 from .lastmod import check_lastmod
 from .page_texts import LinkChecks, TextLimits, check_links, check_texts
-from .results import QUESTIONS, Area, Audit, Cost, Dates, FaultyUrl, Finding, Mark
+from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
 from .site_table import EXAMPLES, Found, SiteTable, finding
 from .sitemap_contents import SitemapStatus, check_cleanliness, check_completeness, sitemap_status, unread_files
 
@@ -39,7 +40,7 @@ from audited_entries
 """
 
 
-def check_hints(table: SiteTable) -> list[Finding]:
+def check_hints(table: SiteTable) -> list[SiteFinding]:
     """Check whether the fields are constant."""
     row = table.row(_HINTS)
     found = []
@@ -61,7 +62,7 @@ _OTHER_AGENT: Final = "periplus-audit-any"
 """A user agent that no file names: the rules for all crawlers without a group of their own."""
 
 
-def check_robots(file: RobotsFile | None, home: str, *, has_sitemap: bool) -> list[Finding]:
+def check_robots(file: RobotsFile | None, home: str, *, has_sitemap: bool) -> list[SiteFinding]:
     """Check the robots.txt of a site; no findings if it was never requested."""
     if file is None:
         return []
@@ -119,7 +120,7 @@ select url, bytes || ' bytes' as note, '' as via, '' as kind, bytes as weight fr
 """
 
 
-def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[list[Finding], Cost]:
+def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[list[SiteFinding], Cost]:
     """Compute the cost, and what of it was wasted. Visits less than `pause` seconds apart count as one."""
     table.views.database.execute(_AGAIN, {"sites": table.sites, "pause": pause, "since": since})
     row = table.row(_REQUESTS, since=since)
@@ -144,7 +145,7 @@ def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[l
         needless=sum(wasted.values()),
         wasted={name: number for name, number in wasted.items() if number},
     )
-    found: list[Finding] = []
+    found: list[SiteFinding] = []
     if visits >= _MIN_VISITS and cost.share >= _MAX_NEEDLESS:
         found += finding("needless-requests", Found(cost.needless, parts=cost.wasted), visits)
     if unchanged.count >= _MIN_UNCHANGED and unchanged.count > _MAX_FULL * again:
@@ -316,8 +317,7 @@ def judge(
         *check_robots(robots, f"http://{sites[0]}/", has_sitemap=status is SitemapStatus.READ),
         *cost_findings,
     ]
-    order = list(KINDS)
-    findings.sort(key=lambda found: (found.severity.rank, order.index(found.name)))
+    findings = in_order(findings, KINDS)
     listed, pages, seen = table.count("is_listed"), table.count("is_page"), table.row(_SEEN)
     waiting = 0 if is_whole else table.count(_WAITING)
     found = Audit(

@@ -25,9 +25,10 @@ from msgspec import Struct
 
 from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 from periplus.urls import resolve_all
+from periplus.view.findings import FaultyUrl, Severity
 
 from .finding_kinds import KINDS
-from .results import FaultyUrl, Finding, Severity
+from .results import SiteFinding
 
 if TYPE_CHECKING:
     import duckdb
@@ -241,26 +242,13 @@ class SiteTable:
 
 def finding(
     name: str, found: Found, of: int = 0, *, severity: Severity | None = None, **words: object
-) -> list[Finding]:
+) -> list[SiteFinding]:
     """The finding of that name; nothing if the check found nothing."""
     if not found.count:
         return []
     kind = KINDS[name]
-    filled = {"count": f"{found.count:,}", "of": f"{of:,}", **words}
-    return [
-        Finding(
-            name=name,
-            area=kind.area,
-            severity=severity or kind.severity,
-            count=found.count,
-            of=of,
-            title=kind.title.format(**filled),
-            why=kind.why.format(**filled),
-            advice=kind.advice,
-            examples=found.examples,
-            parts=found.parts,
-        )
-    ]
+    filled = kind.filled(found.count, of, **words) | ({"severity": severity} if severity else {})
+    return [SiteFinding(**filled, area=kind.area, examples=found.examples, parts=found.parts)]
 
 
 _REFERENCE_TABLES: Final = "current_links pages fetches discoveries sitemap_entries sitemap_files listed_entries"

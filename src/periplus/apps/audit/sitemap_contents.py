@@ -11,8 +11,9 @@ from typing import Final
 from periplus.formats.robots import parse
 from periplus.model import RobotsFile
 from periplus.urls import resolve_all, site_of
+from periplus.view.findings import Severity
 
-from .results import Finding, Severity
+from .results import SiteFinding
 from .site_table import Found, SiteTable, finding
 
 _MAX_MISSING: Final = 0.5
@@ -119,7 +120,7 @@ def unread_files(table: SiteTable) -> int:
     return sum(1 for url in named if url not in visited and site_of(url) in table.sites)
 
 
-def check_completeness(table: SiteTable, status: SitemapStatus, unread: int) -> list[Finding]:
+def check_completeness(table: SiteTable, status: SitemapStatus, unread: int) -> list[SiteFinding]:
     """Check whether there is a sitemap with all pages. `unread` files of it were not fetched yet."""
     if status is SitemapStatus.NONE:
         return finding("no-sitemap", Found(1)) if table.count("is_page") else []
@@ -131,7 +132,7 @@ def check_completeness(table: SiteTable, status: SitemapStatus, unread: int) -> 
     return [*finding("pages-unlisted", missing, good, severity=severity), *_stale(table, missing.count, good)]
 
 
-def _stale(table: SiteTable, missing: int, good: int) -> list[Finding]:
+def _stale(table: SiteTable, missing: int, good: int) -> list[SiteFinding]:
     days = table.number(_NEWEST)
     useless = table.count("is_listed and (is_error or is_soft_error or is_redirect)")
     visited = table.count("is_listed and is_crawled")
@@ -139,7 +140,7 @@ def _stale(table: SiteTable, missing: int, good: int) -> list[Finding]:
     return finding("sitemap-stale", Found(1), days=days) if days > _OLD_DAYS and no_longer_matches else []
 
 
-def check_cleanliness(table: SiteTable, robots: RobotsFile | None) -> list[Finding]:
+def check_cleanliness(table: SiteTable, robots: RobotsFile | None) -> list[SiteFinding]:
     """Check for listed URLs that should not be listed, and for files that are not valid."""
     visited = table.count("is_listed and is_crawled")
     listed = table.count("is_listed")
@@ -162,7 +163,7 @@ def check_cleanliness(table: SiteTable, robots: RobotsFile | None) -> list[Findi
     ]
 
 
-def _files(table: SiteTable, dropped: list[str]) -> list[Finding]:
+def _files(table: SiteTable, dropped: list[str]) -> list[SiteFinding]:
     files = table.number(_FILES, dropped=dropped)
     invalid = table.found(_INVALID)
     if invalid.count:

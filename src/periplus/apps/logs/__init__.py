@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .analysis import read_logs
     from .findings import KINDS, min_needless
     from .identity import AddressLookup, Answer, IdentityVerdict, SystemResolver
-    from .results import CrawlerReport, Identity, LogFinding, LogReport, Needless
+    from .results import CrawlerReport, Identity, LogReport, Needless
 else:
     __getattr__ = lazy_exports(__name__)
 
@@ -32,7 +32,6 @@ __all__ = [
     "CrawlerReport",
     "Identity",
     "IdentityVerdict",
-    "LogFinding",
     "LogReport",
     "Needless",
     "SystemResolver",

@@ -7,21 +7,46 @@ URL.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from zlib import crc32
 
-from .results import CrawlerReport, LogFinding, LogReport
+from periplus.view.findings import Finding, FindingKind, Severity, in_order
 
-KINDS: Final = {
-    "fake-googlebot": "error",
-    "fake-crawler": "warning",
-    "crawler-ignores-robots": "warning",
-    "errors-to-crawlers": "error",
-    "no-conditional-requests": "warning",
-    "orphans-visited": "notice",
-}
-"""Every finding with its severity."""
+from .results import CrawlerReport, LogReport
+
+E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTICE
+_WHO: Final = "{count} requests claim to come from {who} and do not"
+_FAKE: Final = (
+    "Others hide behind the name of a crawler that sites let in.",
+    "Block these addresses, or limit their rate; do not let in by the agent alone.",
+)
+_KINDS: Final = (
+    FindingKind("fake-googlebot", E, _WHO, *_FAKE),
+    FindingKind("fake-crawler", W, _WHO, *_FAKE),
+    FindingKind(
+        "crawler-ignores-robots", W, "{count} requests are for what robots.txt forbids",
+        "robots.txt is not obeyed by {names}.",
+        "Check that robots.txt says what you mean; block crawlers that do not obey it.",
+    ),
+    FindingKind(
+        "errors-to-crawlers", E, "{count} requests of crawlers got an error",
+        "Crawlers visit a site less that answers with errors, and drop its pages.",
+        "Repair what answers with 5xx; remove links to, or redirect, what answers with 404.",
+    ),
+    FindingKind(
+        "no-conditional-requests", W, "{count} pages were sent again, unchanged, to crawlers that never got a 304",
+        "{names} always fetch the whole page.",
+        "Send ETag or Last-Modified, and answer 304 to If-None-Match and If-Modified-Since.",
+    ),
+    FindingKind(
+        "orphans-visited", N, "Crawlers fetch {count} pages that are not published",
+        "They answer with 200 and are in no sitemap: crawl budget is spent on them.",
+        "Publish them, redirect them to the page they stand for, or answer 404 or 410.",
+    ),
+)  # fmt: skip
+KINDS: Final = {kind.name: kind for kind in _KINDS}
+"""Every kind of finding by name."""
 MIN_NEEDLESS: Final = 20
 """Needless answers of a crawler without a single 304 that are worth a finding: fewer may be chance."""
 MIN_ERRORS: Final = 20
@@ -31,85 +56,53 @@ MAX_ERROR_SHARE: Final = 0.05
 _SHOWN: Final = 10
 
 
-def findings(report: LogReport) -> tuple[LogFinding, ...]:
-    """Every finding of a report, in the order of `KINDS`."""
-    found = [*_fakes(report), *_robots(report), *_errors(report), *_conditional(report), *_orphans(report)]
-    return tuple(sorted(found, key=lambda each: list(KINDS).index(each.name)))
+def findings(report: LogReport) -> tuple[Finding, ...]:
+    """Every finding of a report, the most severe first."""
+    found = (*_fakes(report), *_robots(report), *_errors(report), *_conditional(report), *_orphans(report))
+    return tuple(in_order((each for each in found if each.count), KINDS))
 
 
-def _fakes(report: LogReport) -> Iterator[LogFinding]:
-    for name, is_google in (("fake-googlebot", True), ("fake-crawler", False)):
+def _finding(name: str, count: int, of: int, examples: Iterable[str], **words: str) -> Finding:
+    return Finding(**KINDS[name].filled(count, of, **words), examples=tuple(examples)[:_SHOWN])
+
+
+def _fakes(report: LogReport) -> Iterator[Finding]:
+    for name, who in (("fake-googlebot", "Google"), ("fake-crawler", "other crawlers")):
         false = [
-            each for each in report.crawlers if each.identity.false_claims and (each.operator == "Google") == is_google
+            each
+            for each in report.crawlers
+            if each.identity.false_claims and (each.operator == "Google") == (who == "Google")
         ]
         count, of = sum(each.identity.false_claims for each in false), sum(each.requests for each in false)
-        if count:
-            who = "Google" if is_google else "other crawlers"
-            examples = [f"{each.name}: {example}" for each in false for example in each.identity.false_examples]
-            yield LogFinding(
-                name, KINDS[name], count, of,
-                f"{count:,} requests claim to come from {who} and do not",
-                "Others hide behind the name of a crawler that sites let in.",
-                "Block these addresses, or limit their rate; do not let in by the agent alone.",
-                tuple(examples[:_SHOWN]),
-            )  # fmt: skip
+        examples = (f"{each.name}: {example}" for each in false for example in each.identity.false_examples)
+        yield _finding(name, count, of, examples, who=who)
 
 
-def _robots(report: LogReport) -> Iterator[LogFinding]:
+def _robots(report: LogReport) -> Iterator[Finding]:
     bad = [each for each in report.crawlers if each.forbidden]
-    count = sum(each.forbidden or 0 for each in bad)
-    if count:
-        name = "crawler-ignores-robots"
-        judged = sum(each.requests for each in bad)
-        examples = [f"{each.name}: {path}" for each in bad for path in each.forbidden_examples]
-        yield LogFinding(
-            name, KINDS[name], count, judged,
-            f"{count:,} requests are for what robots.txt forbids",
-            f"robots.txt is not obeyed by {_names(bad)}.",
-            "Check that robots.txt says what you mean; block crawlers that do not obey it.",
-            tuple(examples[:_SHOWN]),
-        )  # fmt: skip
+    count, of = sum(each.forbidden or 0 for each in bad), sum(each.requests for each in bad)
+    examples = (f"{each.name}: {path}" for each in bad for path in each.forbidden_examples)
+    yield _finding("crawler-ignores-robots", count, of, examples, names=_names(bad))
 
 
-def _errors(report: LogReport) -> Iterator[LogFinding]:
+def _errors(report: LogReport) -> Iterator[Finding]:
     errors = sum(each.errors for each in report.crawlers)
     if errors >= MIN_ERRORS and errors > MAX_ERROR_SHARE * report.crawler_requests:
-        name = "errors-to-crawlers"
         worst = sorted(report.crawlers, key=lambda each: -each.errors)
-        examples = [f"{each.name}: {path}" for each in worst for path in each.error_examples]
-        yield LogFinding(
-            name, KINDS[name], errors, report.crawler_requests,
-            f"{errors:,} requests of crawlers got an error",
-            "Crawlers visit a site less that answers with errors, and drop its pages.",
-            "Repair what answers with 5xx; remove links to, or redirect, what answers with 404.",
-            tuple(examples[:_SHOWN]),
-        )  # fmt: skip
+        examples = (f"{each.name}: {path}" for each in worst for path in each.error_examples)
+        yield _finding("errors-to-crawlers", errors, report.crawler_requests, examples)
 
 
-def _conditional(report: LogReport) -> Iterator[LogFinding]:
+def _conditional(report: LogReport) -> Iterator[Finding]:
     bad = [each for each in report.crawlers if needless_of(each) >= MIN_NEEDLESS and not each.not_modified]
-    count = sum(map(needless_of, bad))
-    if count:
-        name = "no-conditional-requests"
-        yield LogFinding(
-            name, KINDS[name], count, sum(each.needless.repeated for each in bad),
-            f"{count:,} pages were sent again, unchanged, to crawlers that never got a 304",
-            f"{_names(bad)} always fetch the whole page.",
-            "Send ETag or Last-Modified, and answer 304 to If-None-Match and If-Modified-Since.",
-            tuple(f"{each.name}: {needless_of(each):,}" for each in bad[:_SHOWN]),
-        )  # fmt: skip
+    count, of = sum(map(needless_of, bad)), sum(each.needless.repeated for each in bad)
+    examples = (f"{each.name}: {needless_of(each):,}" for each in bad)
+    yield _finding("no-conditional-requests", count, of, examples, names=_names(bad))
 
 
-def _orphans(report: LogReport) -> Iterator[LogFinding]:
-    if report.orphans:
-        name = "orphans-visited"
-        yield LogFinding(
-            name, KINDS[name], report.orphans, sum(each.urls for each in report.crawlers),
-            f"Crawlers fetch {report.orphans:,} pages that are not published",
-            "They answer with 200 and are in no sitemap: crawl budget is spent on them.",
-            "Publish them, redirect them to the page they stand for, or answer 404 or 410.",
-            report.orphan_examples[:_SHOWN],
-        )  # fmt: skip
+def _orphans(report: LogReport) -> Iterator[Finding]:
+    urls = sum(each.urls for each in report.crawlers)
+    yield _finding("orphans-visited", report.orphans or 0, urls, report.orphan_examples)
 
 
 def needless_of(crawler: CrawlerReport) -> int:

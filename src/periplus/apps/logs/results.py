@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from periplus.view.findings import Finding
+
 
 class Identity(Struct, frozen=True):
     """Requests by the verdict on the address that they came from, and how many addresses have each verdict."""
@@ -102,19 +104,6 @@ class Day(Struct, frozen=True):
     crawlers: int
 
 
-class LogFinding(Struct, frozen=True):
-    """Something to act on, with a stable name. `count` of `of` requests, crawlers or URLs."""
-
-    name: str
-    severity: str
-    count: int
-    of: int
-    title: str
-    why: str
-    advice: str
-    examples: tuple[str, ...] = ()
-
-
 class LogReport(Struct, frozen=True):
     """Everything a log says of crawlers. `scale` above 1: numbers by URL are estimates from 1 in `scale` URLs."""
 
@@ -143,4 +132,4 @@ class LogReport(Struct, frozen=True):
     """When the oldest list of ranges was written; null if there is none."""
     robots: str
     """Which robots.txt requests were checked with; empty if none."""
-    findings: tuple[LogFinding, ...] = ()
+    findings: tuple[Finding, ...] = ()

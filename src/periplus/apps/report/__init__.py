@@ -2,24 +2,13 @@
 
 `gather_report` runs every question (`questions`; `few_sites` below five sites), audits the sites (`summary`) and
 returns a `Report` (`values`). `page` renders it: `summary` writes the sentences at the top, `drawing` and `bar_figures`
-turn rows into SVG with `figures`, `wording` formats numbers and cleans text. Nothing is loaded from elsewhere, and no
-plotting library is needed. What only the state of a crawl knows is passed in as `CrawlState`. `docs/report.md` explains
-every part.
+turn rows into charts of `view`. Nothing is loaded from elsewhere. What only the state of a crawl knows is passed in as
+`CrawlState`. `docs/report.md` explains every part.
 """
 
 from .gather import ReportSettings, gather_report
 from .page import page
-from .values import (
-    AnsweredQuestion,
-    Budget,
-    CrawlState,
-    Header,
-    KnownFreshness,
-    Question,
-    Report,
-    Trust,
-    UsefulLinks,
-)
+from .values import AnsweredQuestion, Budget, CrawlState, KnownFreshness, Question, Report, Trust, UsefulLinks
 
 __all__ = [
     "AnsweredQuestion",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from periplus.view.charts import Bar, horizontal_bars, vertical_bars
+from periplus.view.values import TableRow
+from periplus.view.wording import count, counted, duration, share, short, size
+
 from .few_sites import FEW_SITES, NOT_LINKED
-from .figures import Bar, horizontal_bars, vertical_bars
-from .values import Row
-from .wording import byte_size, count, duration, number_of, share, short
 
 _BARS: Final = 8
 """Horizontal bars of a figure at most: the table has the rest."""
@@ -32,11 +33,11 @@ _SLOWEST_BIN: Final = 1e8
 """Seconds. The last bin of response times has no upper limit; its bound in the query is above this."""
 
 
-def _fetched(rows: Sequence[Row]) -> str:
-    return f"all {number_of(sum(row['urls'] for row in rows), 'fetched URL')}"
+def _fetched(rows: Sequence[TableRow]) -> str:
+    return f"all {counted(sum(row['urls'] for row in rows), 'fetched URL')}"
 
 
-def status(rows: Sequence[Row], label: str) -> str:
+def status(rows: Sequence[TableRow], label: str) -> str:
     """A bar for each status code, coloured by class, of all fetched URLs."""
     total = sum(row["urls"] for row in rows) or 1
     bars = []
@@ -52,7 +53,7 @@ def _status_class(code: str) -> int:
     return {"1": 1, "2": 0, "3": 1, "4": 2, "5": 3}.get(code[:1], 4)
 
 
-def page_depth(rows: Sequence[Row], label: str) -> str:
+def page_depth(rows: Sequence[TableRow], label: str) -> str:
     """Fetched URLs by clicks from a seed; those beyond the last bar are counted in it."""
     linked = [row for row in rows if row["clicks"] is not None]
     bars = [_depth_bar(str(row["clicks"]), row["urls"]) for row in linked[:_STEPS]]
@@ -64,31 +65,31 @@ def page_depth(rows: Sequence[Row], label: str) -> str:
 
 
 def _depth_bar(name: str, urls: int) -> Bar:
-    return Bar(name, (urls,), short(urls), f"{name}: {number_of(urls, 'URL')}")
+    return Bar(name, (urls,), short(urls), f"{name}: {counted(urls, 'URL')}")
 
 
-def content_types(rows: Sequence[Row], label: str) -> str:
+def content_types(rows: Sequence[TableRow], label: str) -> str:
     """A bar for each content type, of all fetched URLs."""
     total = sum(row["urls"] for row in rows) or 1
     bars = [
-        Bar(row["type"], (row["urls"],), f"{number_of(row['urls'], 'URL')} · {byte_size(row['bytes'] or 0)}")
+        Bar(row["type"], (row["urls"],), f"{counted(row['urls'], 'URL')} · {size(row['bytes'] or 0)}")
         for row in rows[:_BARS]
     ]
     return horizontal_bars(bars, (("accent", "URLs"),), label, _fetched(rows), of=total)
 
 
-def response_times(rows: Sequence[Row], label: str) -> str:
+def response_times(rows: Sequence[TableRow], label: str) -> str:
     """Fetched URLs by response time, in bins."""
     bars, below = [], "0 s"
     for row in rows:
         bound = duration(row["up_to"])
         name = f"> {below}" if row["up_to"] > _SLOWEST_BIN else f"≤ {bound}"
-        bars.append(Bar(name, (row["urls"],), short(row["urls"]), f"{name}: {number_of(row['urls'], 'URL')}"))
+        bars.append(Bar(name, (row["urls"],), short(row["urls"]), f"{name}: {counted(row['urls'], 'URL')}"))
         below = bound
     return vertical_bars(bars, "accent", label, ("response time", f"URLs, of {_fetched(rows)}"))
 
 
-def coverage(rows: Sequence[Row], label: str) -> str:
+def coverage(rows: Sequence[TableRow], label: str) -> str:
     """The listed share of fetched URLs, unique pages, indexable pages and PageRank."""
     bars = []
     for row in rows:
@@ -98,7 +99,7 @@ def coverage(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("sitemaps", "listed"),), label, "all of what is named above the bar", of=1.0)
 
 
-def first_source(rows: Sequence[Row], label: str) -> str:
+def first_source(rows: Sequence[TableRow], label: str) -> str:
     """Three bars for URLs that were announced by a ping, and three for the others."""
     names = (("sitemaps", "Sitemaps first"), ("even", "together"), ("links", "links first"))
     bars = []
@@ -113,7 +114,7 @@ def first_source(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, names, label, of_all, of=1.0, has_key=False)
 
 
-def classes(rows: Sequence[Row], label: str) -> str:
+def classes(rows: Sequence[TableRow], label: str) -> str:
     """What the URLs are that sitemaps omit."""
     total = sum(row["urls"] for row in rows) or 1
     bars = [
@@ -124,11 +125,11 @@ def classes(rows: Sequence[Row], label: str) -> str:
         )
         for row in rows[:_BARS]
     ]
-    whole = f"all {number_of(total, 'fetched URL')} that no sitemap lists"
+    whole = f"all {counted(total, 'fetched URL')} that no sitemap lists"
     return horizontal_bars(bars, (("accent", "URLs"),), label, whole, of=total)
 
 
-def efficiency(rows: Sequence[Row], label: str) -> str:
+def efficiency(rows: Sequence[TableRow], label: str) -> str:
     """Unique pages of all fetched URLs, by source."""
     bars = [
         Bar(
@@ -140,10 +141,10 @@ def efficiency(rows: Sequence[Row], label: str) -> str:
     ]
     styles = (("good", "unique pages"), ("even", "copies, errors, redirects"))
     most = max((row["crawled"] for row in rows), default=0)
-    return horizontal_bars(bars, styles, label, f"{number_of(most, 'fetched URL')}, the source with the most")
+    return horizontal_bars(bars, styles, label, f"{counted(most, 'fetched URL')}, the source with the most")
 
 
-def fetches(rows: Sequence[Row], label: str) -> str:
+def fetches(rows: Sequence[TableRow], label: str) -> str:
     """Fetches of each site, by source."""
     bars = [
         Bar(row["site"], (row["sitemaps"], row["discovery"], row["again"]), count(row["visits"]))
@@ -154,13 +155,13 @@ def fetches(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, styles, label, _most(most, "fetch", rows, "fetches"))
 
 
-def _most(number: float, thing: str, rows: Sequence[Row], things: str = "") -> str:
+def _most(number: float, thing: str, rows: Sequence[TableRow], things: str = "") -> str:
     """The full width where the longest bar has it: all of the only site, or what the largest has."""
-    amount = f"{count(number)} {things}" if things and number != 1 else number_of(number, thing)
+    amount = counted(number, thing, things)
     return f"all {amount} of the site" if len(rows) == 1 else f"{amount}, the site with the most"
 
 
-def budgets(rows: Sequence[Row], label: str) -> str:
+def budgets(rows: Sequence[TableRow], label: str) -> str:
     """How the next fetches of each site are divided."""
     bars = [
         Bar(row["site"], (row["sitemaps"], row["links"]), f"{count(row['sitemaps'])} : {count(row['links'])}")
@@ -170,19 +171,19 @@ def budgets(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, styles, label, "the next pages of the site", is_whole=True)
 
 
-def formats(rows: Sequence[Row], label: str) -> str:
+def formats(rows: Sequence[TableRow], label: str) -> str:
     """Sitemap files of each format, with those that have problems."""
     bars = [
         Bar(row["format"], (row["files"] - row["with_problems"], row["with_problems"]),
-            f"{number_of(row['files'], 'file')} · {short(row['entries'] or 0)} entries")
+            f"{counted(row['files'], 'file')} · {short(row['entries'] or 0)} entries")
         for row in rows[:_BARS]
     ]  # fmt: skip
     total = sum(row["files"] for row in rows)
     styles = (("accent", "files"), ("bad", "with problems"))
-    return horizontal_bars(bars, styles, label, f"all {number_of(total, 'file')}", of=total)
+    return horizontal_bars(bars, styles, label, f"all {counted(total, 'file')}", of=total)
 
 
-def fields(rows: Sequence[Row], label: str) -> str:
+def fields(rows: Sequence[TableRow], label: str) -> str:
     """Bars of the entries that have each field; of many sites, bars of sites, or one large sitemap would dominate."""
     if len(rows) < FEW_SITES:
         return _fields_of_entries(rows, label)
@@ -191,10 +192,10 @@ def fields(rows: Sequence[Row], label: str) -> str:
         having = sum(1 for row in rows if row[name] > 0.5)
         bars.append(Bar(name, (having, len(rows) - having), f"{having} of {len(rows)} sites"))
     styles = (("accent", "most of its entries have it"), ("track", "few or none"))
-    return horizontal_bars(bars, styles, label, f"{number_of(len(rows), 'site')} with sitemaps", is_whole=True)
+    return horizontal_bars(bars, styles, label, f"{counted(len(rows), 'site')} with sitemaps", is_whole=True)
 
 
-def _fields_of_entries(rows: Sequence[Row], label: str) -> str:
+def _fields_of_entries(rows: Sequence[TableRow], label: str) -> str:
     is_one = len(rows) == 1
     bars = [
         Bar(name if is_one else f"{row['site']}: {name}", (row[name],),
@@ -205,7 +206,7 @@ def _fields_of_entries(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("accent", "have it"),), label, "all entries of the site's sitemaps", of=1.0)
 
 
-def depth(rows: Sequence[Row], label: str) -> str:
+def depth(rows: Sequence[TableRow], label: str) -> str:
     """PageRank by clicks from a seed."""
     known = [row for row in rows if row["clicks"] is not None][:_STEPS]
     bars = [
@@ -216,7 +217,7 @@ def depth(rows: Sequence[Row], label: str) -> str:
     return vertical_bars(bars, "accent", label, ("clicks from a seed", "share of all PageRank"), share)
 
 
-def changes(rows: Sequence[Row], label: str) -> str:
+def changes(rows: Sequence[TableRow], label: str) -> str:
     """Fetches of each site that found a change."""
     bars = [
         Bar(row["site"], (row["changed"], row["comparisons"] - row["changed"]),
@@ -227,7 +228,7 @@ def changes(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("accent", "changed"), ("track", "unchanged")), label, whole, is_whole=True)
 
 
-def lastmod_trust(rows: Sequence[Row], label: str) -> str:
+def lastmod_trust(rows: Sequence[TableRow], label: str) -> str:
     """Two bars for each site: updates of lastmod with a change of the page, and visits without one."""
     bars = []
     for row in rows[: _BARS // 2]:
@@ -240,7 +241,7 @@ def lastmod_trust(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, names, label, "all updates of lastmod; all visits to known pages", of=1.0)
 
 
-def statuses(rows: Sequence[Row], label: str) -> str:
+def statuses(rows: Sequence[TableRow], label: str) -> str:
     """The responses of each site."""
     names = (
         ("good", "pages"), ("even", "redirects"), ("warn", "4xx"), ("bad", "5xx"), ("dark", "no response"),
@@ -255,46 +256,46 @@ def statuses(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, names, label, "all fetched URLs of the site", is_whole=True)
 
 
-def clusters(rows: Sequence[Row], label: str) -> str:
+def clusters(rows: Sequence[TableRow], label: str) -> str:
     """Pages by the size of their cluster of duplicates."""
     known = {row["up_to"]: row for row in rows}
     total = sum(row["pages"] for row in rows)
     bars = []
-    for size, name in _CLUSTERS.items():
-        pages, number = (known[size]["pages"], known[size]["clusters"]) if size in known else (0, 0)
-        hint = f"{number_of(pages, 'page')} in {number_of(number, 'cluster')}"
+    for most, name in _CLUSTERS.items():
+        pages, number = (known[most]["pages"], known[most]["clusters"]) if most in known else (0, 0)
+        hint = f"{counted(pages, 'page')} in {counted(number, 'cluster')}"
         bars.append(Bar(name, (pages,), count(pages) if pages < 100_000 else short(pages), hint))
-    titles = ("pages with the same text", f"pages, of all {number_of(total, 'page')}")
+    titles = ("pages with the same text", f"pages, of all {counted(total, 'page')}")
     return vertical_bars(bars, "accent", label, titles)
 
 
-def sites(rows: Sequence[Row], label: str) -> str:
+def sites(rows: Sequence[TableRow], label: str) -> str:
     """PageRank of the best sites."""
     known = [row for row in rows if row["pagerank"] is not None]
     bars = [
-        Bar(row["site"], (row["pagerank"],), f"{share(row['pagerank'])} · {number_of(row['pages'], 'page')}")
+        Bar(row["site"], (row["pagerank"],), f"{share(row['pagerank'])} · {counted(row['pages'], 'page')}")
         for row in known[:_BARS]
     ]
     most = max((row["pagerank"] for row in known), default=0.0)
     return horizontal_bars(bars, (("accent", "PageRank"),), label, f"{share(most)} of all PageRank, the highest")
 
 
-def errors(rows: Sequence[Row], label: str) -> str:
+def errors(rows: Sequence[TableRow], label: str) -> str:
     """URLs that failed, by reason."""
     bars = [
         Bar(
             row["reason"],
             (row["urls"],),
-            f"{number_of(row['urls'], 'URL')} · {number_of(row['sites'], 'site')}",
+            f"{counted(row['urls'], 'URL')} · {counted(row['sites'], 'site')}",
             row["meaning"],
         )
         for row in rows[:_BARS]
     ]
     total = sum(row["urls"] for row in rows)
-    return horizontal_bars(bars, (("bad", "URLs"),), label, f"all {number_of(total, 'URL')} with an error", of=total)
+    return horizontal_bars(bars, (("bad", "URLs"),), label, f"all {counted(total, 'URL')} with an error", of=total)
 
 
-def slow(rows: Sequence[Row], label: str) -> str:
+def slow(rows: Sequence[TableRow], label: str) -> str:
     """The median and 95th percentile of the response times of sites."""
     bars = [
         Bar(

@@ -12,34 +12,35 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final
 
-from . import bar_figures as bars
-from .figures import SHARES, Curve, Point, Scale, line_plot, linear, logarithmic, scatter_plot
-from .values import AnsweredQuestion, Row
-from .wording import count, share, short
+from periplus.view.charts import SHARES, ChartLine, Point, Scale, line_plot, linear, logarithmic, scatter_plot
+from periplus.view.values import Sheet, TableRow
+from periplus.view.wording import count, share, short
 
-Draw = Callable[[Sequence[Row], str], str]
+from . import bar_figures as bars
+
+Draw = Callable[[Sequence[TableRow], str], str]
 Line = tuple[str, str, str]
 """A line of a plot over time: column, style, name."""
 _WILD: Final = 50
 """A plot over time is logarithmic if its highest value is this many times the median: else all but one lie at 0."""
 
 
-def drawn(part: AnsweredQuestion) -> str:
-    """The figure of a part as SVG; empty if there is none or it has no rows."""
-    draw = FIGURES.get(part.figure)
-    return draw(part.rows, part.title) if draw is not None and part.rows else ""
+def drawn(table: Sheet) -> str:
+    """The figure of a table as SVG; empty if there is none or it has no rows."""
+    draw = FIGURES.get(table.figure)
+    return draw(table.rows, table.title) if draw is not None and table.rows else ""
 
 
 def _over_time(lines: Sequence[Line], what: str) -> Draw:
     """Lines over time, a point for each step; steps without a row count as 0."""
 
-    def draw(rows: Sequence[Row], label: str) -> str:
+    def draw(rows: Sequence[TableRow], label: str) -> str:
         began, ended = rows[0]["since"], rows[-1]["since"]
         step = min((after["since"] - row["since"] for row, after in pairwise(rows)), default=1.0)
         known = {row["since"]: row for row in rows}
         moments = [began + place * step for place in range(min(round((ended - began) / step) + 1, 500))]
         drawn_lines = [
-            Curve(name, style, tuple((at, float(known.get(at, {}).get(column, 0))) for at in moments))
+            ChartLine(name, style, tuple((at, float(known.get(at, {}).get(column, 0))) for at in moments))
             for column, style, name in lines
         ]
         values = [value for each in drawn_lines for _, value in each.points]
@@ -67,7 +68,7 @@ def _step(seconds: float) -> str:
     return "step"
 
 
-def _size(rows: Sequence[Row], label: str) -> str:
+def _size(rows: Sequence[TableRow], label: str) -> str:
     known = [row for row in rows if row["unique_coverage"] is not None]
     most = max((row["unique"] for row in known), default=1)
     points = [
@@ -86,7 +87,7 @@ def _size(rows: Sequence[Row], label: str) -> str:
 def _line(across: str, up: str, titles: tuple[str, str], above: str) -> Draw:
     """Two shares of every site against each other."""
 
-    def draw(rows: Sequence[Row], label: str) -> str:
+    def draw(rows: Sequence[TableRow], label: str) -> str:
         known = [row for row in rows if row[across] is not None and row[up] is not None]
         points = [
             Point(
@@ -100,33 +101,35 @@ def _line(across: str, up: str, titles: tuple[str, str], above: str) -> Draw:
     return draw
 
 
-def _cumulative(rows: Sequence[Row], label: str) -> str:
+def _cumulative(rows: Sequence[TableRow], label: str) -> str:
     known = [row for row in rows if row["share"] is not None]
     if not known:
         return ""
     last = known[-1]
-    mine = Curve("this crawl", "accent", ((0.0, 0.0), *((float(row["pages"]), row["share"]) for row in known)))
+    mine = ChartLine("this crawl", "accent", ((0.0, 0.0), *((float(row["pages"]), row["share"]) for row in known)))
     middle = (last["pages"] * 0.6, last["share"] * 0.6)
-    chance = Curve("random order", "even", ((0.0, 0.0), middle, (float(last["pages"]), last["share"])), named=1)
+    chance = ChartLine("random order", "even", ((0.0, 0.0), middle, (float(last["pages"]), last["share"])), named=1)
     x = linear([last["pages"]], whole=True)
     y = linear([min(math.ceil(last["share"] * 10) / 10, 1.0)], share)
     return line_plot((chance, mine), x, y, ("fetches", "share of all PageRank"), label)
 
 
-def _form_records(rows: Sequence[Row], label: str) -> str:
+def _form_records(rows: Sequence[TableRow], label: str) -> str:
     """A curve for each form, and the fewest requests that yield as many records."""
-    by_form: dict[str, list[Row]] = {}
+    by_form: dict[str, list[TableRow]] = {}
     for row in rows:
         by_form.setdefault(row["form"], []).append(row)
     styles = ("accent", "links", "sitemaps")
     curves = [
-        Curve(each[0]["site"], style, ((0.0, 0.0), *((float(row["requests"]), float(row["records"])) for row in each)))
+        ChartLine(
+            each[0]["site"], style, ((0.0, 0.0), *((float(row["requests"]), float(row["records"])) for row in each))
+        )
         for each, style in zip(by_form.values(), styles, strict=False)
     ]
     most = max(rows, key=lambda row: int(row["records"]))
     middle = (most["fewest"] * 0.6, most["records"] * 0.6)
     end = (float(most["fewest"]), float(most["records"]))
-    fewest = Curve("fewest possible", "even", ((0.0, 0.0), middle, end), named=1)
+    fewest = ChartLine("fewest possible", "even", ((0.0, 0.0), middle, end), named=1)
     x, y = (linear([row[name] for row in rows], whole=True) for name in ("requests", "records"))
     return line_plot((fewest, *curves), x, y, ("requests: pages of results and records", "records"), label)
 

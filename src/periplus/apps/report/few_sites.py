@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from .values import Header, Question
+from periplus.view.values import Column, counts
+
+from .values import Question
 
 FEW_SITES: Final = 5
 """Sites. A collection with fewer is shown by status, depth, type, time and rate; four points are not a distribution."""
@@ -52,7 +54,7 @@ FEW: Final = (
         "status", "responses", "Status codes",
         "The status of the last response of each fetched URL.",
         "4xx are stale links; 5xx and missing responses are the server's. The URLs are in the table of problems.",
-        _STATUS, (Header("status", "status", "text"), Header("urls", "URLs"), Header("reason", "reason", "text")),
+        _STATUS, (Column("status", "status"), counts("urls", "URLs"), Column("reason", "reason")),
         "status",
     ),
     Question(
@@ -60,26 +62,26 @@ FEW: Final = (
         "The number of clicks from a seed to each fetched URL.",
         "Pages more than four clicks deep, or not linked at all, are hard to find: link them from higher up.",
         "select clicks, count(*) as urls from crawled group by clicks order by clicks nulls last\nlimit 50",
-        (Header("clicks", "clicks"), Header("urls", "URLs")), "page_depth",
+        (counts("clicks", "clicks"), counts("urls", "URLs")), "page_depth",
     ),
     Question(
         "content_types", "responses", "Content types",
         "The content type of each fetched URL, and the bytes downloaded.",
         "If a type is of no use to you, leave it out with `--exclude`.",
-        _TYPES, (Header("type", "type", "text"), Header("urls", "URLs"), Header("bytes", "downloaded", "bytes")),
+        _TYPES, (Column("type", "type"), counts("urls", "URLs"), Column("bytes", "downloaded", "bytes")),
         "content_types",
     ),
     Question(
         "response_times", "responses", "Response times",
         "The time from request to the end of the response, for each fetched URL.",
         "A slow server should be crawled with a longer delay (`--delay`); the slowest URLs are listed below.",
-        _SECONDS, (Header("up_to", "at most", "seconds"), Header("urls", "URLs")), "response_times",
+        _SECONDS, (Column("up_to", "at most", "seconds"), counts("urls", "URLs")), "response_times",
     ),
     Question(
         "request_rate", "responses", "Requests over time",
         "The number of requests sent, and of those that failed or answered 4xx or 5xx.",
         "A rise of errors at a high rate means the server is overloaded: use a longer delay (`--delay`).",
-        "", (Header("since", "from", "moment"), Header("requests", "requests"), Header("errors", "errors")),
+        "", (Column("since", "from", "moment"), counts("requests", "requests"), counts("errors", "errors")),
         "rate", 200,
     ),
     Question(
@@ -87,8 +89,8 @@ FEW: Final = (
         "The share of fetched URLs, unique pages, indexable pages and PageRank that sitemaps and feeds list.",
         "If unique pages are listed less than fetched URLs are, the sitemap lists copies.",
         _COVERAGE,
-        (Header("what", "of", "text"), Header("listed", "listed"), Header("total", "all"),
-         Header("share", "share", "share")),
+        (Column("what", "of"), counts("listed", "listed"), counts("total", "all"),
+         Column("share", "share", "share")),
         "coverage",
     ),
 )  # fmt: skip

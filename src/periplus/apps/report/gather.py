@@ -14,16 +14,18 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from periplus.apps.ulinks import Sample, chosen_ulinks
 from periplus.apps.ulinks.titles import entitled_sites, grouped, pages_of, sites_of
 from periplus.insight.views import Views
+from periplus.view.charts import STEPS
+from periplus.view.values import Column, counts
 
 from .few_sites import FEW_SITES, RATE
-from .figures import STEPS
 from .questions import WAITS, questions_for
 from .summary import PROBLEMS, problems_of
-from .values import AnsweredQuestion, CrawlState, Header, Question, Report, Row, UsefulLinks
+from .values import AnsweredQuestion, CrawlState, Question, Report, UsefulLinks
 
 _MOST_STEPS: Final = 60
 """Steps of a plot over time at most: as many as can be distinguished on a phone."""
@@ -73,18 +75,9 @@ def _answered(views: Views, question: Question, state: CrawlState) -> AnsweredQu
         rows = [row | {"meaning": _meaning(str(row["reason"]), state)} for row in rows]
     kept = rows[: question.most]
     is_cut = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
-    return AnsweredQuestion(
-        name=question.name,
-        chapter=question.chapter,
-        title=question.title,
-        says=question.says,
-        advice=question.advice,
-        columns=question.columns,
-        rows=kept,
-        sql=sql,
-        figure=question.figure,
-        is_cut=is_cut,
-    )
+    asked = asdict(question)
+    del asked["most"]
+    return AnsweredQuestion(**asked | {"sql": sql}, rows=kept, is_cut=is_cut)
 
 
 def _meaning(reason: str, state: CrawlState) -> str:
@@ -128,14 +121,7 @@ _OVER_TIME: Final[dict[str, Callable[[Views], str]]] = {"new_urls": _new_urls, "
 
 def _parts_of_state(state: CrawlState, folder: str) -> list[AnsweredQuestion]:
     """The budgets and the reliability of signals, which only the crawl's state has."""
-    budgets: list[Row] = [
-        {"site": each.site, "sitemaps": each.sitemaps, "links": each.links, "epochs": each.epochs}
-        for each in state.budgets
-    ]
-    trusts: list[Row] = [
-        {"site": each.site, "signal": each.signal, "verdict": each.verdict, "says": each.says} for each in state.trusts
-    ]
-    site, command = Header("site", "site", "text"), f"periplus info {folder} SITE"
+    site, command = Column("site", "site"), f"periplus info {folder} SITE"
     return [
         AnsweredQuestion(
             name="budgets",
@@ -145,11 +131,11 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[AnsweredQuestion]:
             advice="The crawl adjusts this itself; set `[balance]` in `periplus.toml` to fix it.",
             columns=(
                 site,
-                Header("sitemaps", "from sitemaps"),
-                Header("links", "from links"),
-                Header("epochs", "evaluations"),
+                counts("sitemaps", "from sitemaps"),
+                counts("links", "from links"),
+                counts("epochs", "evaluations"),
             ),
-            rows=budgets,
+            rows=[asdict(each) for each in state.budgets],
             command=command,
             figure="budgets",
         ),
@@ -161,11 +147,11 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[AnsweredQuestion]:
             advice="Unreliable signals are ignored; `periplus audit` shows the owner of the site what to fix.",
             columns=(
                 site,
-                Header("signal", "signal", "text"),
-                Header("verdict", "verdict", "text"),
-                Header("says", "why", "text"),
+                Column("signal", "signal"),
+                Column("verdict", "verdict"),
+                Column("says", "why"),
             ),
-            rows=trusts,
+            rows=[asdict(each) for each in state.trusts],
             command=command,
         ),
     ]

@@ -1,34 +1,17 @@
-"""A report as one HTML file that loads nothing; for light and dark themes, paper, and phones.
-
-What sites wrote (URLs, titles, reasons) is escaped, and a URL is a link only if it is http(s). The page's policy allows
-one script, by its digest: the one that sorts and filters tables, which are complete without it.
-"""
+"""A report as one HTML file: tiles, a summary, and its parts in chapters, as figures or tables."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from html import escape
-from importlib.resources import files
-from typing import Any
+
+from periplus.view.html import html_file, html_table, link, prose
+from periplus.view.wording import clean, count, counted, duration, moment, share, size
 
 from .drawing import drawn
 from .questions import CHAPTERS
 from .summary import sentences
-from .values import AnsweredQuestion, Header, Report, Row, UsefulLinks
-from .wording import byte_size, clean, count, duration, link, moment, number_of, prose, share, written
-
-_STYLE = files(__package__).joinpath("page.css").read_text()
-_SCRIPT = files(__package__).joinpath("tables.js").read_text()
-_DIGEST = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
-POLICY = (
-    f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'"
-)
-
-
-SEVERITIES = ("error", "warning", "notice")
-"""Of problems, the most severe first."""
+from .values import AnsweredQuestion, Report, UsefulLinks
 
 
 def page(report: Report) -> str:
@@ -42,20 +25,6 @@ def page(report: Report) -> str:
         " docs/measures.md define the numbers.</footer>\n",
     ]
     return html_file(f"Report of {name}", content)
-
-
-def html_file(title: str, content: Iterable[str]) -> str:
-    """A file in the style of the report; title and content are HTML."""
-    return "".join(
-        [
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{title}</title>\n<style>\n{_STYLE}</style></head>\n<body><main>\n",
-            *content,
-            f"</main><script>{_SCRIPT}</script></body></html>\n",
-        ]
-    )
 
 
 def _head(report: Report, name: str) -> Iterator[str]:
@@ -98,8 +67,8 @@ def _tiles(report: Report) -> Iterator[tuple[str, str]]:
         yield count(glance.get(key) or 0), words
     covered = glance.get("unique_coverage")
     yield "–" if covered is None else share(covered), "of unique pages listed in sitemaps"
-    yield count(asked.get("requests") or 0), f"requests to {number_of(asked.get('sites') or 0, 'site')}"
-    yield byte_size(asked.get("bytes") or 0), "downloaded"
+    yield count(asked.get("requests") or 0), f"requests to {counted(asked.get('sites') or 0, 'site')}"
+    yield size(asked.get("bytes") or 0), "downloaded"
     if report.freshness is not None:
         yield share(report.freshness.fresh), "of copies fresh (estimate)"
 
@@ -164,35 +133,12 @@ def _details(title: str, content: str, parts: Iterable[AnsweredQuestion], report
     yield "</details>"
 
 
-# tables
+MORE = "The first rows; the query without its limit returns all."
 
 
 def table_of(part: AnsweredQuestion) -> str:
-    """The rows of a part as a table that can be sorted and filtered."""
-    heads = "".join(f"<th{_side(column)} scope=col>{escape(column.title)}</th>" for column in part.columns)
-    rows = "".join(f"<tr>{_cells(part.columns, row)}</tr>" for row in part.rows)
-    more = '<p class="soft small">The first rows; the query without its limit returns all.</p>' if part.is_cut else ""
-    label = escape(part.title)
-    table = f'<table data-part="{part.name}"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{table}</div>{more}'
-
-
-def _cells(columns: Iterable[Header], row: Row) -> str:
-    return "".join(_cell(column, row.get(column.name)) for column in columns)
-
-
-def _cell(column: Header, value: Any) -> str:
-    if column.kind == "url":
-        return f'<td class="url">{link(str(value or ""))}</td>'
-    if column.kind == "severity":
-        name, rank = escape(str(value)), SEVERITIES.index(str(value))
-        return f'<td data-v="{rank}"><span class="severity {name}">{name}</span></td>'
-    sorts = f' data-v="{value}"' if isinstance(value, int | float) and not isinstance(value, bool) else ""
-    return f"<td{_side(column)}{sorts}>{escape(written(value, column.kind))}</td>"
-
-
-def _side(column: Header) -> str:
-    return "" if column.kind in ("text", "url", "severity") else ' class="n"'
+    """The rows of a part, and whether there are more."""
+    return html_table(part) + (f'<p class="soft small">{MORE}</p>' if part.is_cut else "")
 
 
 # useful links

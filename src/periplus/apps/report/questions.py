@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Final
 
 from periplus.insight.views import QUESTIONS
+from periplus.view.values import Column, counts
 
 from .few_sites import BY_SITE, FEW, FEW_SITES
-from .values import Header, Question
+from .values import Question
 
 MOST_SITES: Final = 200
 """Sites in a figure at most, the largest first: more points cover each other."""
@@ -53,8 +54,8 @@ CHAPTERS: Final = {
 }
 """Name: title and subject, in the order of the page; useful links come last."""
 
-_SITE = Header("site", "site", "text")
-_URL = Header("url", "URL", "url")
+_SITE = Column("site", "site")
+_URL = Column("url", "URL", "url")
 
 
 _FORM_RECORDS: Final = """\
@@ -75,11 +76,11 @@ GLANCE: Final = (
     Question(
         "glance", "glance", "The collection", "", "", QUESTIONS["glance"].sql,
         (
-            Header("seen", "URLs discovered"), Header("crawled", "fetched"), Header("unique", "unique pages"),
-            Header("indexed", "of these indexable"), Header("coverage", "of the fetched are listed", "share"),
-            Header("unique_coverage", "of the unique pages are listed", "share"),
-            Header("index_coverage", "of the indexable are listed", "share"),
-            Header("pagerank_coverage", "of PageRank is listed", "share"),
+            counts("seen", "URLs discovered"), counts("crawled", "fetched"), counts("unique", "unique pages"),
+            counts("indexed", "of these indexable"), Column("coverage", "of the fetched are listed", "share"),
+            Column("unique_coverage", "of the unique pages are listed", "share"),
+            Column("index_coverage", "of the indexable are listed", "share"),
+            Column("pagerank_coverage", "of PageRank is listed", "share"),
         ),
     ),
     Question(
@@ -87,15 +88,15 @@ GLANCE: Final = (
         "select count(*) filter (where relevance >= 0.5) as relevant,\n"
         "    count(*) filter (where relevance >= 0.5) / count(relevance) as harvest\n"
         "from pages having count(relevance) > 0",
-        (Header("relevant", "pages on the topic"), Header("harvest", "of the pages are on the topic", "share")),
+        (counts("relevant", "pages on the topic"), Column("harvest", "of the pages are on the topic", "share")),
     ),
     Question(
         "requests", "glance", "The requests", "", "",
         "select count(*) as requests, sum(bytes)::bigint as bytes, count(distinct site) as sites,\n"
         "    epoch(min(started_at)) as began, epoch(max(ended_at)) as ended\nfrom fetches where outcome <> 'excluded'",
         (
-            Header("requests", "requests"), Header("bytes", "downloaded", "bytes"), Header("sites", "sites"),
-            Header("began", "from", "moment"), Header("ended", "to", "moment"),
+            counts("requests", "requests"), Column("bytes", "downloaded", "bytes"), counts("sites", "sites"),
+            Column("began", "from", "moment"), Column("ended", "to", "moment"),
         ),
     ),
 )  # fmt: skip
@@ -106,7 +107,7 @@ BY_CHAPTER: Final = (
         "new_urls", "sources", "New URLs over time",
         "How many URLs each source was the first to list, and when.",
         "Peaks of the blue line are sitemaps that were read or rebuilt; fetching them more often than that is a waste.",
-        "", (Header("since", "from", "moment"), Header("sitemaps", "by sitemaps"), Header("discovery", "by links")),
+        "", (Column("since", "from", "moment"), counts("sitemaps", "by sitemaps"), counts("discovery", "by links")),
         "times", 200,
     ),
     Question(
@@ -115,9 +116,9 @@ BY_CHAPTER: Final = (
         "Where links are first, the sitemap is fetched too rarely or updated too late.",
         QUESTIONS["first_seen"].sql,
         (
-            Header("is_pinged", "pinged", "text"), Header("sitemaps_first", "sitemaps first"),
-            Header("discovery_first", "links first"), Header("together", "together"),
-            Header("mean_seconds_earlier", "sitemaps earlier by", "seconds"),
+            Column("is_pinged", "pinged"), counts("sitemaps_first", "sitemaps first"),
+            counts("discovery_first", "links first"), counts("together", "together"),
+            Column("mean_seconds_earlier", "sitemaps earlier by", "seconds"),
         ),
         "first",
     ),
@@ -127,8 +128,8 @@ BY_CHAPTER: Final = (
         "Low points to the right are large sites with incomplete sitemaps: follow links there.",
         "select site, seen, \"unique\", unique_coverage from site_measures where \"unique\" > 0"
         f" order by seen desc, site\nlimit {MOST_SITES}",
-        (_SITE, Header("seen", "URLs discovered"), Header("unique", "unique pages"),
-         Header("unique_coverage", "of these listed", "share")),
+        (_SITE, counts("seen", "URLs discovered"), counts("unique", "unique pages"),
+         Column("unique_coverage", "of these listed", "share")),
         "size", MOST_SITES,
     ),
     Question(
@@ -136,8 +137,8 @@ BY_CHAPTER: Final = (
         "Each point is a site: the listed share of its fetched URLs against that of its unique pages.",
         "Sitemaps of sites below the line list copies: their owners should list one URL of each page.",
         _bounded("unique_against_coverage"),
-        (_SITE, Header("crawled", "fetched"), Header("coverage", "of the fetched listed", "share"),
-         Header("unique_coverage", "of the unique listed", "share")),
+        (_SITE, counts("crawled", "fetched"), Column("coverage", "of the fetched listed", "share"),
+         Column("unique_coverage", "of the unique listed", "share")),
         "copies_line", MOST_SITES,
     ),
     Question(
@@ -145,8 +146,8 @@ BY_CHAPTER: Final = (
         "Each point is a site: the listed share of its unique pages against that of its indexable pages.",
         "Above the line, listed pages are worth more than the rest: fetch them first.",
         _bounded("index_against_unique_coverage"),
-        (_SITE, Header("unique_coverage", "of the unique listed", "share"),
-         Header("index_coverage", "of the indexable listed", "share"), Header("utility", "ratio", "number")),
+        (_SITE, Column("unique_coverage", "of the unique listed", "share"),
+         Column("index_coverage", "of the indexable listed", "share"), Column("utility", "ratio", "number")),
         "index_line", MOST_SITES,
     ),
     Question(
@@ -154,8 +155,8 @@ BY_CHAPTER: Final = (
         "Each point is a site: the listed share of its unique pages against the listed share of its PageRank.",
         "Sites far below the line leave out important pages: follow links there first.",
         _bounded("pagerank_against_unique_coverage"),
-        (_SITE, Header("unique_coverage", "of the unique listed", "share"),
-         Header("pagerank_coverage", "of PageRank listed", "share")),
+        (_SITE, Column("unique_coverage", "of the unique listed", "share"),
+         Column("pagerank_coverage", "of PageRank listed", "share")),
         "rank_line", MOST_SITES,
     ),
     Question(
@@ -164,8 +165,8 @@ BY_CHAPTER: Final = (
         "If pages you want are refused, change the rule in periplus.toml; `periplus info DIR URL` names it.",
         f"select coalesce(refused, '{WAITS}') as reason, count(*) as urls, count(distinct site) as sites\n"
         "from urls where not is_crawled group by all order by urls desc, reason\nlimit 20",
-        (Header("reason", "reason", "text"), Header("urls", "URLs"), Header("sites", "sites"),
-         Header("meaning", "meaning", "text")),
+        (Column("reason", "reason"), counts("urls", "URLs"), counts("sites", "sites"),
+         Column("meaning", "meaning")),
     ),
     Question(
         "sources", "budget", "New pages per fetch",
@@ -173,10 +174,10 @@ BY_CHAPTER: Final = (
         "The crawl moves its budget to the source with more new pages per fetch by itself, site by site.",
         QUESTIONS["sources"].sql + "\norder by source desc",
         (
-            Header("source", "source", "text"), Header("seen", "URLs discovered"), Header("crawled", "fetched"),
-            Header("unique", "unique pages"), Header("indexed", "indexable"),
-            Header("signal_to_noise", "unique per discovered URL", "share"),
-            Header("efficiency", "unique per fetched URL", "share"),
+            Column("source", "source"), counts("seen", "URLs discovered"), counts("crawled", "fetched"),
+            counts("unique", "unique pages"), counts("indexed", "indexable"),
+            Column("signal_to_noise", "unique per discovered URL", "share"),
+            Column("efficiency", "unique per fetched URL", "share"),
         ),
         "efficiency",
     ),
@@ -189,8 +190,8 @@ BY_CHAPTER: Final = (
         "    count(*) filter (where lane = 'refresh') as again, count(*) as visits\n"
         "from fetches where purpose = 'page' and outcome <> 'excluded'\n"
         "group by site order by visits desc, site\nlimit 50",
-        (_SITE, Header("visits", "fetches"), Header("sitemaps", "from sitemaps"), Header("discovery", "from links"),
-         Header("again", "again")),
+        (_SITE, counts("visits", "fetches"), counts("sitemaps", "from sitemaps"), counts("discovery", "from links"),
+         counts("again", "again")),
         "visits",
     ),
     Question(
@@ -198,8 +199,8 @@ BY_CHAPTER: Final = (
         "The formats of sitemaps and feeds, and how many entries each has.",
         "Files with problems are read as far as possible; `periplus read FILE` shows each problem.",
         _bounded("sitemap_formats", _ROWS),
-        (Header("format", "format", "text"), Header("files", "files"), Header("entries", "entries"),
-         Header("bytes", "size", "bytes"), Header("with_problems", "with problems")),
+        (Column("format", "format"), counts("files", "files"), counts("entries", "entries"),
+         Column("bytes", "size", "bytes"), counts("with_problems", "with problems")),
         "formats",
     ),
     Question(
@@ -207,15 +208,15 @@ BY_CHAPTER: Final = (
         "How many listed pages have a lastmod, a changefreq, a priority.",
         "Without lastmod a page has to be fetched to see whether it changed.",
         _bounded("sitemap_fields", 50),
-        (_SITE, Header("entries", "entries"), Header("lastmod", "with lastmod", "share"),
-         Header("changefreq", "with changefreq", "share"), Header("priority", "with priority", "share")),
+        (_SITE, counts("entries", "entries"), Column("lastmod", "with lastmod", "share"),
+         Column("changefreq", "with changefreq", "share"), Column("priority", "with priority", "share")),
         "fields",
     ),
     Question(
         "missed", "sitemaps", "What sitemaps omit",
         "The fetched URLs that no sitemap lists, by what they are.",
         "Only pages really missing are a gap; errors, redirects, copies and lists of links need not be listed.",
-        QUESTIONS["missed"].sql + ', "class"', (Header("class", "class", "text"), Header("urls", "URLs")),
+        QUESTIONS["missed"].sql + ', "class"', (Column("class", "class"), counts("urls", "URLs")),
         "classes",
     ),
     Question(
@@ -223,7 +224,7 @@ BY_CHAPTER: Final = (
         "How many records the queries of a form led to, against pages of results and records fetched for them.",
         "A curve far from the fewest possible requests: give the form fewer requests (`forms.max_requests`).",
         _FORM_RECORDS,
-        (_SITE, Header("requests", "requests"), Header("records", "records"), Header("fewest", "fewest possible")),
+        (_SITE, counts("requests", "requests"), counts("records", "records"), counts("fewest", "fewest possible")),
         "form_records", 300,
     ),
     Question(
@@ -231,23 +232,23 @@ BY_CHAPTER: Final = (
         "The search forms with what their queries led to, and how many records there are by estimate.",
         "`periplus crawl -o DIR --forms` submits search forms; `periplus forms DIR` shows what comes next.",
         QUESTIONS["forms"].sql,
-        (_SITE, Header("status", "status", "text"), Header("queries", "queries"), Header("records", "records"),
-         Header("estimate", "of about")),
+        (_SITE, Column("status", "status"), counts("queries", "queries"), counts("records", "records"),
+         counts("estimate", "of about")),
     ),
     Question(
         "depth", "ranks", "PageRank by distance",
         "Share of all PageRank by the number of clicks from a seed.",
         "If deep pages have much of it, breadth-first reaches them late: try `periplus crawl --order opic`.",
         QUESTIONS["pagerank_by_depth"].sql + "\nlimit 50",
-        (Header("clicks", "clicks"), Header("urls", "URLs"), Header("pagerank", "PageRank", "share"),
-         Header("mean", "mean", "number"), Header("median", "median", "number")),
+        (counts("clicks", "clicks"), counts("urls", "URLs"), Column("pagerank", "PageRank", "share"),
+         Column("mean", "mean", "number"), Column("median", "median", "number")),
         "depth",
     ),
     Question(
         "cumulative", "ranks", "PageRank over the crawl",
         "The share of all PageRank after each number of fetches; in random order it would be a straight line.",
         "The faster it rises, the better the order; `periplus simulate ordering --collection` compares others.",
-        QUESTIONS["cumulative_pagerank"].sql, (Header("pages", "fetches"), Header("share", "PageRank", "share")),
+        QUESTIONS["cumulative_pagerank"].sql, (counts("pages", "fetches"), Column("share", "PageRank", "share")),
         "cumulative", 200,
     ),
     Question(
@@ -255,8 +256,8 @@ BY_CHAPTER: Final = (
         "PageRank over links between sites, and the sum of the PageRank of each site's pages.",
         "A site whose pages have much and that few others link to inflates its own rank: look at its links.",
         QUESTIONS["best_sites"].sql,
-        (_SITE, Header("pagerank", "PageRank of the site", "share"), Header("held", "of its pages", "share"),
-         Header("urls", "URLs discovered"), Header("pages", "pages")),
+        (_SITE, Column("pagerank", "PageRank of the site", "share"), Column("held", "of its pages", "share"),
+         counts("urls", "URLs discovered"), counts("pages", "pages")),
         "sites",
     ),
     Question(
@@ -264,24 +265,24 @@ BY_CHAPTER: Final = (
         "The pages with the most links from pages that are themselves linked to.",
         "If these are not the pages you want, the seeds or the scope are not what you meant.",
         QUESTIONS["best_pages"].sql,
-        (_URL, Header("pagerank", "PageRank", "share"), Header("inlinks", "links to it"), Header("clicks", "clicks")),
+        (_URL, Column("pagerank", "PageRank", "share"), counts("inlinks", "links to it"), counts("clicks", "clicks")),
     ),
     Question(
         "hubs", "ranks", "Pages that link to new URLs",
         "Pages on which the most URLs were first found, and how many of these appeared after the first fetch.",
         "Fetch pages with many new URLs a day often: one fetch finds all that is new.",
         QUESTIONS["hubs"].sql,
-        (Header("page", "page", "url"), Header("introduced", "new URLs"), Header("readings", "fetches"),
-         Header("spawned", "after the first fetch"), Header("spawned_a_day", "new a day", "number")),
+        (Column("page", "page", "url"), counts("introduced", "new URLs"), counts("readings", "fetches"),
+         counts("spawned", "after the first fetch"), Column("spawned_a_day", "new a day", "number")),
     ),
     Question(
         "change_rates", "freshness", "How often pages change",
         "Of fetches of pages fetched before: how many found a change, and the changes a day this means.",
         "Sites that never change can be fetched rarely; `periplus watch` learns this page by page.",
         _bounded("change_rates", 50),
-        (_SITE, Header("comparisons", "fetched again"), Header("changed", "had changed"),
-         Header("share", "share", "share"),
-         Header("days_between", "days between", "number"), Header("changes_a_day", "changes a day", "number")),
+        (_SITE, counts("comparisons", "fetched again"), counts("changed", "had changed"),
+         Column("share", "share", "share"),
+         Column("days_between", "days between", "number"), Column("changes_a_day", "changes a day", "number")),
         "changes",
     ),
     Question(
@@ -289,10 +290,10 @@ BY_CHAPTER: Final = (
         "Of pages whose lastmod was updated between two fetches: how many had changed. Below: fetches in vain.",
         "A low share is a site that writes dates of files or builds; `periplus publish` writes those of real changes.",
         _bounded("lastmod_trust", 50),
-        (_SITE, Header("moved", "updates of lastmod"), Header("justified", "had changed"),
-         Header("precision", "right", "share"), Header("recall", "of all changes", "share"),
-         Header("revisits", "fetched again"), Header("needless", "in vain"),
-         Header("needless_share", "share in vain", "share")),
+        (_SITE, counts("moved", "updates of lastmod"), counts("justified", "had changed"),
+         Column("precision", "right", "share"), Column("recall", "of all changes", "share"),
+         counts("revisits", "fetched again"), counts("needless", "in vain"),
+         Column("needless_share", "share in vain", "share")),
         "lastmod_trust",
     ),
     Question(
@@ -307,8 +308,8 @@ BY_CHAPTER: Final = (
         "from (select *, coalesce(outcome in ('fetched', 'not-modified') and status < 400, false) as is_ok\n"
         "    from crawled)\n"
         "group by site order by visited desc, site\nlimit 50",
-        (_SITE, Header("visited", "fetched"), Header("pages", "pages"), Header("redirects", "redirects"),
-         Header("gone", "4xx"), Header("broken", "5xx"), Header("no_answer", "no response")),
+        (_SITE, counts("visited", "fetched"), counts("pages", "pages"), counts("redirects", "redirects"),
+         counts("gone", "4xx"), counts("broken", "5xx"), counts("no_answer", "no response")),
         "statuses",
     ),
     Question(
@@ -318,8 +319,8 @@ BY_CHAPTER: Final = (
         "select coalesce(reason, 'http-' || status) as reason, count(*) as urls, count(distinct site) as sites\n"
         "from crawled where outcome = 'failed' or status >= 400 or reason is not null\n"
         "group by all order by urls desc, reason\nlimit 20",
-        (Header("reason", "reason", "text"), Header("urls", "URLs"), Header("sites", "sites"),
-         Header("meaning", "meaning", "text")),
+        (Column("reason", "reason"), counts("urls", "URLs"), counts("sites", "sites"),
+         Column("meaning", "meaning")),
         "errors",
     ),
     Question(
@@ -327,15 +328,15 @@ BY_CHAPTER: Final = (
         "Sites, domains and URLs that judges found wanting (spam, mirrors, soft 404s, ...), and the requests they had.",
         "They get less from now on; name those judged wrongly in `[spam] trusted`.",
         _bounded("wasted", 50),
-        (Header("subject", "site, domain or URL", "text"), Header("verdict", "verdict", "text"),
-         Header("requests", "requests"), Header("why", "why", "text")),
+        (Column("subject", "site, domain or URL"), Column("verdict", "verdict"),
+         counts("requests", "requests"), Column("why", "why")),
     ),
     Question(
         "scripts", "troubles", "Templates that need scripts",
         "Kinds of URLs whose pages cannot be read without their scripts, as far as pages of them were fetched.",
         "Crawl with `--render when-needed`, so that a browser opens them.",
         _bounded("scripts", 50),
-        (Header("subject", "template", "text"), Header("score", "sure", "share"), Header("why", "why", "text")),
+        (Column("subject", "template"), Column("score", "sure", "share"), Column("why", "why")),
     ),
     Question(
         "slow_sites", "troubles", "Slowest sites",
@@ -344,22 +345,22 @@ BY_CHAPTER: Final = (
         "select site, count(*) as visited, median(seconds) as middle, quantile_cont(seconds, .95) as slow\n"
         "from crawled where seconds is not null group by site having count(*) >= 5\n"
         "order by middle desc, site\nlimit 20",
-        (_SITE, Header("visited", "fetched"), Header("middle", "median", "seconds"),
-         Header("slow", "95th percentile", "seconds")),
+        (_SITE, counts("visited", "fetched"), Column("middle", "median", "seconds"),
+         Column("slow", "95th percentile", "seconds")),
         "slow",
     ),
     Question(
         "slowest", "troubles", "Slowest URLs", "The URLs that took longest to respond.",
         "If they are of one kind that you do not need, leave them out with `--exclude`.",
         QUESTIONS["slowest"].sql,
-        (_URL, Header("seconds", "time", "seconds"), Header("bytes", "size", "bytes"),
-         Header("status", "status")),
+        (_URL, Column("seconds", "time", "seconds"), Column("bytes", "size", "bytes"),
+         counts("status", "status")),
     ),
     Question(
         "largest", "troubles", "Largest URLs", "The URLs with the most bytes downloaded, over all fetches.",
         "Large files that are not pages can be left out with `--exclude`.",
         QUESTIONS["largest"].sql,
-        (_URL, Header("bytes", "bytes", "bytes"), Header("visits", "fetches"), Header("content_type", "type", "text")),
+        (_URL, Column("bytes", "bytes", "bytes"), counts("visits", "fetches"), Column("content_type", "type")),
     ),
     Question(
         "cluster_sizes", "copies", "Cluster sizes",
@@ -368,14 +369,14 @@ BY_CHAPTER: Final = (
         "select case when n = 1 then 1 when n = 2 then 2 when n <= 5 then 5 when n <= 10 then 10\n"
         "    when n <= 100 then 100 else 101 end as up_to, count(*) as clusters, sum(n)::bigint as pages\n"
         "from (select count(*) as n from urls where is_page group by cluster) group by up_to order by up_to",
-        (Header("up_to", "pages in a cluster, up to"), Header("clusters", "clusters"), Header("pages", "pages")),
+        (counts("up_to", "pages in a cluster, up to"), counts("clusters", "clusters"), counts("pages", "pages")),
         "clusters",
     ),
     Question(
         "duplicates", "copies", "Largest clusters", "The pages with the most copies; each is the one to keep.",
         "Many URLs of one path in a cluster: a parameter that changes nothing. Leave it out with `--exclude`.",
         QUESTIONS["duplicates"].sql,
-        (_URL, Header("pages", "pages"), Header("sites", "on sites"), Header("listed", "listed in sitemaps")),
+        (_URL, counts("pages", "pages"), counts("sites", "on sites"), counts("listed", "listed in sitemaps")),
     ),
 )  # fmt: skip
 """In the order of the page."""

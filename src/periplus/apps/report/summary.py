@@ -8,21 +8,23 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.apps.audit import Audit, Severity, audit
+from periplus.apps.audit import Audit, audit
 from periplus.insight.views import Views
+from periplus.view.findings import Severity
+from periplus.view.values import Column, TableRow, counts
+from periplus.view.wording import count, counted, duration, share
 
-from .values import AnsweredQuestion, CrawlState, Header, Report, Row
-from .wording import count, duration, number_of, share
+from .values import AnsweredQuestion, CrawlState, Report
 
 PROBLEMS: Final = "findings"
 """The name of the part."""
 
 _COLUMNS: Final = (
-    Header("severity", "severity", "severity"),
-    Header("title", "problem", "text"),
-    Header("count", "count"),
-    Header("advice", "what to do", "text"),
-    Header("example", "example", "url"),
+    Column("severity", "severity", "severity"),
+    Column("title", "problem"),
+    counts("count", "count"),
+    Column("advice", "what to do"),
+    Column("example", "example", "url"),
 )
 
 
@@ -40,7 +42,7 @@ def problems_of(views: Views, groups: Sequence[Sequence[str]], state: CrawlState
         title="Problems by severity",
         says="Errors mislead crawlers, warnings waste their requests, notices could be better.",
         advice="Fix errors first; the command below shows every problem with why it matters and more examples.",
-        columns=_COLUMNS if is_one else (_COLUMNS[0], Header("site", "site", "text"), *_COLUMNS[1:]),
+        columns=_COLUMNS if is_one else (_COLUMNS[0], Column("site", "site"), *_COLUMNS[1:]),
         rows=rows,
         command=f"periplus audit {folder} --site {site}",
     )
@@ -52,7 +54,7 @@ def _audited(views: Views, names: Sequence[str], state: CrawlState) -> Audit:
     return audit(views, names, robots, is_whole=is_whole)
 
 
-def _row(found: Audit, place: int) -> Row:
+def _row(found: Audit, place: int) -> TableRow:
     finding = found.findings[place]
     example = finding.examples[0] if finding.examples else None
     return {
@@ -93,7 +95,7 @@ def _problems(report: Report) -> Iterator[Sentence]:
     if not rows:
         return
     severities = [row["severity"] for row in rows]
-    found = [number_of(severities.count(each), each) for each in dict.fromkeys(severities)]
+    found = [counted(severities.count(each), each) for each in dict.fromkeys(severities)]
     title = str(rows[0]["title"])
     yield Sentence(f"The audit found {', '.join(found)}.", f"Most severe: {title}.", PROBLEMS)
 
@@ -109,7 +111,7 @@ def _size(report: Report) -> Iterator[Sentence]:
 def _topic(report: Report) -> Iterator[Sentence]:
     topic = report.row("topic")
     if topic.get("relevant") is not None:
-        says = f"{number_of(topic['relevant'], 'page')} of the collection are on the topic: {share(topic['harvest'])}."
+        says = f"{counted(topic['relevant'], 'page')} of the collection are on the topic: {share(topic['harvest'])}."
         so = "Other words, more examples or nearer seeds raise a low share."
         yield Sentence(says, so, "sources")
 
@@ -175,7 +177,7 @@ def _errors(report: Report) -> Iterator[Sentence]:
     if not visited or not errors:
         return
     common = report.rows("errors")[0]
-    where = f"{number_of(common['urls'], 'URL')} on {number_of(common['sites'], 'site')}"
+    where = f"{counted(common['urls'], 'URL')} on {counted(common['sites'], 'site')}"
     so = f"The most frequent reason is {common['reason']} ({where})."
     yield Sentence(f"{share(min(errors / visited, 1.0))} of the fetched URLs failed.", so, "errors")
 
@@ -185,5 +187,5 @@ def _copies(report: Report) -> Iterator[Sentence]:
     pages, clusters = sum(row["pages"] for row in rows), sum(row["clusters"] for row in rows)
     largest = next(iter(report.rows("duplicates")), None)
     if pages and largest is not None:
-        so = f"The largest cluster has {number_of(largest['pages'], 'page')} on {number_of(largest['sites'], 'site')}."
+        so = f"The largest cluster has {counted(largest['pages'], 'page')} on {counted(largest['sites'], 'site')}."
         yield Sentence(f"{share(1 - clusters / pages)} of the pages are copies of another.", so, "cluster_sizes")

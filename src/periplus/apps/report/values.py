@@ -7,23 +7,12 @@ the SQL or command that returns the same rows again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
 
 from msgspec import Struct
 
 from periplus.apps.ulinks import Ulink
 from periplus.model import RobotsFile
-
-Kind = Literal["text", "url", "count", "share", "seconds", "bytes", "number", "moment", "severity"]
-Row = dict[str, Any]
-
-
-class Header(Struct, frozen=True):
-    """A column of an answer: its name in the query, its title in the report, and how its values are formatted."""
-
-    name: str
-    title: str
-    kind: Kind = "count"
+from periplus.view.values import Column, Sheet, TableRow
 
 
 class Question(Struct, frozen=True):
@@ -38,24 +27,16 @@ class Question(Struct, frozen=True):
     says: str
     advice: str
     sql: str
-    columns: tuple[Header, ...]
+    columns: tuple[Column, ...]
     figure: str = ""
     most: int = 50
 
 
-class AnsweredQuestion(Struct, frozen=True):
-    """A question with its answer. `sql` or `command` returns the same rows; `is_cut`: there are more rows."""
+class AnsweredQuestion(Sheet, frozen=True, kw_only=True):
+    """A question with its answer, in a chapter of the report. `is_cut`: there are more rows."""
 
-    name: str
     chapter: str
-    title: str
-    says: str
     advice: str
-    columns: tuple[Header, ...]
-    rows: list[Row]
-    sql: str = ""
-    command: str = ""
-    figure: str = ""
     is_cut: bool = False
 
 
@@ -120,10 +101,10 @@ class Report(Struct, frozen=True):
     useful: list[UsefulLinks]
     freshness: KnownFreshness | None = None
 
-    def rows(self, name: str) -> list[Row]:
+    def rows(self, name: str) -> list[TableRow]:
         """The rows of a part; empty if the report does not have it."""
         return self.parts[name].rows if name in self.parts else []
 
-    def row(self, name: str) -> Row:
+    def row(self, name: str) -> TableRow:
         """The only row of a part."""
         return next(iter(self.rows(name)), {})

@@ -14,9 +14,7 @@ request, `browse_state` and `browse_tables` read a collection without disturbing
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -27,9 +25,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from periplus.insight.plain_values import word
+from periplus.view.csv_text import csv_chunks
 
 from .browse_asked import Asked, asked_of, page_parameter
-from .browse_cells import MAX_EXPORT, BrowsePage, PageValue, Table, TableQuery, cell, cell_style, figure, site_path
+from .browse_cells import MAX_EXPORT, BrowsePage, PageValue, Table, TableQuery, figure, grid, site_path
 from .browse_lists import excluded, forms, freshness_page, runs, sitemaps
 from .browse_settings import report, report_file, settings
 from .browse_sites import overview, site, sites
@@ -45,8 +44,6 @@ ROOT: Final = "/collection"
 NAVIGATION: Final = (Link("Collection", ROOT), Link("Sites", f"{ROOT}/sites"), Link("SQL", f"{ROOT}/sql"))
 _NOT_KEPT: Final = frozenset({"collection", "table", "format"})
 """Parameters that links to other rows of a page do not repeat; the collection is added where it is needed."""
-_CHUNK: Final = 1000
-"""Rows that are written to a download at a time."""
 
 
 class Spec(Struct, frozen=True):
@@ -154,8 +151,7 @@ def _html(spec: Spec) -> Callable[[Request], Response]:
             parameters=asked.parameters,
             kept={name: value for name, value in asked.parameters.items() if name not in _NOT_KEPT},
             page_parameter=page_parameter,
-            cell=cell,
-            cell_style=cell_style,
+            grid=grid,
             figure=figure,
             site_path=site_path,
             example=EXAMPLE,
@@ -208,16 +204,7 @@ def _csv(found: Table) -> Response:
     headers = {"content-disposition": f'attachment; filename="{found.name}.csv"'}
     if found.has_more:
         headers["x-truncated"] = f"the first {MAX_EXPORT} rows"
-    return StreamingResponse(_csv_lines(found), media_type="text/csv; charset=utf-8", headers=headers)
-
-
-def _csv_lines(found: Table) -> Iterator[bytes]:
     names = [column.name for column in found.columns]
-    for start in range(0, max(len(found.rows), 1), _CHUNK):
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        if start == 0:
-            writer.writerow(names)
-        for row in found.rows[start : start + _CHUNK]:
-            writer.writerow(["" if row.get(name) is None else word(row[name]) for name in names])
-        yield buffer.getvalue().encode("utf-8", "replace")
+    rows = ([row.get(name) for name in names] for row in found.rows)
+    lines = (chunk.encode("utf-8", "replace") for chunk in csv_chunks(names, rows, word))
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)

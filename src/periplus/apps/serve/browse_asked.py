@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from periplus.apps.report.few_sites import RATE
-from periplus.apps.report.figures import STEPS
 from periplus.collection.collection import CollectionSetup
+from periplus.view.charts import STEPS
 
 from .browse_cells import MAX_EXPORT, PER_PAGE
 from .browse_tables import TableProblem, TableReader, reader_of

@@ -7,19 +7,21 @@ from __future__ import annotations
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from periplus.apps.changes import run_beginnings
 from periplus.apps.report.making import crawl_state_of
 from periplus.collection.collection import CollectionSetup, states
 from periplus.collection.facts.freshness_words import TELLERS, fresh_words, trust
 from periplus.collection.facts.lookup import facts_of_parts
-from periplus.collection.wording import counted, lasting
 from periplus.insight.reasons import explained
 from periplus.model import Freshness, SignalFacts
 from periplus.parts.revisit.records import RevisitState
+from periplus.view.values import Column
+from periplus.view.wording import counted, lasting
 
 from .browse_asked import Asked
-from .browse_cells import BrowsePage, Column, Table, TableQuery, quoted
+from .browse_cells import BrowsePage, Table, TableQuery, quoted
 from .browse_sites import FILES
 from .browse_state import read_state, spooled_of
 
@@ -148,7 +150,7 @@ def freshness_page(asked: Asked) -> BrowsePage:
 
 def _signals(collection: CollectionSetup) -> list[dict[str, str]]:
     found = crawl_state_of(collection, _described).trusts
-    return [{"site": each.site, "signal": each.signal, "verdict": each.verdict, "says": each.says} for each in found]
+    return [asdict(each) for each in found]
 
 
 _CLASSES: Final = TableQuery(

@@ -17,11 +17,12 @@ from starlette.responses import HTMLResponse, Response
 from periplus.apps.report.making import described, report_of
 from periplus.collection.config.fields import settings_of
 from periplus.collection.config.toml_files import written
-from periplus.collection.wording import moment
 from periplus.model import PeriplusError
+from periplus.view.values import Column
+from periplus.view.wording import when
 
 from .browse_asked import Asked, asked_of
-from .browse_cells import BrowsePage, Column, Table
+from .browse_cells import BrowsePage, Table
 from .browse_state import read_state
 from .served import ServedCollection
 
@@ -162,9 +163,7 @@ def report_html(collection: Any) -> str:
 def report(asked: Asked) -> BrowsePage:
     """About the report: when it was made, and where it is."""
     last = _REPORTS.last(asked.collection)
-    made = (
-        f"It was last made at {moment(last.began_at)}." if last is not None else "It is made when it is first opened."
-    )
+    made = f"It was last made at {when(last.began_at)}." if last is not None else "It is made when it is first opened."
     return BrowsePage(
         name="report",
         title="Report",
@@ -177,7 +176,7 @@ def report(asked: Asked) -> BrowsePage:
 
 def report_file(request: Request) -> Response:
     """The report itself, a page that loads nothing, under its own policy in an origin of its own."""
-    from periplus.apps.report.page import POLICY
+    from periplus.view.html import POLICY
 
     found = _REPORTS.get(asked_of(request).collection)
     if found is None:

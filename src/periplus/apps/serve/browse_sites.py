@@ -5,25 +5,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from starlette.exceptions import HTTPException
 
 from periplus.apps.ulinks import Sample, chosen_ulinks
 from periplus.apps.ulinks.titles import entitled, pages_of
-from periplus.collection.facts.balance import BalanceFacts
-from periplus.collection.facts.freshness_words import TELLERS, trust
-from periplus.collection.facts.lines import MOVES_BY_WORD, collection_lines, reasons_of, site_lines
-from periplus.collection.facts.lookup import CollectionFacts, SiteFacts, collection_facts, site_facts
+from periplus.collection.facts.lines import collection_lines, site_lines
+from periplus.collection.facts.lookup import SiteFacts, collection_facts, site_facts
 from periplus.collection.facts.site_list import SORTS, STATES, list_sites, robots_text
-from periplus.insight.reasons import explained
+from periplus.collection.facts.tables import balance_table, largest_sites, reason_tables, signal_table
 from periplus.model import Site
 from periplus.urls import canonical, site_of
+from periplus.view.values import Column, Sheet
 
 from .browse_asked import Asked
-from .browse_cells import BrowsePage, Column, Table, TableQuery, Text, quoted
+from .browse_cells import BrowsePage, Table, TableQuery, Text, quoted
 from .browse_state import read_state
 from .browse_tables import TableProblem
 
@@ -31,6 +29,8 @@ _ROBOTS_BYTES: Final = 32 << 10
 """Of a robots.txt that are shown; RFC 9309 has crawlers read at least 500 KiB."""
 _USEFUL: Final = 8
 """Useful links of a site."""
+_EMPTY: Final = {"signals": "Nothing was learnt yet: signals are judged when pages are visited again."}
+"""What is shown if a table has no rows, by its name."""
 LAST: Final = """\
 select * from fetches where purpose = 'page' and outcome <> 'excluded'
     qualify row_number() over (partition by url order by started_at desc) = 1"""
@@ -40,13 +40,14 @@ select * from fetches where purpose = 'page' and outcome <> 'excluded'
 def overview(asked: Asked) -> BrowsePage:
     """What `periplus info` shows of a collection, with figures."""
     facts = read_state(collection_facts, asked.found)
-    folder = asked.folder
+    command = f"periplus info {asked.folder} --all"
+    tables = [_shown(sheet, command) for sheet in (largest_sites(facts), *reason_tables(facts))]
     return BrowsePage(
         name="overview",
         title=asked.collection.name,
         about="What is known of this collection, as of the last commit of its crawl.",
         lines=collection_lines(facts, is_whole=False),
-        tables=(*_figures(asked), _largest(facts, folder), *_reasons(facts, folder)),
+        tables=(*_figures(asked), *tables),
         facts=facts,
     )
 
@@ -94,59 +95,6 @@ def _figures(asked: Asked, where: str = "") -> tuple[TableQuery, ...]:
     )
 
 
-def _largest(facts: CollectionFacts, folder: str) -> Table:
-    return Table(
-        name="largest",
-        title="Largest sites",
-        columns=(
-            Column("site", "site", "site"),
-            Column("pages", "requests", "count"),
-            Column("queued", "queue", "count"),
-            Column("bytes", "downloaded", "bytes"),
-            Column("failures", "failures in a row", "count"),
-            Column("retired", "given up", "reason"),
-        ),
-        rows=[
-            {
-                "site": str(each.site),
-                "pages": each.pages,
-                "queued": each.queued,
-                "bytes": each.bytes,
-                "failures": each.failures,
-                "retired": each.retired,
-            }
-            for each in facts.largest
-        ],
-        says="The sites with the most requests; the page Sites lists all.",
-        command=f"periplus info {folder} --all",
-    )
-
-
-def _reasons(facts: CollectionFacts, folder: str) -> tuple[Table, ...]:
-    titles = {
-        "errors": "Errors",
-        "excluded": "Excluded before the request",
-        "filtered out": "Refused by a filter",
-        "sites given up": "Sites given up",
-    }
-    return tuple(
-        Table(
-            name=title.replace(" ", "_"),
-            title=titles[title],
-            columns=(Column("reason", "reason", "reason"), Column("number", "number", "count"), Column("meaning")),
-            rows=_reason_rows(reasons),
-            command=f"periplus info {folder} --all",
-        )
-        for title, reasons in reasons_of(facts)
-        if reasons
-    )
-
-
-def _reason_rows(reasons: Mapping[str, int]) -> list[dict[str, Any]]:
-    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return [{"reason": reason, "number": number, "meaning": explained(reason)} for reason, number in ranked]
-
-
 # sites
 
 
@@ -181,7 +129,7 @@ def sites(asked: Asked) -> BrowsePage:
             Column("next", "next visit", "moment"),
             Column("why", "why"),
         ),
-        rows=[{name: getattr(row, name) for name in row.__struct_fields__} for row in found.rows[:most]],
+        rows=[asdict(row) for row in found.rows[:most]],
         says="The budget of the next pages is divided between what sitemaps list and what links lead to.",
         command=f"periplus info {asked.folder} SITE",
         first=first,
@@ -251,65 +199,14 @@ def _useful(asked: Asked, name: Site) -> Table:
 
 def _of_state(facts: SiteFacts, folder: str) -> tuple[Table, ...]:
     command = f"periplus info {folder} {shlex.quote(str(facts.site))} --all"
-    signals = facts.freshness.signals if facts.freshness is not None else ()
-    tables = [
-        Table(
-            name="signals",
-            title="Are its signals of change honest?",
-            columns=(
-                Column("signal", "signal"),
-                Column("verdict", "verdict"),
-                Column("precision", "right", "share"),
-                Column("judged", "judged", "number"),
-                Column("says", "why"),
-            ),
-            rows=[
-                {
-                    "signal": TELLERS[each.kind],
-                    "verdict": each.verdict,
-                    "precision": each.precision if each.judged else None,
-                    "judged": each.judged,
-                    "says": trust(each),
-                }
-                for each in signals
-            ],
-            says="Whether what the site reports about its changes proved true when pages were visited again.",
-            command=command,
-            empty="Nothing was learnt yet: signals are judged when pages are visited again.",
-        )
-    ]
+    sheets = [signal_table(facts.freshness.signals if facts.freshness is not None else ())]
     if facts.balance is not None and facts.balance.history:
-        tables.append(_balance(facts.balance, command))
-    return tuple(tables)
+        sheets.append(balance_table(facts.balance))
+    return tuple(_shown(sheet, command) for sheet in sheets)
 
 
-def _balance(facts: BalanceFacts, command: str) -> Table:
-    history, epochs = facts.history, facts.epochs
-    return Table(
-        name="balance",
-        title="How the budget moved between sitemaps and links",
-        columns=(
-            Column("epoch", "epoch", "count"),
-            Column("sitemaps", "to sitemaps", "count"),
-            Column("sitemaps_utility", "worth", "share"),
-            Column("links", "to links", "count"),
-            Column("links_utility", "worth", "share"),
-            Column("move", "then"),
-        ),
-        rows=[
-            {
-                "epoch": number,
-                "sitemaps": each.sitemaps,
-                "sitemaps_utility": each.sitemaps_utility,
-                "links": each.links,
-                "links_utility": each.links_utility,
-                "move": MOVES_BY_WORD[each.move],
-            }
-            for number, each in enumerate(history, epochs - len(history) + 1)
-        ],
-        says="Worth: of the lowest-scored pages of an epoch, the share that was unique and indexable.",
-        command=command,
-    )
+def _shown(sheet: Sheet, command: str) -> Table:
+    return Table(**asdict(sheet) | {"command": command}, empty=_EMPTY.get(sheet.name, "Nothing."))
 
 
 def _of_tables(name: str) -> tuple[TableQuery, ...]:

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
 from periplus.model import UsageError
+from periplus.view.values import Column
 
 from .browse_asked import Asked
-from .browse_cells import MAX_EXPORT, BrowsePage, Column, Table, TableQuery, quoted
+from .browse_cells import MAX_EXPORT, BrowsePage, Table, TableQuery, quoted
 from .browse_tables import MAX_BYTES, MAX_SECONDS, TableProblem, columns_of
 
 SHOWN: Final = 200

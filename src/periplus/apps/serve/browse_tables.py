@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from periplus.insight.plain_values import plain
 from periplus.insight.query_worker import CollectionQuery
@@ -25,8 +25,9 @@ from periplus.insight.views.catalogue import needs_computed, tables_in
 from periplus.model import PeriplusError
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import intact_files_of
+from periplus.view.values import Column, TableRow
 
-from .browse_cells import Column, Row, Table, TableQuery
+from .browse_cells import Table, TableQuery
 from .browse_state import read_state, spooled_of
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class AnsweredRows(Struct, frozen=True):
     """Rows of an answer, and whether there are more."""
 
     names: list[str]
-    rows: list[Row]
+    rows: list[TableRow]
     has_more: bool
 
 
@@ -166,18 +167,7 @@ def reader_of(collection: ServedCollection) -> TableReader:
 
 def filled(query: TableQuery, reader: TableReader, first: int, most: int) -> Table:
     """A query with its rows; with the problem in their place if it cannot be answered."""
-    table = Table(
-        name=query.name,
-        title=query.title,
-        columns=query.columns,
-        rows=[],
-        says=query.says,
-        sql=query.sql,
-        figure=query.figure,
-        first=first,
-        per_page=query.per_page,
-        empty=query.empty,
-    )
+    table = Table(**asdict(query), rows=[], first=first)
     try:
         found = reader.read(query.sql, first, most)
     except TableProblem as problem:
@@ -192,7 +182,7 @@ _URLS = frozenset(
 _SITES = frozenset({"site", "target_site"})
 
 
-def columns_of(names: Sequence[str], rows: Sequence[Row]) -> tuple[Column, ...]:
+def columns_of(names: Sequence[str], rows: Sequence[TableRow]) -> tuple[Column, ...]:
     """Columns of an answer, by their names and first values."""
     return tuple(Column(name, name, _kind_of(name, [row.get(name) for row in rows])) for name in names)
 
@@ -206,7 +196,7 @@ def _kind_of(name: str, values: Sequence[Any]) -> Any:
     return "text"
 
 
-def _plain_row(row: Row) -> Row:
+def _plain_row(row: TableRow) -> TableRow:
     return {name: plain(value) for name, value in row.items()}
 
 

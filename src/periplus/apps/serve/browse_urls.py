@@ -11,13 +11,14 @@ from starlette.exceptions import HTTPException
 
 from periplus.collection.facts.lines import reason_words, url_lines
 from periplus.collection.facts.lookup import UrlFacts, url_facts
-from periplus.collection.wording import moment
 from periplus.insight.reasons import explained
 from periplus.model import PeriplusError, Stored, UrlRecord, UsageError
 from periplus.store.warc import read_record
+from periplus.view.values import Column
+from periplus.view.wording import when
 
 from .browse_asked import Asked
-from .browse_cells import BrowsePage, Column, Table, TableQuery, quoted
+from .browse_cells import BrowsePage, Table, TableQuery, quoted
 from .browse_state import read_state
 from .browse_tables import TableProblem
 
@@ -59,7 +60,7 @@ def why_of(facts: UrlFacts) -> list[str]:
     found = [_decision(facts, record)]
     if record is not None and record.first_seen:
         first = min(record.first_seen, key=lambda seen: seen.at)
-        found.append(f"It was found by a {first.source.value} at {moment(first.at)}.")
+        found.append(f"It was found by a {first.source.value} at {when(first.at)}.")
     if record is not None and record.visits and (facts.filtered or facts.robots):
         found.append(f"It would not be fetched again: {reason_words(facts.filtered or facts.robots)}.")
     if facts.copies is not None and facts.copies.is_copy:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 from periplus.policy.ordering import LargestSite
+from periplus.view.figures import PlotCurve
 
 from .crawl import Progress, SimulatedCrawl, Trace
-from .findings import PlotCurve
 from .network import NetworkSettings
 from .web import Web
 

@@ -33,11 +33,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from periplus.apps.lab.randomness import topics
 from periplus.formats.metadata_archive import SEGMENT, ArchiveEntry, MetadataArchive, write
+from periplus.view.figures import Figure, FigureMark, PlotCurve
 
-from .findings import NOT_COMPARABLE, PlotCurve, ReplicatedValue, finding, mean_curve
+from .findings import NOT_COMPARABLE, ReplicatedValue, finding, mean_curve
 from .freshness import FreshnessCurves, FreshnessResult, freshness_curves, freshness_table, gain, run_freshness, saved
 from .histories import FIGURE_2, FIGURE_2_DAYS, Floats, Histories, HistorySettings, generate_histories
-from .plots import Mark, Plot
 
 DAYS = 100
 VISITS = (2, 5, 10, 20, 50, 100)
@@ -175,9 +175,9 @@ def _packed_bytes(archives: list[MetadataArchive]) -> int:
     return sum(len(archive.body) for archive in archives)
 
 
-def figures(done: Brandman) -> list[Plot]:
+def figures(done: Brandman) -> list[Figure]:
     """Figure 3, and the three parts of Figure 6 for each mix of change frequencies."""
-    needless = Plot(
+    needless = Figure(
         title="Figure 3: needless requests",
         x_label="visits in 100 days",
         y_label="requests that could not have brought a change",
@@ -198,20 +198,20 @@ def rows_of(done: Brandman) -> list[dict[str, Any]]:
     ]
 
 
-def _parts(figure: Figure6) -> list[Plot]:
+def _parts(figure: Figure6) -> list[Figure]:
     curves, mix = figure.curves, figure.mix
     bandwidth = "bandwidth: pages fetched a day, as a share of the collection"
     return [
-        Plot(
+        Figure(
             title=f"Figure 6a: freshness, {mix}",
             x_label=bandwidth,
             y_label="fresh copies after 100 days",
             curves=tuple(curves.freshness),
             x_as="share",
             y_as="share",
-            marks=(Mark("the paper: perfect at about a fifth", x=0.2),),
+            marks=(FigureMark("the paper: perfect at about a fifth", x=0.2),),
         ),
-        Plot(
+        Figure(
             title=f"Figure 6b: gain, {mix}",
             x_label=bandwidth,
             y_label="how much fresher than the conventional crawler",
@@ -219,16 +219,16 @@ def _parts(figure: Figure6) -> list[Plot]:
             x_as="share",
             y_as="share",
             y_from_zero=True,
-            marks=(Mark("the paper: up to 25 %", y=0.25),),
+            marks=(FigureMark("the paper: up to 25 %", y=0.25),),
         ),
-        Plot(
+        Figure(
             title=f"Figure 6c: bandwidth saved, {mix}",
             x_label="freshness",
             y_label="bandwidth that is not needed for it",
             curves=tuple(curves.saved),
             x_as="share",
             y_as="share",
-            marks=(Mark("the paper: 62 % at 80 %", x=0.8, y=0.62),),
+            marks=(FigureMark("the paper: 62 % at 80 %", x=0.8, y=0.62),),
         ),
     ]
 

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict
 
+from periplus.view.figures import Figure, PlotCurve
+
 from .batches import BatchActivity
 from .castillo_evidence import Evidence, gather, in_proportion, web_settings
 from .castillo_findings import findings_of
-from .findings import PlotCurve, mean_curve
-from .plots import Plot
+from .findings import mean_curve
 from .results import Reproduction
 from .runs import OrderingResult
 from .speedup import BANDWIDTHS, CONNECTIONS
@@ -33,7 +34,7 @@ from .workers import Progress
 NAMES = {"length": "Length", "depth": "Depth", "batch": "Batch", "partial": "Partial", "optimal": "Optimal"}
 
 
-def plots_of(evidence: Evidence) -> list[Plot]:
+def plots_of(evidence: Evidence) -> list[Figure]:
     """All plots, in the paper's order."""
     return [
         _figure_5(evidence),
@@ -47,12 +48,12 @@ def plots_of(evidence: Evidence) -> list[Plot]:
     ]
 
 
-def _figure_5(evidence: Evidence) -> Plot:
+def _figure_5(evidence: Evidence) -> Figure:
     curves = [_by_pages(name, evidence.of("Figure 5", key)) for key, name in NAMES.items()]
     return _mass_plot("Figure 5: one robot", curves, _caption(evidence, "r = 1, w = 15 s, k = 1."))
 
 
-def _figure_5_in_time(evidence: Evidence) -> Plot:
+def _figure_5_in_time(evidence: Evidence) -> Figure:
     curves = []
     for key, name in NAMES.items():
         results = evidence.of("Figure 5", key)
@@ -60,7 +61,7 @@ def _figure_5_in_time(evidence: Evidence) -> Plot:
         curves.append(
             mean_curve(name, times, [np.interp(times, each.over_time.x, each.over_time.y).tolist() for each in results])
         )
-    return Plot(
+    return Figure(
         "Figure 5 against time: one robot",
         "virtual time",
         "share of PageRank",
@@ -72,7 +73,7 @@ def _figure_5_in_time(evidence: Evidence) -> Plot:
     )
 
 
-def _figure_6(evidence: Evidence) -> Plot:
+def _figure_6(evidence: Evidence) -> Figure:
     curves = [
         _by_pages(f"{NAMES[key]}, r = {r}", evidence.of("Figure 5" if r == 1 else "Figure 6", key, connections=r))
         for key in ("length", "depth")
@@ -81,7 +82,7 @@ def _figure_6(evidence: Evidence) -> Plot:
     return _mass_plot("Figure 6: 1, 64 and 256 robots", curves, _caption(evidence, "w = 15 s, k = 1."))
 
 
-def _table_1(evidence: Evidence) -> Plot:
+def _table_1(evidence: Evidence) -> Figure:
     base = evidence.of("Table I", "length", connections=1, bandwidth=BANDWIDTHS[0])
     lines = sorted(BANDWIDTHS)
     curves = []
@@ -91,7 +92,7 @@ def _table_1(evidence: Evidence) -> Plot:
             [one.makespan / other.makespan for one, other in zip(base, column, strict=True)] for column in by_line
         ]
         curves.append(mean_curve(f"r = {r}", lines, list(zip(*ratios, strict=True))))
-    return Plot(
+    return Figure(
         "Table I: speed-up of a whole crawl",
         "bytes a second",
         "times as fast as one connection on the fastest line",
@@ -102,9 +103,9 @@ def _table_1(evidence: Evidence) -> Plot:
     )
 
 
-def _figure_7(evidence: Evidence) -> Plot:
+def _figure_7(evidence: Evidence) -> Figure:
     batch = evidence.batches[0][0]
-    return Plot(
+    return Figure(
         "Figure 7: a batch in the middle of a crawl",
         "rank of the site",
         "pages of the site in the batch",
@@ -115,10 +116,10 @@ def _figure_7(evidence: Evidence) -> Plot:
     )
 
 
-def _robots(evidence: Evidence, number: int, pages_per_visit: int) -> Plot:
+def _robots(evidence: Evidence, number: int, pages_per_visit: int) -> Figure:
     chosen = [each for each in evidence.batches[0][1] if each.pages_per_visit == pages_per_visit]
     robots = chosen[0].connections
-    return Plot(
+    return Figure(
         f"Figure {number}: robots at work while a batch is fetched, k = {pages_per_visit}",
         "share of the time that the batch takes",
         f"robots at work, of {robots}",
@@ -136,7 +137,7 @@ def _in_shares(activity: BatchActivity) -> PlotCurve:
     return PlotCurve(name, [x / activity.makespan for x in line.x], line.y, line.low, line.high)
 
 
-def _figure_10(evidence: Evidence) -> Plot:
+def _figure_10(evidence: Evidence) -> Figure:
     results = evidence.of("Figure 10", "length", web="80 % ok")
     return _mass_plot(
         "Figure 10: the real crawl",
@@ -145,10 +146,10 @@ def _figure_10(evidence: Evidence) -> Plot:
     )
 
 
-def _figure_12(evidence: Evidence) -> Plot:
+def _figure_12(evidence: Evidence) -> Figure:
     depth = min(len(each.mean_rank) for each in evidence.depths)
     rows = [each.mean_rank[:depth] for each in evidence.depths]
-    return Plot(
+    return Figure(
         "Figure 12: PageRank by depth",
         "clicks from a home page",
         "mean PageRank, in multiples of the mean of all",
@@ -158,8 +159,8 @@ def _figure_12(evidence: Evidence) -> Plot:
     )
 
 
-def _mass_plot(title: str, curves: Sequence[PlotCurve], caption: str) -> Plot:
-    return Plot(
+def _mass_plot(title: str, curves: Sequence[PlotCurve], caption: str) -> Figure:
+    return Figure(
         title,
         "share of pages",
         "share of PageRank",

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from periplus.view.figures import PlotCurve
+
 from .batches import BatchActivity
 from .castillo_evidence import NEAR, SHARES, Evidence
-from .findings import AGREES, NOT_COMPARABLE, PlotCurve, ReplicatedValue, finding, mean_interval
+from .findings import AGREES, NOT_COMPARABLE, ReplicatedValue, finding, mean_interval
 from .runs import OrderingResult
 from .speedup import BANDWIDTHS, CONNECTIONS, TABLE_I
 

@@ -13,6 +13,8 @@ import numpy as np
 from msgspec import Struct
 from scipy.special import stdtrit
 
+from periplus.view.figures import PlotCurve
+
 S = TypeVar("S", bound=Struct)
 
 AGREES = "agrees"
@@ -35,16 +37,6 @@ class ReplicatedValue(Struct, frozen=True):
     tolerance: float = 0.0
     low: float | None = None
     high: float | None = None
-
-
-class PlotCurve(Struct, frozen=True):
-    """A line of a plot, with the interval around each of its points."""
-
-    name: str
-    x: list[float]
-    y: list[float]
-    low: list[float]
-    high: list[float]
 
 
 def finding(

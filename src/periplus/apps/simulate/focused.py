@@ -29,11 +29,10 @@ from periplus.parts.focus.topic import Nearness, TopicState, link_words, nearnes
 from periplus.parts.focus.words import TopicTerms, TopicWords, language_code, words_of
 from periplus.store.export.captures import latest_captures
 from periplus.store.export.documents import read_document
+from periplus.view.figures import Figure, PlotCurve
 
 from .crawl import SimulatedCrawl, SimulatedPages
-from .findings import PlotCurve
 from .network import NetworkSettings
-from .plots import Plot
 from .recording import page_of, web_of_collection
 from .runs import PolicyChoice
 from .web import Web
@@ -326,11 +325,11 @@ def mean_recall(rows: Sequence[FocusedRow]) -> list[PlotCurve]:
     return curves
 
 
-def recall_plot(rows: Sequence[FocusedRow]) -> Plot:
+def recall_plot(rows: Sequence[FocusedRow]) -> Figure:
     """Recall by pages, a line for each ordering."""
     first = rows[0]
     topics = list(dict.fromkeys(row.topic for row in rows))
-    return Plot(
+    return Figure(
         title="Which ordering finds the pages on the topic first?",
         x_label="pages fetched",
         y_label="recall",

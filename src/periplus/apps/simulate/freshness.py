@@ -20,8 +20,9 @@ import numpy as np
 from msgspec import Struct
 
 from periplus.model import ConfigError
+from periplus.view.figures import PlotCurve
 
-from .findings import PlotCurve, mean_curve
+from .findings import mean_curve
 from .histories import Floats, Histories, Ints, Window, window
 from .learned_refresh import RefreshPolicy, Today, day_signals
 from .noisy_refresh import SignalQuality

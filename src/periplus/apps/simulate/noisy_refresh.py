@@ -25,8 +25,9 @@ from periplus.model import ConfigError
 from periplus.parts.revisit.crawl_value import CrawlValue
 from periplus.parts.revisit.ledger import VisitLedger
 from periplus.policy.settings import nearest
+from periplus.view.figures import PlotCurve
 
-from .findings import PlotCurve, averaged
+from .findings import averaged
 from .histories import DAY
 from .workers import Progress, run_jobs
 

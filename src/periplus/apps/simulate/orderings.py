@@ -13,7 +13,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from msgspec import Struct
 
-from .findings import PlotCurve, mean_curve, mean_interval
+from periplus.view.figures import PlotCurve
+
+from .findings import mean_curve, mean_interval
 from .graph_files import RankedWeb, ranked, store_web, stored_web
 from .network import NetworkSettings
 from .runs import OrderingResult, PolicyChoice, check_budgets, run_ordering

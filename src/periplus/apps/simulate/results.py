@@ -7,8 +7,6 @@ holds the true mean with 95 % confidence. The eight tables of a simulated crawl 
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,13 +17,14 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from periplus.store.durable import write_file
+from periplus.view.csv_text import csv_chunks
+from periplus.view.figures import Figure
 
 from .batches import BatchActivity, FetchBatch
 from .findings import ReplicatedValue, averaged, mean_interval, mean_of
 from .freshness import FreshnessResult
 from .network import NetworkSettings
 from .orderings import summarise
-from .plots import Plot
 from .runs import OrderingResult, PolicyChoice
 from .speedup import SpeedupResult
 
@@ -37,7 +36,7 @@ class Reproduction(Struct, frozen=True):
 
     findings: list[ReplicatedValue]
     rows: list[dict[str, Any]]
-    plots: list[Plot] = []
+    plots: list[Figure] = []
 
 
 class OrderingRow(Struct, frozen=True):
@@ -234,11 +233,7 @@ def csv_text(rows: Sequence[ResultRow]) -> str:
     """The same rows as a table: a column a key; lists have blanks between, settings are as typed."""
     plain = [_finite(msgspec.to_builtins(row)) for row in rows]
     columns = list(dict.fromkeys(key for row in plain for key in row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: _cell(value) for key, value in row.items()} for row in plain)
-    return out.getvalue()
+    return "".join(csv_chunks(columns, ([row.get(name) for name in columns] for row in plain), _cell))
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -21,9 +21,9 @@ from periplus.model import ConfigError, EventSink, Ordering, Url
 from periplus.parts.focus.ordering import any_ordering
 from periplus.policy.ordering import ALIASES
 from periplus.policy.settings import nearest
+from periplus.view.figures import PlotCurve
 
 from .crawl import Progress, SimulatedCrawl, Trace
-from .findings import PlotCurve
 from .graph_files import RankedWeb
 from .network import NetworkSettings
 

@@ -18,23 +18,21 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from .collection import facts_of_collection
     from .facts import Fact, FileFact, RobotsFact, agent_name, robots_fact
-    from .figures import Figure, FigureCurve, figures_of
+    from .figures import figures_of
     from .survey import Distribution, NameCounts, Survey
-    from .tables import Column, SurveyTable
+    from .tables import SurveyColumn, SurveyTable
     from .writing import summary_of, tables_of, write_survey
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
-    "Column",
     "Distribution",
     "Fact",
-    "Figure",
-    "FigureCurve",
     "FileFact",
     "NameCounts",
     "RobotsFact",
     "Survey",
+    "SurveyColumn",
     "SurveyTable",
     "agent_name",
     "facts_of_collection",

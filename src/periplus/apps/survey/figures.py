@@ -1,4 +1,4 @@
-"""The figures of the Berkeley report as values: what a picture of each would show. Drawing is done elsewhere.
+"""The figures of the Berkeley report as values: what a picture of each would show.
 
 A figure has at most `MOST_POINTS` points a curve: of a longer one those are kept that lie evenly on a logarithmic axis,
 the first and the last among them, which is what these heavy tails are looked at on.
@@ -11,33 +11,13 @@ from itertools import accumulate
 from typing import Final
 
 import numpy as np
-from msgspec import Struct
+
+from periplus.view.figures import Figure, PlotCurve
 
 from .robots_tables import ranks
 from .survey import Distribution, DomainRow, Survey
 
 MOST_POINTS: Final = 1_000
-
-
-class FigureCurve(Struct, frozen=True):
-    """Points in the order of x."""
-
-    name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-
-
-class Figure(Struct, frozen=True):
-    """Curves over two axes. `is_share`: y is from 0 to 1, to be shown as per cent."""
-
-    name: str
-    title: str
-    x_label: str
-    y_label: str
-    curves: tuple[FigureCurve, ...]
-    log_x: bool = True
-    log_y: bool = True
-    is_share: bool = False
 
 
 def figures_of(survey: Survey) -> tuple[Figure, ...]:
@@ -69,7 +49,8 @@ def _ranks(survey: Survey) -> Figure:
     robots = _curve("with robots.txt", middle, [row[3] for row in numbers])
     sitemaps = _curve("with sitemaps", middle, [row[4] for row in numbers])
     title = "Site metadata by rank"
-    return Figure("ranks", title, "rank of the domain", "domains", (robots, sitemaps), False, False, is_share=True)
+    curves = (robots, sitemaps)
+    return Figure(title, "rank of the domain", "domains", curves, y_as="share", y_from_zero=True, name="ranks")
 
 
 def _spread(name: str, title: str, x_label: str, y_label: str, values: Distribution) -> Figure:
@@ -80,13 +61,13 @@ def _spread(name: str, title: str, x_label: str, y_label: str, values: Distribut
     items = [(value, count) for value, count in values.items() if value > 0]
     at_least = list(accumulate(count for _, count in reversed(items)))[::-1]
     curve = _curve("at least this number", [value for value, _ in items], at_least)
-    return Figure(name, title, x_label, y_label, (curve,))
+    return _logarithmic(name, title, x_label, y_label, curve)
 
 
 def _ranked(name: str, title: str, x_label: str, y_label: str, values: Sequence[float]) -> Figure:
     """The greatest first."""
     ranked = sorted((value for value in values if value > 0), reverse=True)
-    return Figure(name, title, x_label, y_label, (_curve(y_label, range(1, len(ranked) + 1), ranked),))
+    return _logarithmic(name, title, x_label, y_label, _curve(y_label, range(1, len(ranked) + 1), ranked))
 
 
 def _of_domains(survey: Survey, name: str, title: str, y_label: str, value: Callable[[DomainRow], float]) -> Figure:
@@ -99,11 +80,16 @@ def _coverage(survey: Survey) -> Figure:
     shares = np.cumsum(uris) / max(1.0, float(uris.sum()))
     curve = _curve("URIs", range(1, len(shares) + 1), shares.tolist())
     title = "Share of all URIs that the richest domains have"
-    return Figure("coverage", title, "domains, the richest first", "URIs", (curve,), log_y=False, is_share=True)
+    label = "domains, the richest first"
+    return Figure(title, label, "URIs", (curve,), log_x=True, y_as="share", y_from_zero=True, name="coverage")
 
 
-def _curve(name: str, x: Sequence[float], y: Sequence[float]) -> FigureCurve:
+def _logarithmic(name: str, title: str, x_label: str, y_label: str, curve: PlotCurve) -> Figure:
+    return Figure(title, x_label, y_label, (curve,), log_x=True, log_y=True, name=name)
+
+
+def _curve(name: str, x: Sequence[float], y: Sequence[float]) -> PlotCurve:
     places: Sequence[int] = range(len(x))
     if len(x) > MOST_POINTS:
         places = np.unique(np.geomspace(1, len(x), MOST_POINTS).round().astype(int) - 1).tolist()
-    return FigureCurve(name, tuple(float(x[at]) for at in places), tuple(float(y[at]) for at in places))
+    return PlotCurve(name, [float(x[at]) for at in places], [float(y[at]) for at in places])

@@ -28,7 +28,7 @@ TEXT, WHOLE, REAL, SHARE, CLAIM = "text", "whole", "real", "share", "claim"
 _LONGEST_CELL: Final = 80
 
 
-class Column(Struct, frozen=True):
+class SurveyColumn(Struct, frozen=True):
     """A name, and what the values are: text, whole, real, share or claim (yes or no)."""
 
     name: str
@@ -40,7 +40,7 @@ class SurveyTable(Struct, frozen=True):
 
     name: str
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[SurveyColumn, ...]
     rows: tuple[Row, ...]
     note: str = ""
     is_histogram: bool = False
@@ -58,9 +58,9 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def columns(**kinds: str) -> tuple[Column, ...]:
+def columns(**kinds: str) -> tuple[SurveyColumn, ...]:
     """Columns by name and kind, in this order."""
-    return tuple(Column(name, kind) for name, kind in kinds.items())
+    return tuple(SurveyColumn(name, kind) for name, kind in kinds.items())
 
 
 def _text(value: Value) -> str:

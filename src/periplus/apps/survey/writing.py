@@ -1,7 +1,7 @@
 """A survey as files: every table as Parquet and CSV, a page to read, and the numbers as JSON.
 
     DIR/tables/fields.parquet, DIR/tables/fields.csv, ...
-    DIR/figures/coverage.svg, ...        if figures are drawn
+    DIR/figures/coverage.svg, ...
     DIR/report.md
     DIR/summary.json
 
@@ -14,9 +14,7 @@ The first table, `summary`, has every number that the Berkeley report has in its
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +25,10 @@ import pyarrow.parquet as pq
 
 from periplus.store.durable import write_file
 from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
+from periplus.view.csv_text import csv_chunks
+from periplus.view.figures import Figure, draw
 
-from .figures import Figure, figures_of
+from .figures import figures_of
 from .robots_tables import PROTOCOL_URIS, domain_table, of_domains, robots_tables, sitemap_tables, total_uris
 from .survey import Distribution, Survey
 from .tables import PAPER_SUMMARY, REAL, TEXT, WHOLE, SurveyTable, Value, columns, share
@@ -128,26 +128,22 @@ REPORT, SUMMARY, TABLES, FIGURES = "report.md", "summary.json", "tables", "figur
 ROWS_IN_REPORT: Final = 20
 """Rows of a longer table in the report, which names the file with the rest; a longer histogram is shown by classes."""
 
-Draw = Callable[[Figure], str]
-"""A figure as the text of an SVG."""
-
 _TYPES: Final = {
     "text": pa.string(), "whole": pa.int64(), "real": pa.float64(), "share": pa.float64(), "claim": pa.bool_()
 }  # fmt: skip
 _MARKUP: Final = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_{}[]<>#|~!&"})
 
 
-def write_survey(survey: Survey, folder: Path, *, draw: Draw | None = None) -> list[Path]:
+def write_survey(survey: Survey, folder: Path) -> list[Path]:
     """Write everything into a folder, replacing an earlier survey there; return the paths written."""
     tables, figures = tables_of(survey), figures_of(survey)
     (folder / TABLES).mkdir(parents=True, exist_ok=True)
     written = []
     for table in tables:
         written += _write_table(table, folder / TABLES)
-    if draw is not None:
-        (folder / FIGURES).mkdir(exist_ok=True)
-        written += [_save(folder / FIGURES / f"{figure.name}.svg", draw(figure).encode()) for figure in figures]
-    report = "\n".join(_report(tables, figures if draw is not None else ()))
+    (folder / FIGURES).mkdir(exist_ok=True)
+    written += [_save(folder / FIGURES / f"{figure.name}.svg", draw(figure).encode()) for figure in figures]
+    report = "\n".join(_report(tables, figures))
     written.append(_save(folder / REPORT, report.encode("utf-8", "replace")))
     written.append(_save(folder / SUMMARY, msgspec.json.format(msgspec.json.encode(summary_of(survey))) + b"\n"))
     return written
@@ -159,13 +155,10 @@ def _write_table(table: SurveyTable, folder: Path) -> list[Path]:
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     parquet = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), parquet)
-    text = io.StringIO()
-    rows = csv.writer(text)
-    rows.writerow([column.name for column in table.columns])
-    rows.writerows(table.rows)
+    text = "".join(csv_chunks([column.name for column in table.columns], table.rows, newline="\r\n"))
     return [
         _save(folder / f"{table.name}.parquet", parquet.getvalue().to_pybytes()),
-        _save(folder / f"{table.name}.csv", text.getvalue().encode("utf-8", "replace")),
+        _save(folder / f"{table.name}.csv", text.encode("utf-8", "replace")),
     ]
 
 

@@ -20,28 +20,28 @@ import msgspec
 import typer
 from msgspec.structs import replace
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from periplus.apps.audit import Audit, AuditComparison, FaultyUrl, Finding
-from periplus.apps.audit.html_page import SIGNS, limits, seen, sized, summary
+from periplus.apps.audit import Audit, AuditComparison
+from periplus.apps.audit.html_page import limits, seen, summary
 from periplus.apps.report.making import audited, judged, still_referred
 from periplus.collection.collection import CollectionSetup, existing, held, planned, tally_of
 from periplus.collection.facts.site_list import is_collection
-from periplus.collection.wording import count, counted
 from periplus.model import UsageError
-from periplus.policy.settings import nearest
+from periplus.view.findings import SIGNS, failing
+from periplus.view.terminal import SEVERITIES, print_finding, print_line
+from periplus.view.wording import count, counted, one_line, size
 
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
-from ..consoles import one_line, stderr_console, stdout_console
+from ..consoles import stderr_console, stdout_console
+from ..fail_on import FAILED, FailOn, wanted_findings
 from ..setting_options import takes_settings, typed_settings
 
 if TYPE_CHECKING:
     from periplus.apps.audit import AuditSettings
 
-_STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan", "good": "green", "unknown": "dim"}
 _CHANGES = 10
 """New and fixed URLs of each finding that are printed; `--json` and `--csv` have all."""
 
@@ -53,76 +53,47 @@ def print_audit(
     console.print(Text(audit.site, style="bold") + Text(f"  {_facts(audit)}", style="dim"), soft_wrap=True)
     if audit.pages and (text := limits(audit)):
         advice = "Raise --limit and --for, or --limit 0 for all pages."
-        console.print(Text(f"{text} {advice}", style="yellow"), soft_wrap=True)
-    console.print(_marks(audit))
+        print_line(console, f"{text} {advice}", "yellow")
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for mark in audit.marks:
+        style = SEVERITIES[mark.verdict]
+        grid.add_row(Text(f"  {SIGNS[mark.verdict]}", style=style), mark.question, Text(mark.says, style=style))
+    console.print(grid)
     for found in audit.findings:
-        _print_finding(console, found)
+        print_finding(console, found)
     console.print()
     for name, why in audit.unjudged.items():
-        console.print(Text(f"not checked: {name} ({why})", style="dim"), soft_wrap=True)
+        print_line(console, f"not checked: {name} ({why})", "dim")
     if comparison is not None:
         _print_comparison(console, comparison)
-    console.print(Text(summary(audit), style="bold"), soft_wrap=True)
+    print_line(console, summary(audit), "bold")
     if written:
-        console.print(Text(f"written: {', '.join(written)}"), soft_wrap=True)
+        print_line(console, f"written: {', '.join(written)}")
     if failed:
-        console.print(Text(f"failed on {', '.join(failed)}", style="bold red"), soft_wrap=True)
+        print_line(console, f"failed on {', '.join(failed)}", "bold red")
 
 
 def _print_comparison(console: Console, comparison: AuditComparison) -> None:
     counts = f"{count(comparison.new)} new, {count(comparison.fixed)} fixed, {count(comparison.remaining)} remaining"
-    console.print(Text(f"since the last audit: {counts}", style="bold"), soft_wrap=True)
+    print_line(console, f"since the last audit: {counts}", "bold")
     for change in comparison.changes:
         for sign, urls, style in (("+", change.new, "yellow"), ("-", change.fixed, "green")):
             for url in urls[:_CHANGES]:
-                console.print(Text(f"  {sign} {change.name} {one_line(url)}".rstrip(), style=style), soft_wrap=True)
+                print_line(console, f"  {sign} {change.name} {one_line(url)}".rstrip(), style)
             if len(urls) > _CHANGES:
                 more = f"  {sign} {change.name} and {count(len(urls) - _CHANGES)} more"
-                console.print(Text(more, style=style), soft_wrap=True)
+                print_line(console, more, style)
     if comparison.unknown:
-        console.print(Text(f"  not comparable: {', '.join(comparison.unknown)}", style="dim"), soft_wrap=True)
+        print_line(console, f"  not comparable: {', '.join(comparison.unknown)}", "dim")
 
 
 def _facts(audit: Audit) -> str:
     cost = audit.cost
     listed = f"{counted(audit.listed, 'URL')} listed, {count(audit.visited)} of them fetched"
     asked = counted(cost.requests, "request")
-    return f"{counted(audit.pages, 'page')}; {listed}; {asked}, {sized(cost.bytes)}{seen(audit)}"
+    return f"{counted(audit.pages, 'page')}; {listed}; {asked}, {size(cost.bytes)}{seen(audit)}"
 
 
-def _marks(audit: Audit) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for mark in audit.marks:
-        style = _STYLES[mark.verdict]
-        table.add_row(Text(f"  {SIGNS[mark.verdict]}", style=style), mark.question, Text(mark.says, style=style))
-    return table
-
-
-def _print_finding(console: Console, found: Finding) -> None:
-    style = _STYLES[found.severity.value]
-    title = Text(f"\n{SIGNS[found.severity.value]} {found.title}", style=style) + Text(f"  {found.name}", style="dim")
-    console.print(title, soft_wrap=True)
-    if found.parts:
-        parts = ", ".join(f"{one_line(name)}: {count(number)}" for name, number in found.parts.items())
-        console.print(Padding(Text(parts, style="dim"), (0, 0, 0, 2), expand=False))
-    console.print(Padding(Text(found.why), (0, 0, 0, 2), expand=False))
-    console.print(Padding(Text(f"→ {found.advice}", style="bold"), (0, 0, 0, 2), expand=False))
-    for example in found.examples:
-        console.print(Text("    ") + _example(example), soft_wrap=True)
-
-
-def _example(example: FaultyUrl) -> Text:
-    text = Text(one_line(example.url), style="cyan")
-    if example.note:
-        text += Text(("  " if example.url else "") + one_line(example.note), style="dim")
-    return text + Text(f"  (on {one_line(example.at)})", style="dim") if example.at else text
-
-
-FAILED = 4
-"""The exit code of an audit that found what `--fail-on` names."""
 CHECKS = 200
 """Embedded files, and external links, that are requested: at one request a second, three minutes of each."""
 _SHOWN = 5
@@ -138,14 +109,6 @@ Out = Annotated[
         "-o",
         metavar="DIR",
         help="Of a site: keep the crawl in this collection; audit again to see what changed.",
-    ),
-]
-FailOn = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fail-on",
-        metavar="WHAT",
-        help="Exit with 4 if this was found: error, warning, notice (or worse), or a finding by name. May be repeated.",
     ),
 ]
 _FORMATS = "Output"
@@ -207,10 +170,10 @@ def audit(
 
     Example: periplus audit docs.example.org --html audit.html
     """
-    from periplus.apps.audit import AuditSettings
+    from periplus.apps.audit import KINDS, AuditSettings
     from periplus.apps.audit.comparison import MAX_FAULTS
 
-    wanted = _wanted(fail_on or [])
+    wanted = wanted_findings(fail_on or [], KINDS, "docs/audit.md")
     before = _baseline(baseline)
     asked: dict[str, object] = {
         "crawl.workers": 1,
@@ -228,7 +191,7 @@ def audit(
             else _checked(collection, site, settings, checks, external=external)
         )
         comparison = _compared(collection, found, before)
-    failed = [each.name for each in found.findings if {each.name, each.severity.value} & wanted]
+    failed = failing(found.findings, wanted)
     asked_files = {html: "html", csv: "csv", junit: "junit", sarif: "sarif"}
     files = {path: kind for path, kind in asked_files.items() if path}
     _write_files(found, failed if fail_on else None, comparison, files)
@@ -260,23 +223,6 @@ def _compared(collection: CollectionSetup, found: Audit, before: Audit | None) -
         with suppress(OSError):  # a collection on a read-only disk can be audited as well
             save_last(collection.folder, found)
     return compare(before, found) if before is not None else None
-
-
-def _wanted(asked: Sequence[str]) -> frozenset[str]:
-    """Names of findings and severities to fail on; a severity includes those that are worse."""
-    from periplus.apps.audit import KINDS, Severity
-
-    severities = [severity.value for severity in Severity]
-    wanted: set[str] = set()
-    for word in (part.strip() for each in asked for part in each.split(",")):
-        if word in severities:
-            wanted.update(severities[: severities.index(word) + 1])
-        elif word in KINDS:
-            wanted.add(word)
-        else:
-            likely = nearest(word, (*severities, *KINDS))
-            raise UsageError(f"--fail-on {word}: no such finding", hint=f"did you mean {likely}? docs/audit.md has all")
-    return frozenset(wanted)
 
 
 @contextmanager

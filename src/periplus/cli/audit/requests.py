@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from periplus.collection.collection import CollectionSetup, held
-from periplus.collection.wording import counted
 from periplus.model import Url
 from periplus.urls import site_of
+from periplus.view.wording import counted
 
 from ..crawl.running import run
 

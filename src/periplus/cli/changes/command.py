@@ -40,12 +40,14 @@ from periplus.collection.collection import CollectionSetup, existing
 from periplus.collection.typed_values import moment_of
 from periplus.model import Url, UsageError
 from periplus.urls import canonical
+from periplus.view.terminal import print_line
+from periplus.view.wording import moment, one_line
 
 from .. import options
 from ..closed_pipe import unless_closed
 from ..consoles import stderr_console, stdout_console
 from .output import Asked, VersionPlace, iso, nothing_of, place_of, print_json, share_of, write_feed
-from .terminal import clean, counted_links, moment, percent, print_changes, print_difference, print_first, print_since
+from .terminal import counted_links, percent, print_changes, print_difference, print_first, print_since
 
 _SHOWN: Final = 20
 _PROBLEM: Final = "the versions cannot be compared"
@@ -152,7 +154,7 @@ def _line(
 
 
 def _print_visits(console: Console, url: Url, visits: Sequence[PageVisit], most: int) -> None:
-    console.print(Text(clean(url), style="bold"), soft_wrap=True)
+    print_line(console, one_line(url), "bold")
     if len(visits) > most:
         console.print(Text(f"  the last {most} of {len(visits):,} visits", style="dim"))
     digest = ""
@@ -164,7 +166,7 @@ def _print_visits(console: Console, url: Url, visits: Sequence[PageVisit], most:
 def _print_difference(console: Console, before: Version, after: Version, detail: Detail) -> None:
     console.print(Text(f"from {moment(before.at)} to {moment(after.at)}: {_summary(detail)}", style="bold"))
     if detail.title_before:
-        console.print(Text(f"    title: {clean(detail.title_before)} -> {clean(detail.title)}"), soft_wrap=True)
+        print_line(console, f"    title: {one_line(detail.title_before)} -> {one_line(detail.title)}")
     if detail.difference is not None:
         print_difference(console, detail.difference, most=None)
 
@@ -172,7 +174,7 @@ def _print_difference(console: Console, before: Version, after: Version, detail:
 def _visit_line(visit: PageVisit, *, is_other: bool) -> Text:
     status = "" if visit.status is None else str(visit.status)
     what = visit.reason or (f"leads to {visit.target}" if visit.target else visit.outcome)
-    line = Text(f"  {moment(visit.at)}  {status:3}  {clean(what)}")
+    line = Text(f"  {moment(visit.at)}  {status:3}  {one_line(what)}")
     if visit.digest:
         line.append(f"  {visit.digest.removeprefix('sha1:')[:12]}", style="yellow" if is_other else "dim")
     body = None if visit.version is None else visit.version.body

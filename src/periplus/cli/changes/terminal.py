@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
 from periplus.apps.changes import Change, ChangeKind, Detail, Difference, Passage, RunStatus
-from periplus.collection.wording import count, counted
 from periplus.insight.reasons import explained
+from periplus.view.terminal import print_line
+from periplus.view.wording import count, counted, moment, one_line
 
 _PROBLEMS = {
     "not-kept": "its bytes were not kept",
@@ -94,18 +94,16 @@ def print_first(console: Console, pages: int, sites: int, folder: str, asked_at:
     where = f" on {count(sites)} sites" if sites > 1 else ""
     begun = f"first crawl: {counted(pages, 'page')}{where}, "
     if asked_at is not None:
-        console.print(Text(f"{begun}no change found until {moment(asked_at)} UTC", style="bold"), soft_wrap=True)
+        print_line(console, f"{begun}no change found until {moment(asked_at)} UTC", "bold")
         return
-    console.print(Text(f"{begun}no earlier versions to compare with", style="bold"), soft_wrap=True)
-    console.print(
-        Text(f"  periplus refresh {folder} asks them again, periplus watch {folder} keeps doing so"), soft_wrap=True
-    )
+    print_line(console, f"{begun}no earlier versions to compare with", "bold")
+    print_line(console, f"  periplus refresh {folder} asks them again, periplus watch {folder} keeps doing so")
 
 
 def print_since(console: Console, since: float, why: str) -> None:
     """Print since when changes are shown, and why if it was not given."""
     text = f"since {moment(since)} UTC" + (f", {_WHY[why]}; --since TIME asks for another" if why else "")
-    console.print(Text(text, style="dim"), soft_wrap=True)
+    print_line(console, text, "dim")
 
 
 def print_changes(
@@ -148,8 +146,8 @@ def line_of(change: Change, detail: Detail | None) -> Text:
     text = "" if detail is None and change.kind is ChangeKind.CHANGED else about(change, known)
     line = Text().append(f"  {change.kind.value:8}", style=_KIND_STYLES[change.kind])
     line.append(f"  {moment(change.seen_at)}  ", style="dim")
-    line.append(clean(change.url))
-    line.append(f"  {clean(text or change.level)}", style="dim")
+    line.append(one_line(change.url))
+    line.append(f"  {one_line(text or change.level)}", style="dim")
     return line
 
 
@@ -161,9 +159,9 @@ def print_detail(console: Console, detail: Detail) -> None:
         _append(runs, RunStatus.ADDED, detail.title, has_colours(console))
         console.print(runs, soft_wrap=True)
     elif detail.title and detail.difference is None:
-        console.print(Text(f"    {clean(detail.title)}"), soft_wrap=True)
+        print_line(console, f"    {one_line(detail.title)}")
     if detail.excerpt:
-        console.print(Text(f"    {clean(_cut(detail.excerpt, _LONGEST))}", style="dim"), soft_wrap=True)
+        print_line(console, f"    {one_line(_cut(detail.excerpt, _LONGEST))}", "dim")
     if detail.difference is not None:
         print_difference(console, detail.difference, most=_PASSAGES)
 
@@ -208,18 +206,8 @@ def _shortened(passage: Passage) -> Iterator[tuple[RunStatus, str]]:
 def _append(line: Text, mark: RunStatus, words: str, is_coloured: bool) -> None:
     before, after = ("", "") if is_coloured else _SIGNS[mark]
     bare = words.rstrip()
-    line.append(f"{before}{clean(bare)}{after}{' ' * (len(bare) < len(words))}", style=_STYLES[mark])
+    line.append(f"{before}{one_line(bare)}{after}{' ' * (len(bare) < len(words))}", style=_STYLES[mark])
 
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-def moment(at: float) -> str:
-    """A time in UTC, to the second."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def clean(text: str) -> str:
-    """A text in one line, without control characters."""
-    return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)

@@ -21,12 +21,14 @@ from rich.text import Text
 
 from periplus.collection.progress import Progress
 from periplus.collection.summary import failure_of
-from periplus.collection.wording import by_source, count, counted, harvest, lasting, pace, size, top
+from periplus.collection.wording import by_source, harvest
 from periplus.engine.frontier import Setback
 from periplus.engine.stats import CrawlStats
 from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
+from periplus.view.terminal import print_line
+from periplus.view.wording import count, counted, lasting, pace, size, top
 
 MAX_WATCHED = 50
 """Seeds whose sites are watched for failures: with more of them, single failures are noise."""
@@ -130,7 +132,7 @@ class Display:
         if self._live is not None:
             self._live.start()
         else:
-            self._console.print(Text(f"{self._title}  {self._aside}"), soft_wrap=True)
+            print_line(self._console, f"{self._title}  {self._aside}")
         return self
 
     def __exit__(
@@ -146,11 +148,11 @@ class Display:
             self._draw(self._live)
         elif progress.elapsed - self._said_at >= PLAIN_EVERY:
             self._said_at = progress.elapsed
-            self._console.print(Text(self._view.plain(progress)), soft_wrap=True)
+            print_line(self._console, self._view.plain(progress))
 
     def report(self, line: str) -> None:
         """Print a line that stays, above what is drawn on a terminal."""
-        self._console.print(Text(line, style="yellow"), soft_wrap=True)
+        print_line(self._console, line, "yellow")
 
     def name_aside(self, aside: str) -> None:
         """Set the text beside the title."""
@@ -160,7 +162,7 @@ class Display:
         """Show that the crawl is stopping. Called by a signal handler, perhaps while a frame is drawn."""
         self._is_stopping = True
         if self._live is None:
-            self._console.print(Text(STOPPING), soft_wrap=True)
+            print_line(self._console, STOPPING)
         elif not self._is_drawing:
             self._draw(self._live)
 

@@ -14,15 +14,15 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 from rich.console import Console
-from rich.text import Text
 
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.resizing import MAX_SHARDS, Resized, ResizingStep, requested, resize
-from periplus.collection.wording import counted, lasting
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.model import CollectionInUse
 from periplus.store.layout import Layout
+from periplus.view.terminal import print_line
+from periplus.view.wording import counted, lasting
 
 from ..consoles import stderr_console
 from .live import PLAIN_EVERY
@@ -142,4 +142,4 @@ def line_of(done: Resized, seconds: float) -> str:
 
 def say(console: Console, line: str) -> None:
     """Print a line without wrapping it."""
-    console.print(Text(line), soft_wrap=True)
+    print_line(console, line)

@@ -8,13 +8,14 @@ import msgspec
 import typer
 from msgspec import Struct
 from rich.console import Console
-from rich.text import Text
 
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.mapping import CrawlCost
 from periplus.collection.summary import Summary
-from periplus.collection.wording import by_source, count, counted, lasting, pace, size, top
+from periplus.collection.wording import by_source
 from periplus.insight.reasons import explained
+from periplus.view.terminal import print_line
+from periplus.view.wording import count, counted, lasting, pace, size, top
 
 from ..consoles import stdout_console
 
@@ -80,7 +81,7 @@ def print_plan(collection: CollectionSetup, cost: CrawlCost | None = None, *, is
         return
     console = stdout_console()
     for line in _plan_lines(plan):
-        console.print(Text(line), soft_wrap=True)
+        print_line(console, line)
 
 
 def _plan_lines(plan: Plan) -> list[str]:
@@ -159,7 +160,7 @@ def _look_at(summary: Summary, folder: str) -> str:
 
 def _print(console: Console, lines: list[tuple[str, str]]) -> None:
     for line, style in lines:
-        console.print(Text(line, style=style), soft_wrap=True)
+        print_line(console, line, style)
 
 
 def _why_ended(summary: Summary) -> str:

@@ -6,7 +6,6 @@ Exit codes: 0 done; 1 no request could be read; 4 something was found that `--fa
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,16 +15,14 @@ import typer
 from periplus.apps.logs import KINDS, LogReport, SystemResolver, read_logs
 from periplus.collection.typed_values import duration
 from periplus.model import UsageError
-from periplus.policy.settings import nearest
+from periplus.view.findings import failing
 
 from .. import options
 from ..consoles import stderr_console, stdout_console
+from ..fail_on import FAILED, FailOn, wanted_findings
 
-FAILED = 4
-"""The exit code if something was found that `--fail-on` names."""
 NOTHING_READ = 1
 """The exit code if no line of any file is a request."""
-_SEVERITIES = ("error", "warning", "notice")
 
 Files = Annotated[
     list[Path],
@@ -45,14 +42,6 @@ Parquet = Annotated[
     Path | None, typer.Option("--parquet", metavar="FILE", help="Write a row for each crawler to a Parquet file.")
 ]
 Paper = Annotated[bool, typer.Option("--paper", help="Show the figures of the paper on crawler-friendly servers.")]
-FailOn = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fail-on",
-        metavar="WHAT",
-        help="Exit with 4 if this was found: error, warning, notice (or worse), or a finding by name. May be repeated.",
-    ),
-]
 Addresses = Annotated[bool, typer.Option("--addresses", help="Show addresses, not hashes that differ every day.")]
 Refresh = Annotated[
     bool,
@@ -81,7 +70,7 @@ def logs(
 
     Example: periplus logs /var/log/nginx/access.log* --html crawlers.html
     """
-    wanted = _wanted(fail_on or [])
+    wanted = wanted_findings(fail_on or [], KINDS, "docs/logs.md")
     seconds = duration("--since", since)
     if refresh and ledger is not None:
         _refresh_ranges(ledger)
@@ -93,7 +82,7 @@ def logs(
         resolver=SystemResolver() if refresh else None,
         shows_addresses=addresses,
     )
-    failed = [each.name for each in report.findings if {each.name, each.severity} & wanted]
+    failed = failing(report.findings, wanted)
     if html is not None:
         _write(html, report, paper=paper)
     if parquet is not None:
@@ -110,20 +99,6 @@ def logs(
         raise typer.Exit(NOTHING_READ)
     if failed:
         raise typer.Exit(FAILED)
-
-
-def _wanted(asked: Sequence[str]) -> frozenset[str]:
-    """Names of findings and severities to fail on; a severity includes those that are worse."""
-    wanted: set[str] = set()
-    for word in (part.strip() for each in asked for part in each.split(",")):
-        if word in _SEVERITIES:
-            wanted.update(_SEVERITIES[: _SEVERITIES.index(word) + 1])
-        elif word in KINDS:
-            wanted.add(word)
-        else:
-            likely = nearest(word, (*_SEVERITIES, *KINDS))
-            raise UsageError(f"--fail-on {word}: no such finding", hint=f"did you mean {likely}? docs/logs.md has all")
-    return frozenset(wanted)
 
 
 def _refresh_ranges(ledger: Path) -> None:

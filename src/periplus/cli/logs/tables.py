@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from html import escape
 
-from periplus.apps.logs import CrawlerReport, LogFinding, LogReport
+from periplus.apps.logs import CrawlerReport, LogReport
 from periplus.apps.logs.findings import needless_of
-from periplus.apps.report import AnsweredQuestion, Header
-from periplus.apps.report.page import html_file, table_of
-from periplus.apps.report.wording import byte_size, clean, count, moment, share
+from periplus.apps.report.page import MORE
+from periplus.view.html import html_file, html_finding, html_table
+from periplus.view.values import Column, Sheet, TableRow, counts
+from periplus.view.wording import clean, count, moment, share, size
 
 MOST_ROWS = 200
 """Crawlers, or days, in a table of the HTML page; `--json` has all."""
 
 
-def crawlers(report: LogReport) -> AnsweredQuestion:
+def crawlers(report: LogReport) -> Sheet:
     """The crawlers that came, and how often."""
-    rows = [
+    rows: list[TableRow] = [
         {
             "name": each.name,
             "operator": each.operator or "–",
@@ -35,18 +36,18 @@ def crawlers(report: LogReport) -> AnsweredQuestion:
         for each in report.crawlers[:MOST_ROWS]
     ]
     columns = (
-        Header("name", "crawler", "text"), Header("operator", "operator", "text"), Header("purpose", "purpose", "text"),
-        Header("requests", "requests"), Header("share", "of all", "share"), Header("bytes", "bytes", "bytes"),
-        Header("verified", "genuine", "text"), Header("not_modified", "304", "share"),
-        Header("needless", "needless"), Header("saved", "wasted", "bytes"), Header("errors", "errors"),
-        Header("robots", "robots.txt", "text"),
+        Column("name", "crawler"), Column("operator", "operator"), Column("purpose", "purpose"),
+        counts("requests", "requests"), Column("share", "of all", "share"), Column("bytes", "bytes", "bytes"),
+        Column("verified", "genuine"), Column("not_modified", "304", "share"),
+        counts("needless", "needless"), Column("saved", "wasted", "bytes"), counts("errors", "errors"),
+        Column("robots", "robots.txt"),
     )  # fmt: skip
     return _part("crawlers", "Crawlers", rows, columns, is_cut=len(report.crawlers) > MOST_ROWS)
 
 
-def coverage(report: LogReport) -> AnsweredQuestion:
+def coverage(report: LogReport) -> Sheet:
     """How well each crawler follows the published site."""
-    rows = [
+    rows: list[TableRow] = [
         {
             "name": each.name,
             "urls": each.urls,
@@ -59,28 +60,34 @@ def coverage(report: LogReport) -> AnsweredQuestion:
         for each in report.crawlers[:MOST_ROWS]
     ]
     columns = (
-        Header("name", "crawler", "text"), Header("urls", "URLs asked for"), Header("never", "published, never asked"),
-        Header("median", "change to visit, median", "seconds"), Header("p90", "90 %", "seconds"),
-        Header("sitemaps", "sitemap reads"), Header("robots", "robots.txt reads"),
+        Column("name", "crawler"), counts("urls", "URLs asked for"), counts("never", "published, never asked"),
+        Column("median", "change to visit, median", "seconds"), Column("p90", "90 %", "seconds"),
+        counts("sitemaps", "sitemap reads"), counts("robots", "robots.txt reads"),
     )  # fmt: skip
     return _part("coverage", "What they read", rows, columns, is_cut=len(report.crawlers) > MOST_ROWS)
 
 
-def days(report: LogReport) -> AnsweredQuestion:
+def days(report: LogReport) -> Sheet:
     """The share of crawlers by day, as in figure 5 of the paper."""
-    rows = [
+    rows: list[TableRow] = [
         {"day": each.at, "requests": each.requests, "crawlers": each.crawlers / each.requests}
         for each in report.days[-MOST_ROWS:]
     ]
-    columns = (Header("day", "day", "moment"), Header("requests", "requests"), Header("crawlers", "crawlers", "share"))
+    columns = (
+        Column("day", "day", "moment"),
+        counts("requests", "requests"),
+        Column("crawlers", "crawlers", "share"),
+    )
     return _part("days", "Share of crawlers by day", rows, columns, is_cut=len(report.days) > MOST_ROWS)
 
 
-def kinds(report: LogReport) -> AnsweredQuestion:
+def kinds(report: LogReport) -> Sheet:
     """What crawlers ask for, as in figure 4 of the paper."""
     total = sum(report.kinds.values()) or 1
-    rows = [{"kind": kind, "requests": number, "share": number / total} for kind, number in report.kinds.items()]
-    columns = (Header("kind", "kind", "text"), Header("requests", "requests"), Header("share", "share", "share"))
+    rows: list[TableRow] = [
+        {"kind": kind, "requests": number, "share": number / total} for kind, number in report.kinds.items()
+    ]
+    columns = (Column("kind", "kind"), counts("requests", "requests"), Column("share", "share", "share"))
     return _part("kinds", "What crawlers ask for", rows, columns)
 
 
@@ -120,11 +127,9 @@ def _obeys(each: CrawlerReport) -> str:
     return ", ".join(parts) or "obeyed"
 
 
-def _part(
-    name: str, title: str, rows: Sequence[Mapping[str, object]], columns: tuple[Header, ...], *, is_cut: bool = False
-) -> AnsweredQuestion:
-    return AnsweredQuestion(
-        name, name, title, "", "", columns, [dict(row) for row in rows], command="periplus logs --json", is_cut=is_cut
+def _part(name: str, title: str, rows: list[TableRow], columns: tuple[Column, ...], *, is_cut: bool = False) -> Sheet:
+    return Sheet(
+        name=name, title=title, columns=columns, rows=rows, command="periplus logs --json", says=MORE if is_cut else ""
     )
 
 
@@ -143,7 +148,7 @@ def _content(report: LogReport, made_at: float, *, paper: bool) -> Iterator[str]
     yield from (f"<li><b>{value}</b><span>{words}</span></li>" for value, words in _tiles(report))
     yield "</ul>\n"
     yield '<section id="findings-list"><h2>Findings</h2>'
-    yield "".join(map(_finding, report.findings)) if report.findings else "<p>Nothing to act on was found.</p>"
+    yield "".join(map(html_finding, report.findings)) if report.findings else "<p>Nothing to act on was found.</p>"
     yield "</section>\n"
     if paper:
         yield '<section id="paper"><h2>Figures of the paper</h2><ul>'
@@ -163,23 +168,14 @@ def _tiles(report: LogReport) -> Iterator[tuple[str, str]]:
     yield count(report.unnamed.addresses), "addresses behave as crawlers and do not say so"
     needless = report.needless
     yield count(needless.same if needless.exact is None else needless.exact), "needless requests"
-    yield byte_size(needless.bytes), "304s would have saved"
-    yield byte_size(needless.archive_bytes), "archives would have saved"
+    yield size(needless.bytes), "304s would have saved"
+    yield size(needless.archive_bytes), "archives would have saved"
     yield share(report.robots_readers.share_with_304), "of readers of robots.txt ever got a 304"
 
 
-def _finding(found: LogFinding) -> str:
-    examples = "".join(f"<li><code>{escape(clean(each))}</code></li>" for each in found.examples)
-    return (
-        f'<article class="card"><h3><span class="severity {found.severity}">{found.severity}</span>'
-        f' {escape(clean(found.title))} <small class="soft">{found.name}</small></h3>'
-        f'<p>{escape(clean(found.why))} <span class="do">{escape(found.advice)}</span></p>'
-        f"<ul>{examples}</ul></article>\n"
-    )
-
-
-def _section(part: AnsweredQuestion) -> str:
-    content = table_of(part) if part.rows else '<p class="none">Nothing to show here.</p>'
+def _section(part: Sheet) -> str:
+    more = f'<p class="soft small">{part.says}</p>' if part.says else ""
+    content = html_table(part) + more if part.rows else '<p class="none">Nothing to show here.</p>'
     return (
         f'<section id="{part.name}"><h2>{escape(part.title)}</h2><article class="card">{content}</article></section>\n'
     )

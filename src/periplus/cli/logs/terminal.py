@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from periplus.apps.logs import LogReport
-from periplus.apps.report import AnsweredQuestion
-from periplus.apps.report.wording import byte_size, clean, written
-from periplus.collection.wording import count, counted
+from periplus.view.terminal import print_finding, print_line, print_table
+from periplus.view.values import Sheet
+from periplus.view.wording import count, counted, size
 
 from .tables import crawlers, days, kinds, paper_lines
 
-_STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan"}
 _SHOWN = 20
 """Crawlers in the table; `--html` and `--json` have more."""
 _EXAMPLES = 3
@@ -25,27 +23,28 @@ _HIDDEN = frozenset({"operator", "purpose"})
 
 def print_report(console: Console, report: LogReport, failed: list[str], *, paper: bool, html: str) -> None:
     """Print a report."""
-    _print(console, _facts(report), "bold")
-    console.print(_table(crawlers(report)))
+    print_line(console, _facts(report), "bold")
+    print_table(console, _shown(crawlers(report)))
     if len(report.crawlers) > _SHOWN:
-        _print(console, f"  and {counted(len(report.crawlers) - _SHOWN, 'crawler')} more: --html or --json", "dim")
-    _print(console, _savings(report))
+        print_line(console, f"  and {counted(len(report.crawlers) - _SHOWN, 'crawler')} more: --html or --json", "dim")
+    print_line(console, _savings(report))
     unnamed = report.unnamed
     if unnamed.addresses:
         who = counted(unnamed.addresses, "address", "addresses")
-        _print(console, f"{who} behave as crawlers without saying so: {counted(unnamed.requests, 'request')}")
+        print_line(console, f"{who} behave as crawlers without saying so: {counted(unnamed.requests, 'request')}")
     if paper:
         for name, says in paper_lines(report):
-            _print(console, f"  {name}: {says}")
-        console.print(_table(kinds(report)))
-        console.print(_table(days(report)))
-    _print_findings(console, report)
+            print_line(console, f"  {name}: {says}")
+        print_table(console, _shown(kinds(report)))
+        print_table(console, _shown(days(report)))
+    for found in report.findings:
+        print_finding(console, found, _EXAMPLES)
     for line in _open_questions(report):
-        _print(console, line, "dim")
+        print_line(console, line, "dim")
     if html:
-        _print(console, f"HTML: {html}")
+        print_line(console, f"HTML: {html}")
     if failed:
-        _print(console, f"failed on {', '.join(failed)}", "bold red")
+        print_line(console, f"failed on {', '.join(failed)}", "bold red")
 
 
 def _facts(report: LogReport) -> str:
@@ -53,7 +52,7 @@ def _facts(report: LogReport) -> str:
     return (
         f"{counted(report.requests, 'request')} in {counted(len(report.files), 'file')}:"
         f" {100 * report.crawler_requests / requests:.1f} % of them and"
-        f" {100 * report.crawler_bytes / (report.bytes or 1):.1f} % of {byte_size(report.bytes)}"
+        f" {100 * report.crawler_bytes / (report.bytes or 1):.1f} % of {size(report.bytes)}"
         f" by {counted(len(report.crawlers), 'known crawler')}"
     )
 
@@ -64,18 +63,8 @@ def _savings(report: LogReport) -> str:
         found = f"{count(needless.same)} of {count(needless.repeated)} repeated requests brought a 304 or the same size"
     else:
         found = f"{count(needless.exact)} of {count(needless.judged or 0)} repeated downloads were of unchanged pages"
-    saved = f"304s would have saved {byte_size(needless.bytes)}, archives {byte_size(needless.archive_bytes)}"
+    saved = f"304s would have saved {size(needless.bytes)}, archives {size(needless.archive_bytes)}"
     return f"{found}; {saved}"
-
-
-def _print_findings(console: Console, report: LogReport) -> None:
-    for found in report.findings:
-        title = Text(f"\n{found.severity}: {clean(found.title)}", style=_STYLES[found.severity])
-        console.print(title + Text(f"  {found.name}", style="dim"), soft_wrap=True)
-        _print(console, f"  {clean(found.why)}")
-        _print(console, f"  → {found.advice}", "bold")
-        for example in found.examples[:_EXAMPLES]:
-            _print(console, f"    {clean(example)}", "dim")
 
 
 def _open_questions(report: LogReport) -> list[str]:
@@ -96,15 +85,6 @@ def _open_questions(report: LogReport) -> list[str]:
     return lines
 
 
-def _table(part: AnsweredQuestion) -> Table:
-    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    shown = [column for column in part.columns if column.name not in _HIDDEN]
-    for column in shown:
-        table.add_column(column.title, justify="left" if column.kind == "text" else "right", overflow="fold")
-    for row in part.rows[:_SHOWN]:
-        table.add_row(*(Text(written(row[column.name], column.kind)) for column in shown))
-    return table
-
-
-def _print(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text, style=style), soft_wrap=True)
+def _shown(table: Sheet) -> Sheet:
+    columns = tuple(column for column in table.columns if column.name not in _HIDDEN)
+    return replace(table, title="", says="", columns=columns, rows=table.rows[:_SHOWN])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from periplus.view.values import Sheet
+
 from . import options
 from .experiment import ScenarioExperiment
-from .output import ExperimentProgress, Sheet, per_cent, warn
+from .output import ExperimentProgress, per_cent, table_of, warn
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.findings import PlotCurve
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import BatchRow
+    from periplus.view.figures import Figure, PlotCurve
 
 _TENTH = 10
 _WIDTH = 16
@@ -61,11 +62,11 @@ class BatchExperiment(ScenarioExperiment["BatchRow"]):
             f"{self.scenario.web_name}; r = {self.scenario.network.connections}, w = {self.scenario.network.delay:g} s"
         )
 
-    def plot(self) -> Plot:
+    def plot(self) -> Figure:
         """Robots at work over time, a line for each way."""
-        from periplus.apps.simulate.plots import Plot
+        from periplus.view.figures import Figure
 
-        return Plot(
+        return Figure(
             title="How many robots does a batch keep busy?",
             x_label="virtual time",
             y_label="robots at work",
@@ -77,8 +78,8 @@ class BatchExperiment(ScenarioExperiment["BatchRow"]):
 
     def sheet(self) -> Sheet:
         """Each way with a curve of the robots at work."""
-        from periplus.apps.simulate.plots import sparkline
-        from periplus.collection.wording import lasting
+        from periplus.view.figures import sparkline
+        from periplus.view.wording import lasting
 
         lines = [
             [
@@ -98,4 +99,4 @@ class BatchExperiment(ScenarioExperiment["BatchRow"]):
             "idle: the robots' time without work, in per cent; mostly idle: the time in which most of them had none",
         )
         columns = ("k", "bytes/s", "~robots at work", "idle", "mostly idle", "virtual time")
-        return Sheet(f"{self._robots}; {self.seeds_words}", columns, lines, notes)
+        return table_of(f"{self._robots}; {self.seeds_words}", columns, lines, notes)

@@ -9,13 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from periplus.view.terminal import print_table
+from periplus.view.values import Sheet
+
+from ..consoles import stdout_console
 from .options import RunOption, scenario_of
-from .output import Files, Sheet, print_json, say, stoppable
+from .output import Files, print_json, stoppable
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.network import NetworkSettings
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import ResultRow
+    from periplus.view.figures import Figure
 
 R = TypeVar("R", bound="ResultRow")
 
@@ -44,7 +48,7 @@ class Experiment(Generic[R]):
         """The rows as a table."""
         raise NotImplementedError
 
-    def plot(self) -> Plot:
+    def plot(self) -> Figure:
         """The figure of `--plot`."""
         raise NotImplementedError
 
@@ -88,7 +92,7 @@ def command(kind: type[Experiment[Any]]) -> Callable[..., None]:
             if given["json"]:
                 print_json(experiment.rows)
             else:
-                say(experiment.sheet())
+                print_table(stdout_console(), experiment.sheet())
             experiment.finish(files)
 
     parameters = [option.parameter for option in kind.options]
@@ -106,7 +110,7 @@ def _write(experiment: Experiment[Any], files: Files) -> None:
     if path := experiment.given.get("csv"):
         files.write(path, csv_text(experiment.rows))
     if path := experiment.given.get("plot"):
-        from periplus.apps.simulate.plots import draw
+        from periplus.view.figures import draw
 
         files.write(path, draw(experiment.plot()))
 

@@ -9,15 +9,17 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from periplus.view.values import Sheet
+
 from . import options
 from .experiment import Experiment, ScenarioExperiment
-from .output import ExperimentProgress, Sheet, per_cent, share_name
+from .output import ExperimentProgress, per_cent, share_name, table_of
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.freshness import FreshnessResult
     from periplus.apps.simulate.noisy_refresh import SignalsRow
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import FreshnessRow
+    from periplus.view.figures import Figure
 
 _X_LABELS = {
     "": "visits a day, as a share of the pages",
@@ -72,14 +74,14 @@ class SignalsExperiment(Experiment["SignalsRow"]):
         first = self.rows[0]
         return f"{first.pages:,} pages that change by chance, {first.days} days; {self.seeds_words}"
 
-    def plot(self) -> Plot:
+    def plot(self) -> Figure:
         """Freshness by budget, or by what is varied."""
         from periplus.apps.simulate.noisy_refresh import signal_curves
-        from periplus.apps.simulate.plots import Plot
+        from periplus.view.figures import Figure
 
         varied = self.rows[0].varied
         at = f"; {share_name(self.rows[0].budget)} visited a day" if varied else ""
-        return Plot(
+        return Figure(
             title=f"What does {varied} of signals cost?" if varied else "What is the quality of signals worth?",
             x_label=_X_LABELS[varied],
             y_label="fresh copies, mean over time",
@@ -105,7 +107,7 @@ class SignalsExperiment(Experiment["SignalsRow"]):
             "ones; trusting: believes every signal",
         )
         columns = ("<policy", "<signals", *(_head(varied, at) for at in places), "useful")
-        return Sheet(self._world, columns, lines, notes)
+        return table_of(self._world, columns, lines, notes)
 
 
 def _head(varied: str, at: float) -> str:
@@ -161,15 +163,15 @@ class FreshnessExperiment(ScenarioExperiment["FreshnessRow"]):
         self.left_out = histories.left_out if isinstance(histories, Histories) else {}
         return freshness_rows(self.results, scenario.history_name, asked.seed, asked.signals)
 
-    def plot(self) -> Plot:
+    def plot(self) -> Figure:
         """Freshness, or the gain over another policy, by budget."""
         from periplus.apps.simulate.freshness import freshness_curves
-        from periplus.apps.simulate.plots import Plot
+        from periplus.view.figures import Figure
 
         first, against = self.rows[0], self.given["against"]
         curves = freshness_curves(self.results, baseline=against or "conventional", measure="freshness")
         signals = f" Signals: {first.signals}." if first.signals else ""
-        return Plot(
+        return Figure(
             title=f"How much fresher than {against}?" if against else "How fresh does each policy keep the collection?",
             x_label="pages fetched a day, as a share of the collection",
             y_label=f"gain over {against}" if against else "fresh copies, mean over time",
@@ -181,7 +183,7 @@ class FreshnessExperiment(ScenarioExperiment["FreshnessRow"]):
 
     def sheet(self) -> Sheet:
         """A line for each policy."""
-        from periplus.apps.simulate.plots import sparkline
+        from periplus.view.figures import sparkline
 
         first, against = self.rows[0], self.given["against"]
         budgets = sorted({row.budget for row in self.rows})
@@ -202,7 +204,7 @@ class FreshnessExperiment(ScenarioExperiment["FreshnessRow"]):
             *(f"{count:,} x {reason}: left out of what was read" for reason, count in self.left_out.items() if count),
         )
         columns = ("<policy", "~by budget", *(f"at {share_name(at)}" for at in budgets), "needless")
-        return Sheet(f"{history}; {self.seeds_words}", columns, lines, notes)
+        return table_of(f"{history}; {self.seeds_words}", columns, lines, notes)
 
 
 def _cells(own: Sequence[FreshnessRow], plain: Sequence[FreshnessRow]) -> list[str]:

@@ -17,8 +17,6 @@ from msgspec.structs import replace
 
 from periplus.model import UsageError
 
-from ..consoles import checked_plot
-
 if TYPE_CHECKING:
     from periplus.apps.simulate.scenario import Scenario
 
@@ -227,10 +225,7 @@ WORKERS = RunOption(
 )
 CONFIG = RunOption("--config", "FILE", "Settings in TOML; options override them.", _RUN, Path)
 JSON = RunOption("--json", None, "Print a JSON line for each result.", _OUT, bool, default=False)
-PLOT = RunOption(
-    "--plot", "FILE.svg", "Draw the curves as SVG; needs the extra periplus[plots].", _OUT, Path,
-    more={"callback": checked_plot},
-)  # fmt: skip
+PLOT = RunOption("--plot", "FILE.svg", "Draw the curves as SVG.", _OUT, Path)
 CSV = RunOption("--csv", "FILE", "Write the results as a table.", _OUT, Path)
 TABLES = RunOption("--tables", "DIR", "The tables of each policy's first run, as Parquet.", _OUT, Path)
 

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from periplus.model import UsageError
+from periplus.view.values import Sheet
 
 from . import options
 from .experiment import Experiment, ScenarioExperiment, network_words
 from .options import RunOption
-from .output import ExperimentProgress, Files, Sheet, per_cent, share_name, warn
+from .output import ExperimentProgress, Files, per_cent, share_name, table_of, warn
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.findings import PlotCurve
     from periplus.apps.simulate.focused import FocusedRow
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import OrderingRow
+    from periplus.view.figures import Figure, PlotCurve
 
 _WIDTH = 16
 """Characters of a curve in a table."""
@@ -75,11 +75,11 @@ class OrderingExperiment(ScenarioExperiment["OrderingRow"]):
     def _circumstances(self) -> str:
         return f"{self.scenario.web_name}; {network_words(self.scenario.network)}; {self.seeds_words}"
 
-    def plot(self) -> Plot:
+    def plot(self) -> Figure:
         """PageRank by pages, a line for each ordering."""
-        from periplus.apps.simulate.plots import Plot
+        from periplus.view.figures import Figure
 
-        return Plot(
+        return Figure(
             title="Which ordering has the important pages first?",
             x_label="pages fetched",
             y_label="share of all PageRank",
@@ -92,8 +92,8 @@ class OrderingExperiment(ScenarioExperiment["OrderingRow"]):
 
     def sheet(self) -> Sheet:
         """A line for each ordering."""
-        from periplus.apps.simulate.plots import sparkline
-        from periplus.collection.wording import lasting
+        from periplus.view.figures import sparkline
+        from periplus.view.wording import lasting
 
         pictures = {curve.name: sparkline(curve.y, _WIDTH, low=0.0, high=1.0) for curve in self.curves}
         budgets = sorted({row.budget for row in self.rows})
@@ -104,7 +104,7 @@ class OrderingExperiment(ScenarioExperiment["OrderingRow"]):
             cells = [per_cent(own[at].pagerank, own[at].low, own[at].high) if at in own else "-" for at in budgets]
             lines.append([policy, pictures[policy], *cells, per_cent(any_row.mean_pagerank), lasting(any_row.makespan)])
         at = (f"at {share_name(budget)}" for budget in budgets)
-        return Sheet(
+        return table_of(
             self._circumstances,
             ("<ordering", "~PageRank by pages", *at, "mean", "virtual time"),
             lines,
@@ -165,7 +165,7 @@ class FocusedExperiment(Experiment["FocusedRow"]):
             web = topical_collection(given["collection"], topics, given["relevant"], with_layers=with_layers)
             return run_focused(web, chosen, limit=given["limit"], explore=given["explore"], progress=progress)
 
-    def plot(self) -> Plot:
+    def plot(self) -> Figure:
         """Recall by pages, a line for each ordering."""
         from periplus.apps.simulate.focused import recall_plot
 
@@ -178,7 +178,7 @@ class FocusedExperiment(Experiment["FocusedRow"]):
             for row in self.rows
         ]
         first = self.rows[0]
-        return Sheet(
+        return table_of(
             f"{first.total:,} pages, of which {first.relevant:,} are relevant",
             ("<topic", "<ordering", "harvest", "recall", "area", "pages"),
             lines,

@@ -8,84 +8,40 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 import typer
-from msgspec import Struct
-from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
+from periplus.view.terminal import print_line
+from periplus.view.values import Column, Kind, Sheet, sheet_of
+
 from ..app import INTERRUPTED
-from ..consoles import stderr_console, stdout_console
+from ..consoles import stderr_console
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.results import ResultRow
 
-_GAP = "  "
 
+def table_of(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], notes: Sequence[str] = ()) -> Sheet:
+    """A table of results.
 
-class Sheet(Struct, frozen=True):
-    """A title, columns, rows of texts, and the text below.
-
-    Columns are numbers, to the right; texts, to the left, if their name begins with `<`; or pictures, for terminals
-    alone, if it begins with `~`.
+    Columns are numbers; texts if their name begins with `<`, and pictures if it begins with `~`.
     """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[list[str]]
-    notes: tuple[str, ...] = ()
-
-
-def say(sheet: Sheet, console: Console | None = None) -> None:
-    """Print a table: as wide as the terminal; elsewhere as wide as needed."""
-    console = console or stdout_console()
-    console.print(Text(sheet.title, style="bold"), soft_wrap=True)
-    if console.is_terminal:
-        console.print(_table(sheet))
-    else:
-        for line in plain_lines(sheet):
-            console.print(Text(line), soft_wrap=True)
-    for note in sheet.notes:
-        console.print(Text(note, style="dim"), soft_wrap=True)
+    kinds: dict[str, Kind] = {"<": "text", "~": "picture"}
+    found = [Column(name.lstrip("<~"), kind=kinds.get(name[0], "number")) for name in columns]
+    return sheet_of(title, found, rows, notes)
 
 
 def warn(text: str) -> None:
     """Print a warning on stderr."""
-    stderr_console().print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)
-
-
-def plain_lines(sheet: Sheet) -> list[str]:
-    """Every row on a line of its own, however long, without pictures."""
-    shown = [place for place, column in enumerate(sheet.columns) if column[0] != "~"]
-    heads = [sheet.columns[place].lstrip("<") for place in shown]
-    cells = [heads, *([row[place] for place in shown] for row in sheet.rows)]
-    widths = [max(cell_len(row[place]) for row in cells) for place in range(len(shown))]
-    numbers = [sheet.columns[place][0] != "<" for place in shown]
-    return [_GAP.join(map(_padded, row, widths, numbers)).rstrip() for row in cells]
-
-
-def _padded(text: str, width: int, is_number: bool) -> str:
-    blanks = " " * (width - cell_len(text))
-    return blanks + text if is_number else text + blanks
-
-
-def _table(sheet: Sheet) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in sheet.columns:
-        style = "cyan" if column[0] == "~" else ""
-        side: Literal["left", "right"] = "left" if column[0] in "<~" else "right"
-        table.add_column(column.lstrip("<~"), justify=side, style=style, overflow="fold")
-    for row in sheet.rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
+    print_line(stderr_console(), f"warning: {text}", "yellow")
 
 
 def print_json(rows: Sequence[ResultRow]) -> None:
@@ -133,7 +89,7 @@ class ExperimentProgress:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
-        from periplus.collection.wording import lasting
+        from periplus.view.wording import lasting
 
         from ..crawl.live import PLAIN_EVERY
 
@@ -141,7 +97,7 @@ class ExperimentProgress:
         if now - self._said_at >= PLAIN_EVERY:
             self._said_at = now
             line = f"{lasting(now - self._began_at)}: {self._what}, {done / max(total, 1):.0%} done"
-            self._console.print(Text(line), soft_wrap=True)
+            print_line(self._console, line)
 
 
 class Files:
@@ -165,7 +121,7 @@ class Files:
         """Print the paths on stderr."""
         console = stderr_console()
         for path in self._paths:
-            console.print(Text(f"wrote {path}"), soft_wrap=True)
+            print_line(console, f"wrote {path}")
 
 
 @contextmanager

@@ -19,9 +19,11 @@ from msgspec import Struct
 from rich.text import Text
 
 from periplus.model import UsageError
+from periplus.view.terminal import print_table
+from periplus.view.values import Sheet
 
-from ..consoles import can_draw, print_left_out, stderr_console
-from .output import ExperimentProgress, Files, Sheet, print_json, say, stoppable
+from ..consoles import stderr_console, stdout_console
+from .output import ExperimentProgress, Files, print_json, stoppable, table_of
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.findings import ReplicatedValue
@@ -79,7 +81,7 @@ def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: boo
         if is_json:
             print_json(finding_rows(outcome.findings, paper.value))
         else:
-            say(sheet(paper, outcome.findings))
+            print_table(stdout_console(), sheet(paper, outcome.findings))
         files.add(
             _record_sitemaps(folder, asked) if paper is Paper.SITEMAPS else _record(folder / "tables", paper, asked)
         )
@@ -105,7 +107,7 @@ def sheet(paper: Paper, findings: Sequence[ReplicatedValue]) -> Sheet:
     agreeing = sum(found.verdict == "agrees" for found in findings)
     differing = sum(found.verdict.startswith("differs") for found in findings)
     count = f"{agreeing} agree, {differing} differ, {len(findings) - agreeing - differing} cannot be compared"
-    return Sheet(_TITLES[paper], columns, lines, (*(f"[{number}] {note}" for note, number in notes.items()), count))
+    return table_of(_TITLES[paper], columns, lines, (*(f"[{number}] {note}" for note, number in notes.items()), count))
 
 
 def _spread(found: ReplicatedValue) -> str:
@@ -136,14 +138,11 @@ def _reproduced(paper: Paper, folder: Path, asked: ReproduceOptions, progress: E
 
 
 def _write(folder: Path, paper: Paper, outcome: Reproduction, files: Files) -> None:
-    from periplus.apps.simulate.plots import draw
     from periplus.apps.simulate.results import csv_text, finding_rows
+    from periplus.view.figures import draw
 
     for name, rows in (("findings", finding_rows(outcome.findings, paper.value)), ("measured", outcome.rows)):
         files.write(folder / f"{name}.csv", csv_text(rows))
-    if not can_draw():
-        print_left_out()
-        return
     for plot in outcome.plots:
         files.write(folder / f"{file_name(plot.title)}.svg", draw(plot))
 

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from periplus.view.values import Sheet
+
 from . import options
 from .experiment import Experiment
 from .options import NETWORK, RunOption, counts, duration
-from .output import ExperimentProgress, Sheet
+from .output import ExperimentProgress, table_of
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.scaling import ScalingRow
+    from periplus.view.figures import Figure
 
 
 class ScalingExperiment(Experiment["ScalingRow"]):
@@ -69,10 +71,9 @@ class ScalingExperiment(Experiment["ScalingRow"]):
             f"(shares: {row.shares}); seed {row.seed}"
         )
 
-    def plot(self) -> Plot:
+    def plot(self) -> Figure:
         """The speed-up by shards."""
-        from periplus.apps.simulate.findings import PlotCurve
-        from periplus.apps.simulate.plots import Plot
+        from periplus.view.figures import Figure, PlotCurve
 
         x = [float(row.shards) for row in self.rows]
         named = (
@@ -80,7 +81,7 @@ class ScalingExperiment(Experiment["ScalingRow"]):
             ("90 % of the pages", [row.nearly_all_speedup for row in self.rows]),
             ("all pages", [row.speedup for row in self.rows]),
         )
-        return Plot(
+        return Figure(
             title="How much sooner does a crawl end that shards divide?",
             x_label="shards",
             y_label="speed-up over one shard",
@@ -108,11 +109,11 @@ class ScalingExperiment(Experiment["ScalingRow"]):
             f"{saturated_at(replace(coordinator, status_seconds_a_shard=0.0)):,.0f}; a shard lets "
             f"{self.scaling.exchange.windows} batches be on their way at once",
         )
-        return Sheet(self._circumstances, columns, [_cells(row) for row in self.rows], notes)
+        return table_of(self._circumstances, columns, [_cells(row) for row in self.rows], notes)
 
 
 def _cells(row: ScalingRow) -> list[str]:
-    from periplus.collection.wording import lasting
+    from periplus.view.wording import lasting
 
     return [
         f"{row.shards:,}",

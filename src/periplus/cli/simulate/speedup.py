@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from periplus.model import UsageError
+from periplus.view.values import Sheet
 
 from . import options
 from .experiment import ScenarioExperiment
-from .output import ExperimentProgress, Sheet, warn
+from .output import ExperimentProgress, table_of, warn
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import SpeedupRow
+    from periplus.view.figures import Figure
 
 
 class SpeedupExperiment(ScenarioExperiment["SpeedupRow"]):
@@ -60,10 +61,9 @@ class SpeedupExperiment(ScenarioExperiment["SpeedupRow"]):
                 )
         return speedup_rows(results, self.policy, scenario.network, scenario.web_name, asked.seed)
 
-    def plot(self) -> Plot:
+    def plot(self) -> Figure:
         """The speed-up by connections, a curve for each line."""
-        from periplus.apps.simulate.findings import PlotCurve
-        from periplus.apps.simulate.plots import Plot
+        from periplus.view.figures import Figure, PlotCurve
 
         curves = []
         for line in dict.fromkeys(row.bandwidth for row in self.rows):
@@ -71,7 +71,7 @@ class SpeedupExperiment(ScenarioExperiment["SpeedupRow"]):
             x = [float(row.connections) for row in own]
             columns = ([getattr(row, name) for row in own] for name in ("speedup", "low", "high"))
             curves.append(PlotCurve(f"{line:,.0f} bytes/s", x, *columns))
-        return Plot(
+        return Figure(
             title="How much sooner does a crawl end with more connections?",
             x_label="connections",
             y_label="speed-up over one connection on the fastest line",
@@ -82,7 +82,7 @@ class SpeedupExperiment(ScenarioExperiment["SpeedupRow"]):
 
     def sheet(self) -> Sheet:
         """Each number of connections on each line."""
-        from periplus.collection.wording import lasting
+        from periplus.view.wording import lasting
 
         lines = [
             [
@@ -106,4 +106,4 @@ class SpeedupExperiment(ScenarioExperiment["SpeedupRow"]):
         note = (
             "speed-up of the whole crawl, and of its first half of pages; no scheduler can surpass what is in `at most`"
         )
-        return Sheet(f"{self.scenario.web_name}; {circumstances}", columns, lines, (note,))
+        return table_of(f"{self.scenario.web_name}; {circumstances}", columns, lines, (note,))

@@ -30,10 +30,10 @@ from periplus.urls import canonical, site_of
 
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
-from ..consoles import can_draw, print_left_out, stderr_console
+from ..consoles import stderr_console
 from ..crawl.running import run, title_of
 from ..setting_options import takes_settings, typed_settings
-from .output import FILES, FOLDER, counts_of, drawn, print_bad_lines, print_survey, summary_of_survey
+from .output import FILES, FOLDER, counts_of, print_bad_lines, print_survey, summary_of_survey
 
 MOST_BAD = 10
 """Lines that are reported one by one; more are counted."""
@@ -203,9 +203,7 @@ def counted(collection: CollectionSetup, console: Console) -> Survey:
         domains = map(site_of, collection.seeds)
         spooled = collection.layout.spooled
         surveyed = Survey().extend(facts_of_collection(collection.folder, domains, spooled=spooled))
-        write_survey(surveyed, collection.folder / FOLDER, draw=drawn if can_draw() else None)
-    if not can_draw():
-        print_left_out()
+        write_survey(surveyed, collection.folder / FOLDER)
     return surveyed
 
 

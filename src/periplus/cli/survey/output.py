@@ -11,16 +11,17 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from periplus.apps.survey import Figure, Survey, tables_of
+from periplus.apps.survey import Survey, tables_of
 from periplus.apps.survey.tables import SurveyTable, Value
 from periplus.collection.collection import CollectionSetup, states, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.summary import Summary
-from periplus.collection.wording import count, counted, lasting, pace, size
+from periplus.view.terminal import print_line, print_table
+from periplus.view.values import Column, Sheet, sheet_of
+from periplus.view.wording import count, counted, lasting, one_line, pace, size
 
-from ..consoles import can_draw, one_line, stdout_console
+from ..consoles import stdout_console
 from ..crawl.live import Row, View, host_rows, hosts
-from ..simulate.output import Sheet, say
 
 if TYPE_CHECKING:
     from .command import DomainList
@@ -131,10 +132,10 @@ def print_bad_lines(found: DomainList, console: Console) -> None:
     """Lines of the list that name no domain."""
     for line in found.bad:
         text = one_line(line.text[:80])
-        console.print(Text(f"line {line.number:,} names no domain: {text}", style="yellow"), soft_wrap=True)
+        print_line(console, f"line {line.number:,} names no domain: {text}", "yellow")
     if found.bad_lines > len(found.bad):
         more = found.bad_lines - len(found.bad)
-        console.print(Text(f"{more:,} more lines name none; all of them are left out", style="yellow"), soft_wrap=True)
+        print_line(console, f"{more:,} more lines name none; all of them are left out", "yellow")
 
 
 def print_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_json: bool) -> None:
@@ -144,13 +145,13 @@ def print_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_j
         return
     console = stdout_console()
     for line, style in _end_lines(summary):
-        console.print(Text(line, style=style), soft_wrap=True)
+        print_line(console, line, style)
     if surveyed is not None:
         tables = {table.name: table for table in tables_of(surveyed)}
         for name in ("summary", "robots_outcomes", "fields", "sitemap_outcomes"):
-            say(_sheet(tables[name]), console)
+            print_table(console, _sheet(tables[name]))
     for line in _places(summary, is_counted=surveyed is not None):
-        console.print(Text(line), soft_wrap=True)
+        print_line(console, line)
 
 
 _WORDS = {
@@ -181,37 +182,16 @@ def _places(summary: SurveySummary, *, is_counted: bool) -> list[str]:
     lines = [
         f"  {folder}/{FOLDER}/report.md    all tables and figures, to read",
         f"  {folder}/{FOLDER}/tables/      every table as CSV and Parquet",
+        f"  {folder}/{FOLDER}/figures/     every figure as SVG",
     ]
-    if can_draw():
-        lines.append(f"  {folder}/{FOLDER}/figures/     every figure as SVG")
     return [*lines, "next:", f"  periplus survey -o {folder}"] if summary.queued else lines
 
 
 def _sheet(table: SurveyTable) -> Sheet:
     is_whole = table.name == "summary"
-    rows = [list(row) for row in table.shown(None if is_whole else _SHOWN)]
+    rows = table.shown(None if is_whole else _SHOWN)
     more = len(table.rows) - len(rows)
-    columns = tuple("<" * (each.kind == "text") + each.name.replace("_", " ") for each in table.columns)
-    return Sheet(table.title, columns, rows, (f"and {more:,} more rows",) if more > 0 else ())
-
-
-def drawn(figure: Figure) -> str:
-    """A figure as SVG."""
-    from periplus.apps.simulate.findings import PlotCurve
-    from periplus.apps.simulate.plots import Plot, draw
-
-    return draw(
-        Plot(
-            title=figure.title,
-            x_label=figure.x_label,
-            y_label=figure.y_label,
-            curves=tuple(
-                PlotCurve(curve.name, list(curve.x), list(curve.y), list(curve.y), list(curve.y))
-                for curve in figure.curves
-            ),
-            log_x=figure.log_x,
-            log_y=figure.log_y,
-            y_from_zero=figure.is_share,
-            y_as="share" if figure.is_share else "number",
-        )
-    )
+    columns = [
+        Column(each.name.replace("_", " "), kind="count" if each.kind != "text" else "text") for each in table.columns
+    ]
+    return sheet_of(table.title, columns, rows, (f"and {more:,} more rows",) if more > 0 else ())

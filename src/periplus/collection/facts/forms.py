@@ -12,9 +12,9 @@ from msgspec import Struct
 from periplus.model import FormRow, Site, Url
 from periplus.parts.forms.life import reopened
 from periplus.parts.forms.submitting import REASONS
+from periplus.view.wording import count, counted
 
 from ..collection import CollectionSetup, states
-from ..wording import count, counted
 
 NEXT: Final = 10
 """Queries that are shown ahead."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from periplus.model import Freshness, NextVisit, PageFreshness, SignalFacts, SiteFreshness
-
-from ..wording import count, counted, lasting
+from periplus.view.values import Lines
+from periplus.view.wording import count, counted, lasting
 
 DAY = 86_400.0
 _CENTURY = 36_525.0
@@ -114,8 +114,6 @@ def fresh_words(known: Freshness | None) -> str:
 
 
 # a site
-
-Lines = list[tuple[str, str]]
 
 
 def site_lines(facts: SiteFreshness | None) -> Lines:

@@ -14,8 +14,10 @@ from typing import Final
 from periplus.insight.reasons import explained
 from periplus.model import SourceCounts, SourceFacts, Url, UrlRecord
 from periplus.policy.balance import BalanceMove
+from periplus.view.values import Lines
+from periplus.view.wording import count, counted, size, top, when
 
-from ..wording import by_source, count, counted, harvest, moment, size, top
+from ..wording import by_source, harvest
 from .balance import BalanceFacts
 from .freshness_words import fresh_words, page_lines
 from .freshness_words import site_lines as freshness_lines
@@ -109,8 +111,6 @@ def balance_line(facts: BalanceFacts | None) -> str:
     return f"of {counted(pages, 'page')} {shared}{moved}  {picture}"
 
 
-Lines = list[tuple[str, str]]
-"""Each a label and what is known; empty if nothing is known."""
 _REASONS_SHOWN = 4
 """Reasons named in a line."""
 
@@ -180,7 +180,7 @@ def site_lines(facts: SiteFacts) -> Lines:
         ("failures", f"{facts.failures} in a row" if facts.failures else ""),
         ("given up", reason_words(facts.retired)),
         *verdict_lines(facts.verdicts),
-        ("next visit", f"not before {moment(facts.ready_at)}" if facts.queued and not facts.retired else ""),
+        ("next visit", f"not before {when(facts.ready_at)}" if facts.queued and not facts.retired else ""),
         ("shard", str(facts.shard)),
     ]
 
@@ -196,7 +196,7 @@ def robots_words(facts: RobotsFacts | None) -> str:
     }[facts.access]
     why = f" ({reason_words(facts.reason)})" if facts.reason else ""
     asks = f"; asks for {facts.crawl_delay:g} s between requests" if facts.crawl_delay else ""
-    return f"{meanings}{why}{asks}; read {moment(facts.fetched_at)}, fetched again after {moment(facts.expires_at)}"
+    return f"{meanings}{why}{asks}; read {when(facts.fetched_at)}, fetched again after {when(facts.expires_at)}"
 
 
 # a URL
@@ -222,16 +222,16 @@ def url_lines(facts: UrlFacts, folder: str) -> Lines:
 
 def _record_lines(record: UrlRecord) -> Lines:
     first = min(record.first_seen, key=lambda seen: seen.at)
-    sources = ", ".join(f"{seen.source.value} ({moment(seen.at)})" for seen in record.first_seen)
+    sources = ", ".join(f"{seen.source.value} ({when(seen.at)})" for seen in record.first_seen)
     return [
-        ("known", f"since {moment(first.at)}, discovered by {sources}"),
+        ("known", f"since {when(first.at)}, discovered by {sources}"),
         (
             "distance",
             f"{counted(record.depth, 'link')} from a seed"
             + (f", {counted(record.redirects, 'redirect')}" if record.redirects else ""),
         ),
         ("visits", f"{record.visits}, {counted(record.changes, 'change')}" if record.visits else "none yet"),
-        ("last visit", moment(record.fetched_at) if record.fetched_at is not None else ""),
+        ("last visit", when(record.fetched_at) if record.fetched_at is not None else ""),
         ("status", str(record.status) if record.status is not None else ""),
         ("reason", reason_words(record.reason)),
         ("failures", f"{record.failures} in a row" if record.failures else ""),
@@ -242,7 +242,7 @@ def _record_lines(record: UrlRecord) -> Lines:
 def _next(record: UrlRecord) -> str:
     """Return when a page that was never fetched is next visited."""
     if record.due_at is not None:
-        return moment(record.due_at)
+        return when(record.due_at)
     return "when its turn comes" if not record.visits and not record.reason else ""
 
 

@@ -22,10 +22,10 @@ from periplus.policy.balance import SiteBalance
 from periplus.store import DiskState, SiteState
 from periplus.store.layout import Layout
 from periplus.urls import canonical, site_of
+from periplus.view.wording import counted, lasting
 
 from ..collection import CollectionSetup, states
 from ..config.settings import Config
-from ..wording import counted, lasting
 
 _WWW = "www."
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from periplus.cli.info import balance_table
 from periplus.collection.facts.balance import BalanceFacts, balance_of
 from periplus.collection.facts.lines import MOVES, balance_line, source_lines
+from periplus.collection.facts.tables import balance_table
 from periplus.collection.wording import by_source
 from periplus.model import FirstSeen, Lane, Site, Source, SourceCounts, SourceFacts, Url, UrlRecord
 from periplus.parts.sitemaps.show import sources_of
@@ -20,6 +20,7 @@ from periplus.parts.sitemaps.trees import Origin, SitemapNode
 from periplus.policy.balance import BalanceMove, SiteBalance
 from periplus.policy.settings import BalanceSettings
 from periplus.store import DiskState, SiteState
+from periplus.view.terminal import print_table
 
 SITE = Site("a.test")
 MAP = Url("http://a.test/sitemap.xml")
@@ -92,7 +93,7 @@ def test_budget_is_told_epoch_by_epoch_with_the_reason() -> None:
     assert (facts.epochs, facts.sitemaps, facts.links) == (3, 60, 7)
     assert [(epoch.sitemaps_utility, epoch.links_utility) for epoch in facts.history] == [(1.0, 0.0)] * 3
     console = Console(width=80, file=io.StringIO(), record=True)
-    console.print(balance_table(facts))
+    print_table(console, balance_table(facts, is_counted=True))
     lines = console.export_text().splitlines()
     assert " ".join(lines[2].split()) == "1 10 5 of 5 10 0 of 5 more to sitemaps: worth more"
     assert "all but a sample" in lines[4]
@@ -102,7 +103,7 @@ def test_budget_is_told_epoch_by_epoch_with_the_reason() -> None:
 def test_old_epochs_keep_their_numbers() -> None:
     """Only the last twenty are remembered; they are not the first."""
     console = Console(width=80, file=io.StringIO(), record=True)
-    console.print(balance_table(moved(23)))
+    print_table(console, balance_table(moved(23), is_counted=True))
     assert console.export_text().splitlines()[2].split()[0] == "4"
 
 

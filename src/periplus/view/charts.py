@@ -1,7 +1,7 @@
-"""Draws figures as SVG: scatter plots, line plots, horizontal and vertical bars.
+"""Charts as SVG: scales, axes, scatter plots, line plots, horizontal and vertical bars.
 
-Figures use the colours of the page, so they follow its light and dark themes. All have one width, about that of a phone
-and of a column on a desktop, so that letters have the same size on both. All text passes `_safe`: markup written by a
+Charts use the colours of the page, so they follow its light and dark themes. All have one width, about that of a phone
+and of a column on a desktop, so that letters have the same size on both. All text passes `safe`: markup written by a
 site stays text.
 """
 
@@ -24,13 +24,14 @@ STEPS: Final = (
 
 
 class Scale(Struct, frozen=True):
-    """An axis from `low` to `high`; `says` writes a tick. `is_time`: values are POSIX times."""
+    """An axis from `low` to `high`; `says` writes a tick. `is_time`: values are seconds. `at`: where its ticks are."""
 
     low: float
     high: float
     says: Callable[[float], str] = short
     is_log: bool = False
     is_time: bool = False
+    at: tuple[float, ...] = ()
 
     def place(self, value: float) -> float:
         """The position of a value, from 0 to 1; a value outside the axis lies at its end."""
@@ -41,10 +42,12 @@ class Scale(Struct, frozen=True):
 
     def has(self, value: float) -> bool:
         """Whether a value has a position: a logarithmic axis has no 0."""
-        return value > 0 or not self.is_log
+        return math.isfinite(value) and (value > 0 or not self.is_log)
 
     def ticks(self, most: int = 5) -> list[float]:
         """Round values on the axis, about `most` at most."""
+        if self.at:
+            return list(self.at)
         if self.is_log:
             return _powers(self.low, self.high, most)
         return _moments(self.low, self.high, most) if self.is_time else _steps(self.low, self.high, most)
@@ -95,7 +98,7 @@ def _moments(low: float, high: float, most: int) -> list[float]:
 
 
 def _powers(low: float, high: float, most: int) -> list[float]:
-    first, last = round(math.log10(low)), round(math.log10(high))
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     every = max(1, math.ceil((last - first) / (most - 1)))
     return [10.0**power for power in range(first, last + 1, every)]
 
@@ -109,20 +112,21 @@ TITLE: Final = 13.0
 _LONGEST: Final = 300
 
 
-def _safe(words: str) -> str:
+def safe(words: str) -> str:
+    """Words as a part of markup."""
     return escape(clean(words, _LONGEST))
 
 
 def svg(content: Iterable[str], label: str, height: float = HEIGHT) -> str:
     """A figure; `label` is its text for screen readers."""
     inside = "".join(content)
-    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{_safe(label)}">{inside}</svg>'
+    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{safe(label)}">{inside}</svg>'
 
 
 def text(x: float, y: float, words: str, style: str = "", anchor: str = "start") -> str:
     """A line of text."""
     held = f' text-anchor="{anchor}"' if anchor != "start" else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}"{held}>{_safe(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}"{held}>{safe(words)}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
@@ -132,14 +136,14 @@ def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
 
 def box(x: float, y: float, width: float, height: float, style: str, says: str = "") -> str:
     """A filled box; `says` is its tooltip."""
-    tooltip = f"<title>{_safe(says)}</title>" if says else ""
+    tooltip = f"<title>{safe(says)}</title>" if says else ""
     size = f'width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
     return f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="{style}">{tooltip}</rect>'
 
 
 def dot(x: float, y: float, radius: float, style: str, says: str = "") -> str:
     """A point."""
-    tooltip = f"<title>{_safe(says)}</title>" if says else ""
+    tooltip = f"<title>{safe(says)}</title>" if says else ""
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" class="{style}">{tooltip}</circle>'
 
 
@@ -162,29 +166,37 @@ def key(entries: Sequence[tuple[str, str]], y: float = 12) -> str:
     return "".join(parts)
 
 
+class Frame(Struct, frozen=True):
+    """The room of a picture: `edge` is left free at the left, `aside` at the right of the axes, `foot` below them.
+
+    `ticks` is how many ticks the axis of x has at most.
+    """
+
+    width: float = WIDTH
+    height: float = HEIGHT
+    edge: float = 0.0
+    aside: float = 0.0
+    top: float = 30.0
+    foot: float = 40.0
+    ticks: int = 5
+
+
+_SMALL: Final = Frame()
+
+
 class Plane:
     """Two axes. The title of y is above it, that of x below.
 
     `inset` is the distance of points from the axes, so that points at 0 can be seen.
     """
 
-    def __init__(
-        self,
-        x: Scale,
-        y: Scale,
-        x_title: str,
-        y_title: str,
-        *,
-        height: float = HEIGHT,
-        top: float = 30,
-        inset: float = 0,
-    ) -> None:
+    def __init__(self, x: Scale, y: Scale, titles: tuple[str, str], frame: Frame = _SMALL, *, inset: float = 0) -> None:
         self.x, self.y = x, y
         widest = max((len(y.says(tick)) for tick in y.ticks()), default=3)
-        self.left, self.right = 10 + LETTER * widest, WIDTH - 12.0
-        self.top, self.bottom = top, height - 40.0
-        self.height, self.inset = height, inset
-        self._titles = (x_title, y_title)
+        self.left, self.right = frame.edge + 10 + LETTER * widest, frame.width - 12.0 - frame.aside
+        self.top, self.bottom = frame.top, frame.height - frame.foot
+        self.frame, self.inset = frame, inset
+        self._titles = titles
 
     def across(self, value: float) -> float:
         """The position of a value of x."""
@@ -197,17 +209,19 @@ class Plane:
     def axes(self) -> str:
         """Lines, ticks and titles."""
         x_title, y_title = self._titles
-        parts = [text(0, TITLE, y_title, "soft"), text(self.right, self.height - 5, x_title, "soft", "end")]
+        title = self.top - 17 if self.frame.edge else TITLE
+        parts = [text(self.frame.edge, title, y_title, "soft")]
+        parts.append(text(self.right, self.bottom + 35, x_title, "soft", "end"))
         for tick in self.y.ticks():
             y = self.up(tick)
             parts += [
                 line(self.left, y, self.right, y, "grid"),
                 text(self.left - 6, y + 4.5, self.y.says(tick), "tick", "end"),
             ]
-        for tick in self.x.ticks():
+        for tick in self.x.ticks(self.frame.ticks):
             x, label = self.across(tick), self.x.says(tick)
             half = LETTER * len(label) / 2
-            x_text = min(max(x, half), WIDTH - half)
+            x_text = min(max(x, half), self.frame.width - half)
             parts += [
                 line(x, self.bottom, x, self.bottom + 4, "axis"),
                 text(x_text, self.bottom + 18, label, "tick", "middle"),
@@ -294,7 +308,7 @@ def vertical_bars(
     """
     tops = [bar.parts[0] for bar in bars]
     y = linear(tops, says) if says else linear(tops, whole=True)
-    plane = Plane(Scale(0, max(len(bars), 1), lambda _: ""), y, *titles, top=36)
+    plane = Plane(Scale(0, max(len(bars), 1), lambda _: ""), y, titles, Frame(top=36))
     step = (plane.right - plane.left) / max(len(bars), 1)
     every = max(1, round(len(bars) / 12 + 0.49))
     parts = [_frame(plane)]
@@ -342,8 +356,8 @@ class Point(Struct, frozen=True):
         return _LEAST + _MORE * math.sqrt(self.weight)
 
 
-class Curve(Struct, frozen=True):
-    """A line. Its name is at the highest point, or below the point of index `named`."""
+class ChartLine(Struct, frozen=True):
+    """A line through points. Its name is at the highest point, or below the point of index `named`."""
 
     name: str
     style: str
@@ -355,7 +369,7 @@ def scatter_plot(
     points: Sequence[Point], x: Scale, y: Scale, titles: tuple[str, str], label: str, *, diagonal: str = ""
 ) -> str:
     """Every point, the largest with names; `diagonal` explains what lies above it."""
-    plane = Plane(x, y, *titles, height=316 if diagonal else 300, top=46 if diagonal else 30, inset=9)
+    plane = Plane(x, y, titles, Frame(height=316, top=46) if diagonal else Frame(height=300), inset=9)
     parts = [plane.axes()]
     if diagonal:
         parts += [
@@ -368,7 +382,7 @@ def scatter_plot(
         parts.append(
             dot(plane.across(point.x), plane.up(point.y), point.radius, "point", point.hint or clean(point.name))
         )
-    return svg([*parts, *_names(ordered, plane)], label, plane.height)
+    return svg([*parts, *_names(ordered, plane)], label, plane.frame.height)
 
 
 def _names(points: Sequence[Point], plane: Plane) -> list[str]:
@@ -380,7 +394,7 @@ def _names(points: Sequence[Point], plane: Plane) -> list[str]:
         x, width = plane.across(point.x), LETTER * len(name)
         x = x + point.radius + 3 if x + point.radius + width < WIDTH else x - point.radius - 3 - width
         place = (x, x + width, plane.up(point.y) + 4)
-        if x >= plane.left and not _is_taken(place, taken):
+        if x >= plane.left and not is_taken(place, taken):
             taken.append(place)
             parts.append(text(x, place[2], name, "halo small"))
         if len(parts) == _NAMED:
@@ -388,25 +402,26 @@ def _names(points: Sequence[Point], plane: Plane) -> list[str]:
     return parts
 
 
-def _is_taken(place: Box, taken: Sequence[Box]) -> bool:
+def is_taken(place: Box, taken: Sequence[Box]) -> bool:
+    """Whether words at a place would lie on others."""
     return any(abs(place[2] - y) < 14 and place[0] < end and start < place[1] for start, end, y in taken)
 
 
-def line_plot(drawn: Sequence[Curve], x: Scale, y: Scale, titles: tuple[str, str], label: str) -> str:
+def line_plot(drawn: Sequence[ChartLine], x: Scale, y: Scale, titles: tuple[str, str], label: str) -> str:
     """Every line with its name beside it."""
-    plane = Plane(x, y, *titles)
+    plane = Plane(x, y, titles)
     parts = [plane.axes(), *(plane.curve(each.points, f"curve {each.style}") for each in drawn)]
     taken: list[Box] = [(0.0, LETTER * len(titles[1]), TITLE)]
     parts += [_named(each, plane, taken) for each in drawn if each.points]
     return svg(parts, label)
 
 
-def _named(curve: Curve, plane: Plane, taken: list[Box]) -> str:
+def _named(curve: ChartLine, plane: Plane, taken: list[Box]) -> str:
     """The name of a line above its highest point; beside or below it where the place is taken."""
     at = max(curve.points, key=lambda point: point[1]) if curve.named is None else curve.points[curve.named]
     half = LETTER * len(curve.name) / 2 + 2
     across, up = plane.across(at[0]), plane.up(at[1])
-    place = next(each for each in _places(across, up, half, plane, curve.named is None) if not _is_taken(each, taken))
+    place = next(each for each in _places(across, up, half, plane, curve.named is None) if not is_taken(each, taken))
     taken.append(place)
     return text((place[0] + place[1]) / 2, place[2], curve.name, f"halo name {curve.style}", "middle")
 

@@ -1,0 +1,95 @@
+"""Findings: something to act on, with how much it matters, why, evidence, and what to do.
+
+A kind of finding has a stable name, because `--fail-on` and programs use it, and texts in which `{count}`, `{of}` and
+other words are filled in. Findings are in order of severity, and of their kinds within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+from msgspec import Struct
+
+
+class Severity(StrEnum):
+    """How much a finding matters: errors mislead crawlers or visitors, warnings waste visits, notices are minor."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+    @property
+    def rank(self) -> int:
+        """0 for the most severe."""
+        return list(Severity).index(self)
+
+
+SIGNS: Final = {"error": "✗", "warning": "!", "notice": "i", "good": "✓", "unknown": "?"}
+"""The sign of each verdict, for readers who do not see the colours."""
+
+
+class FindingKind(Struct, frozen=True):
+    """What all findings of one name have in common."""
+
+    name: str
+    severity: Severity
+    title: str
+    why: str
+    advice: str
+
+    def filled(self, count: int, of: int, **words: object) -> dict[str, Any]:
+        """The fields of a finding of `count` among `of`."""
+        known = {"count": f"{count:,}", "of": f"{of:,}", **words}
+        return {
+            "name": self.name,
+            "severity": self.severity,
+            "count": count,
+            "of": of,
+            "title": self.title.format(**known),
+            "why": self.why.format(**known),
+            "advice": self.advice,
+        }
+
+
+class FaultyUrl(Struct, frozen=True):
+    """A URL with a fault. `note` describes the fault; `at` is a page that links to the URL, if one does."""
+
+    url: str
+    note: str = ""
+    at: str = ""
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One kind of fault: `count` of `of`, with why it matters, what to do, and examples: URLs, or other evidence."""
+
+    name: str
+    severity: Severity
+    count: int
+    of: int
+    title: str
+    why: str
+    advice: str
+    examples: tuple[FaultyUrl | str, ...] = ()
+
+    @property
+    def evidence(self) -> list[FaultyUrl]:
+        """The examples; those that are not URLs as notes."""
+        return [FaultyUrl("", each) if isinstance(each, str) else each for each in self.examples]
+
+    @property
+    def kinds(self) -> Mapping[str, int]:
+        """How many faults there are of each kind, where there are several."""
+        return {}
+
+
+def in_order(findings: Iterable[Finding], kinds: Iterable[str]) -> list[Any]:
+    """Findings by severity, and within it in the order of their kinds."""
+    order = list(kinds)
+    return sorted(findings, key=lambda found: (found.severity.rank, order.index(found.name)))
+
+
+def failing(findings: Iterable[Finding], wanted: Collection[str]) -> list[str]:
+    """The names of the findings of which the name or the severity is wanted."""
+    return [each.name for each in findings if {each.name, each.severity.value} & set(wanted)]
