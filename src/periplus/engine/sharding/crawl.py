@@ -144,11 +144,11 @@ UNLIMITED = CrawlLimits()
 class ShardedCrawl:
     """A crawl: `run` it, or iterate over its `progress`.
 
-    `gather` makes the team of shards; by default, processes of
-    this machine, whose coordinator divides visits by the market that `make_market` makes. `stop` may be called by a
-    signal handler; the crawl then ends its requests and keeps everything. `inbox` has URLs that sites pushed: the crawl
-    looks there several times a second, and removes what the shards have committed. With `ends_unreachable`, the crawl
-    ends without retries if none of its seeds can be reached (`are_unreachable`).
+    `gather` makes the team of shards; by default, processes of this machine, whose coordinator divides visits by the
+    market that `make_market` makes. `stop` may be called by a signal handler; the crawl then ends its requests and
+    keeps everything. `inbox` has URLs that sites pushed: the crawl looks there several times a second, and removes what
+    the shards have committed. With `ends_unreachable`, the crawl ends without retries if none of its
+    seeds can be reached (`are_unreachable`).
     """
 
     def __init__(

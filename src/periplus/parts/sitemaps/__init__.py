@@ -12,7 +12,7 @@ so that the next reading returns only what was added, removed or moved (`differe
 node (`visits`), and with it the time of the next one (`revisit`); a file that is dead or useless retires with a reason.
 Entries are scored by priority, by links, or by both (`scores`), by priority only where a site's priorities differ.
 
-In a crawl for files `held_seeds` are fetched only where a site lists none.
+In a crawl for files `held_seeds` are fetched only where a site lists none. `rows` has views of what was read.
 
 Not here: reading the format (`formats.sitemap`), and how much of a site's budget sitemaps get (`policy.balance`).
 """
