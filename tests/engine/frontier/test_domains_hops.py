@@ -9,7 +9,7 @@ import pytest
 from periplus.engine.frontier import Domains
 from periplus.model import Discovery, Site, Source, Url
 from periplus.policy.domain_budgets import base_at
-from periplus.policy.settings import DomainBudgets
+from periplus.policy.filters import BudgetSettings
 from periplus.store import MemoryState, SiteState
 
 
@@ -28,7 +28,7 @@ def test_base_halves_with_each_link_after_the_first() -> None:
 def test_domains_that_introduce_each_other_get_little() -> None:
     """A chain of domains from a seed; what a sitemap lists has no referrer."""
     state = MemoryState()
-    domains = Domains(state.domains, DomainBudgets(base=16), seeds=[Url("http://seed.test/")])
+    domains = Domains(state.domains, BudgetSettings(base=16), seeds=[Url("http://seed.test/")])
     assert domains.of(Site("seed.test")).budget == math.inf
     assert found(domains, "near.test", "http://www.seed.test/a") == 16
     assert found(domains, "far.test", "http://near.test/") == 8
@@ -37,13 +37,13 @@ def test_domains_that_introduce_each_other_get_little() -> None:
     assert found(domains, "elsewhere.test", "http://other-shard.test/") == 8
     assert found(domains, "listed.test", None) == 16
     domains.flush()
-    again = Domains(state.domains, DomainBudgets(base=16), seeds=[Url("http://seed.test/")])
+    again = Domains(state.domains, BudgetSettings(base=16), seeds=[Url("http://seed.test/")])
     assert again.of(Site("farther.test")).budget == 4
 
 
 def test_a_score_replaces_the_distance() -> None:
     """Once links are scored, the way to a domain does not matter."""
-    domains = Domains(MemoryState().domains, DomainBudgets(base=16), seeds=[Url("http://seed.test/")])
+    domains = Domains(MemoryState().domains, BudgetSettings(base=16), seeds=[Url("http://seed.test/")])
     found(domains, "near.test", "http://seed.test/")
     found(domains, "far.test", "http://near.test/")
     domains.set_budgets({"far.test": 700}.get)
@@ -54,11 +54,11 @@ def test_a_score_replaces_the_distance() -> None:
 def test_a_domain_is_in_the_order_in_which_a_new_process_would_have_it(base: int) -> None:
     """After any number of pages: the order depends on what was fetched, not on when it was last computed."""
     state = MemoryState()
-    domains = Domains(state.domains, DomainBudgets(base=base))
+    domains = Domains(state.domains, BudgetSettings(base=base))
     domain = domains.of(Site("a.test"))
     domains.joined(domain)
     for _ in range(3 * base):
         domains.granted(domain)
         domains.flush()
-        again = Domains(state.domains, DomainBudgets(base=base)).of(Site("a.test"))
+        again = Domains(state.domains, BudgetSettings(base=base)).of(Site("a.test"))
         assert (domain.fetched, domain.octave, domain.until) == (again.fetched, again.octave, again.until)

@@ -10,7 +10,7 @@ from tests.engine.frontier.scheduled_sites import ScheduledSites
 from periplus.engine.frontier import Discounts, Domains, PassState, SiteStage
 from periplus.engine.frontier.domains import DISCOUNTED_REST, MAX_DISCOUNTED_SITES
 from periplus.model import Delegation, Site, Url
-from periplus.policy.settings import DomainBudgets
+from periplus.policy.filters import BudgetSettings
 from periplus.store import MemoryState
 
 IP = "192.0.2.1"
@@ -37,7 +37,7 @@ class JudgedSites(ScheduledSites):
         super().__init__(ip_delay=ip_delay, open_domains=self._judged)
 
     def _judged(self, state: MemoryState) -> Domains:
-        domains = Domains(state.domains, DomainBudgets(base=1000, spam_share=SHARE), saved=self.passes)
+        domains = Domains(state.domains, BudgetSettings(base=1000, spam_share=SHARE), saved=self.passes)
         domains.discounts = Tenths(f"spam-{number}.test" for number in range(2 * MAX_DISCOUNTED_SITES))
         return domains
 

@@ -13,9 +13,8 @@ from periplus.engine.frontier import Frontier, FrontierDesk, FrontierRules, Site
 from periplus.model import Site
 from periplus.parts.reputation.known import KnownReputation, domain_hash
 from periplus.parts.reputation.part import ReputationFollower
-from periplus.policy.filters import Chain
+from periplus.policy.filters import BudgetSettings, Chain
 from periplus.policy.ordering import BreadthFirst
-from periplus.policy.settings import DomainBudgets
 from periplus.store import MemoryState
 
 BAD, FINE = Site("bad.example"), Site("fine.example")
@@ -28,7 +27,7 @@ def records() -> SiteRecords:
 
 @pytest.fixture
 def frontier(records: SiteRecords) -> Frontier:
-    rules = FrontierRules(budgets=DomainBudgets(base=100))
+    rules = FrontierRules(budgets=BudgetSettings(base=100))
     desk = FrontierDesk(MemoryState(), records, rules, Chain([]), BreadthFirst(), MemoryEventSink(), Random(1))
     return Frontier(desk)
 

@@ -12,9 +12,8 @@ from periplus.engine.frontier import Frontier, FrontierDesk, FrontierRules, Site
 from periplus.model import Site, Url
 from periplus.parts.spam.part import RETIRED, SpamFollower
 from periplus.parts.spam.scores import written
-from periplus.policy.filters import Chain
+from periplus.policy.filters import BudgetSettings, Chain
 from periplus.policy.ordering import BreadthFirst
-from periplus.policy.settings import DomainBudgets
 from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState
 
@@ -28,7 +27,7 @@ def records() -> SiteRecords:
 
 @pytest.fixture
 def frontier(records: SiteRecords) -> Frontier:
-    rules = FrontierRules(budgets=DomainBudgets(base=100))
+    rules = FrontierRules(budgets=BudgetSettings(base=100))
     desk = FrontierDesk(MemoryState(), records, rules, Chain([]), BreadthFirst(), MemoryEventSink(), Random(1))
     return Frontier(desk)
 

@@ -7,7 +7,7 @@ import pytest
 from periplus.engine.frontier import Domains
 from periplus.model import Site, Url
 from periplus.parts.spam.scores import SpamScores, written
-from periplus.policy.settings import DomainBudgets
+from periplus.policy.filters import BudgetSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState
 
@@ -21,7 +21,7 @@ def learnt() -> SpamScores:
 
 def test_budget_of_a_spam_domain_shrinks() -> None:
     """A tenth of it remains, also of a domain that was in memory before; others keep theirs."""
-    domains = Domains(MemoryState().domains, DomainBudgets(base=100))
+    domains = Domains(MemoryState().domains, BudgetSettings(base=100))
     assert domains.of(Site("bad.example")).budget == 100
     domains.discounts = learnt()
     domains.appraise_again()

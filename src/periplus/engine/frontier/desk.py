@@ -7,8 +7,8 @@ from random import Random
 from msgspec import Struct
 
 from periplus.model import EventSink, Ordering, Url
-from periplus.policy.filters import Guard
-from periplus.policy.settings import BalanceSettings, DomainBudgets
+from periplus.policy.filters import BudgetSettings, Guard
+from periplus.policy.settings import BalanceSettings
 from periplus.store import State
 
 from ..settings import FrontierSettings, PolitenessSettings, RetrySettings
@@ -28,7 +28,7 @@ class FrontierRules(Struct, frozen=True):
     retries: RetrySettings = RetrySettings()
     frontier: FrontierSettings = FrontierSettings()
     balance: BalanceSettings = BalanceSettings()
-    budgets: DomainBudgets | None = None
+    budgets: BudgetSettings | None = None
     suffixes: tuple[str, ...] = ()
     seeds: tuple[Url, ...] = ()
     shards: int = 1

@@ -30,7 +30,7 @@ from periplus.policy.domain_budgets import (
     octave_of,
     pass_of,
 )
-from periplus.policy.settings import DomainBudgets
+from periplus.policy.filters import BudgetSettings
 from periplus.store import SiteState
 from periplus.urls import domain_of, site_of
 
@@ -111,7 +111,7 @@ class Domains:
     def __init__(
         self,
         rows: Rows[DomainVisits],
-        budgets: DomainBudgets | None = None,
+        budgets: BudgetSettings | None = None,
         *,
         suffixes: tuple[str, ...] = (),
         seeds: Iterable[Url] = (),
@@ -120,7 +120,7 @@ class Domains:
         saved = saved or PassState()
         self._rows = rows
         self.is_on = budgets is not None
-        self._budgets = budgets or DomainBudgets()
+        self._budgets = budgets or BudgetSettings()
         self._suffixes = suffixes
         self._seeds = frozenset(self._name(site_of(seed)) for seed in seeds)
         self._budget_of: Callable[[str], int | None] = lambda _domain: None

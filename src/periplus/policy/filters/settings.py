@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import ConfigError
 from periplus.model.flags import FAR, FOR_AGENTS, Flag
 
-from ..settings import DomainBudgets, check_score
+from ..settings import check_score
 from .media import ExtensionSettings, MediaSettings
 from .patterns import PatternSettings
 from .scope import ScopeSettings, ShapeSettings
@@ -56,20 +57,11 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
         if not 0.0 < self.spam_share <= 1.0:
             raise ConfigError(f"spam_share must be above 0 and at most 1, got {self.spam_share}")
 
-    def of_domains(self, limit: int = 0) -> DomainBudgets | None:
-        """The budgets of domains in a crawl of `limit` pages (0: no limit); `None` if there are none."""
+    def of_domains(self, limit: int = 0) -> BudgetSettings | None:
+        """The settings in a crawl of `limit` pages (0: no limit); `None` if domains have no budgets."""
         if self.domain == "none":
             return None
-        return DomainBudgets(
-            base=max(self.base, limit // 1000),
-            largest=max(self.largest, self.base),
-            growth=self.growth,
-            seed_budget=self.seed_budget,
-            hosts=self.hosts,
-            seed_hosts=self.seed_hosts,
-            patience=self.patience,
-            spam_share=self.spam_share,
-        )
+        return replace(self, base=max(self.base, limit // 1000), largest=max(self.largest, self.base))
 
 
 class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
