@@ -5,7 +5,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo native test soak settings check sanitize bench speed policies image lock sbom audit format clean
+.PHONY: help demo native test soak settings tables check sanitize bench speed policies image lock sbom audit format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -43,6 +43,9 @@ soak: .venv/dev ## the slow tests, then crawls on failing disks and of generated
 
 settings: .venv/dev ## write again what follows from the declarations of settings: types of keywords, docs/settings.md
 	@$(BIN)/python -m tests.declared
+
+tables: .venv/dev ## write again what follows from the declarations of tables and views: docs/tables.md, docs/measures.md
+	@$(BIN)/python -m tests.declared_tables
 
 check: .venv/dev ## style, types, the plan of the house, the docs
 	@$(BIN)/ruff format --check .

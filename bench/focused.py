@@ -31,13 +31,13 @@ from periplus.apps.simulate.focused import (
     TopicView,
     document,
     fetched_pages,
+    recall_plot,
     row_of,
     run_focused,
     topical_web,
 )
 from periplus.apps.simulate.runs import PolicyChoice
 from periplus.apps.simulate.web import web_from_edges
-from periplus.cli.simulate.ordering import picture as recall_plot
 from periplus.content import RawPage, read_page, read_pages
 from periplus.engine.stats import CrawlStats
 from periplus.model import ParsedPage, Site, Url

@@ -32,7 +32,7 @@ from periplus.collection.collection import planned
 from periplus.collection.shards import ShardMaker
 from periplus.engine.clock import SystemClock, Timescale
 from periplus.engine.shard import ShardStatus
-from periplus.engine.sharding import ShardedCrawl
+from periplus.engine.sharding import CrawlLimits, ShardedCrawl
 from periplus.model import Clock, Discovery, Failed, Fetched, FetchOutcome, FetchTask, Located, Source
 
 SEEDS: Final = 20
@@ -137,7 +137,7 @@ def crawl(folder: Path, pages: int, sites: int) -> None:
     found = [Discovery(seed, Source.SEED, real) for seed in collection.seeds]
     clock = SystemClock()
     jobs = BackgroundJobs(collection, 0, clock.now())
-    for (status,) in ShardedCrawl(maker, 1, seeds=found, limit=pages).progress():
+    for (status,) in ShardedCrawl(maker, 1, seeds=found, limits=CrawlLimits(pages)).progress():
         jobs.check(status.crawl.pages, clock.now(), status.cpu_seconds)
         _print(status, jobs)
     jobs.end(status.crawl.pages, clock.now(), is_interrupted=False)

@@ -126,11 +126,9 @@ class WatchedSite:
         while self._visit_next():
             self._revisits.end_of_input()
         self._sites.flush()
-        saved = self._revisits.snapshot()
+        self._state.put_meta(self._revisits.snapshot())
         watching = Watching(self._budget)
-        self._revisits = Revisits(
-            self._state, self._sites, self._settings, watching=watching, random=self._random, saved=saved
-        )
+        self._revisits = Revisits(self._state, self._sites, self._settings, watching=watching, random=self._random)
         self._made = 0
         for day in days:
             yield self._until(START + day * DAY)

@@ -24,7 +24,7 @@ from periplus.engine.inputs import (
     PageBudgetSet,
 )
 from periplus.engine.machine import Machine
-from periplus.engine.machine_settings import MachineSettings
+from periplus.engine.machine_settings import MachineSettings, UrlPolicy
 from periplus.model import (
     Discovery,
     Event,
@@ -98,10 +98,7 @@ class WorldCrawl:
         self.machine = Machine(
             settings,
             self.state,
-            ordering=config.ordered(),
-            scope=scope,
-            make_guard=make_guard,
-            screen=screening_chain(scope, config.filters),
+            UrlPolicy(config.ordered(), scope, make_guard, screening_chain(scope, config.filters)),
             parts=[
                 lambda desk: [DustLearner(desk, config.some(DustTables).dust, given or GivenRules())],
                 lambda desk: [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 
 from periplus.content import RawPage, read_pages, version_of
-from periplus.engine.links import LinkMemory, LinkState, PageReader
+from periplus.engine.links import LinkMemory, LinkState, LinkValuation, PageReader
 from periplus.engine.pipeline import redirection
 from periplus.engine.settings import ReadingSettings
 from periplus.model import (
@@ -58,9 +58,9 @@ def test_nofollow_links_are_not_followed() -> None:
 @each_case("keeps_links", [False, True])
 def test_a_page_is_not_found_by_links_within_it(learns: bool, keeps_links: bool) -> None:
     """A fragment or an empty href is not followed, and no share is passed on; a URL that is written out counts."""
-    assert found(PageReader(learns=learns, keeps_links=keeps_links), "<a href=#a>a</a><a href=/>c</a>") == [""]
+    assert found(PageReader(valuation=LinkValuation(learns, keeps_links)), "<a href=#a>a</a><a href=/>c</a>") == [""]
     html = "<a href=#a>a</a><a href=''>b</a>"
-    reader = PageReader(learns=learns, keeps_links=keeps_links)
+    reader = PageReader(valuation=LinkValuation(learns, keeps_links))
     assert found(reader, f"{html}<a href=x rel=ugc>x</a>") == ["x"]
     [page] = reader.read([answer(f"{html}<a href=y>y</a>")])
     shares: list[int] = []
@@ -78,7 +78,7 @@ def test_nofollow_page_has_no_links() -> None:
 
 def test_links_can_be_ignored_altogether() -> None:
     """Where only sitemaps are wanted: no link, and no other name of the page."""
-    reader = PageReader(ReadingSettings(follow_links=False, follow_nofollow=True), learns=True)
+    reader = PageReader(ReadingSettings(follow_links=False, follow_nofollow=True), LinkValuation(learns=True))
     assert found(reader, "<link rel=canonical href=c>" + LINKS) == []
     [page] = reader.read([answer(LINKS)])
     assert reader.links(page, 2, 9.0, lambda _links: pytest.fail("no share is asked for")) == []
@@ -120,7 +120,7 @@ def learnt(reader: PageReader, html: str) -> tuple[int, dict[str, float]]:
 
 def test_gains_of_links_seen_again_are_added_up() -> None:
     """New links are reported at once with their gain; the others by `gains`, one discovery for each URL."""
-    reader = PageReader(learns=True)
+    reader = PageReader(valuation=LinkValuation(learns=True))
     assert learnt(reader, "<a href=x>1</a><a href=y>2</a><a href='x#part'>3</a>") == (2, {"x": 0.5, "y": 0.5})
     assert learnt(reader, "<a href=x>1</a><a href=z>2</a>") == (2, {"z": 0.5})
     assert learnt(reader, "<a href=x>1</a>") == (1, {})
@@ -132,16 +132,16 @@ def test_gains_of_links_seen_again_are_added_up() -> None:
 
 def test_links_that_are_not_followed_pass_nothing_on() -> None:
     """They do not count: the others share everything. A `nofollow` page passes on nothing."""
-    assert learnt(PageReader(learns=True), LINKS) == (2, {"plain": 0.5, "dofollow": 0.5})
-    assert learnt(PageReader(ReadingSettings(follow_nofollow=True), learns=True), LINKS)[0] == 3
-    reader = PageReader(learns=True)
+    assert learnt(PageReader(valuation=LinkValuation(learns=True)), LINKS) == (2, {"plain": 0.5, "dofollow": 0.5})
+    assert learnt(PageReader(ReadingSettings(follow_nofollow=True), LinkValuation(learns=True)), LINKS)[0] == 3
+    reader = PageReader(valuation=LinkValuation(learns=True))
     [page] = reader.read([answer('<meta name=robots content="nofollow">' + LINKS)])
     assert reader.links(page, 2, 9.0, lambda _links: pytest.fail("no share is asked for")) == []
 
 
 def test_every_link_is_reported_where_links_are_kept() -> None:
     """With the page it is on, however often it was seen."""
-    reader = PageReader(learns=True, keeps_links=True)
+    reader = PageReader(valuation=LinkValuation(learns=True, keeps_links=True))
     for _ in range(2):
         assert learnt(reader, "<a href=x>1</a><a href=x>2</a><a href=y>3</a>") == (2, {"x": 0.5, "y": 0.5})
     assert reader.gaining == 0

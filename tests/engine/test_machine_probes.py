@@ -12,7 +12,7 @@ from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.inputs import Answered, Discovered, Emit, Fetch, FetchAnswer, Granted, Learnt
 from periplus.engine.machine import Machine
-from periplus.engine.machine_settings import MachineSettings
+from periplus.engine.machine_settings import MachineSettings, UrlPolicy
 from periplus.engine.part import Part, TakeLearnt
 from periplus.model import (
     Discovery,
@@ -120,14 +120,10 @@ class Pupil(Part):
 
 def with_part(state: MemoryState, files: LearntFiles, part: Part) -> Machine:
     """A machine with one part."""
-    scope = Scope([], ScopeSettings())
     return Machine(
         MachineSettings(),
         state,
-        ordering=ordering("breadth_first"),
-        scope=scope,
-        make_guard=lambda _recall: Chain([]),
-        screen=Chain([]),
+        UrlPolicy(ordering("breadth_first"), Scope([], ScopeSettings()), lambda _recall: Chain([]), Chain([])),
         parts=[lambda _desk: [part]],
         load_learnt=files.read,
     )

@@ -31,7 +31,7 @@ from tests.properties.replayed_world import Collection, ObservedMachine
 from periplus.collection.config.settings import Config
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.clock import RateLimiter, TokenBucket
-from periplus.engine.engine import Engine
+from periplus.engine.engine import Engine, ShardFiles
 from periplus.engine.frontier import AddressClaims
 from periplus.engine.inputs import Answered, Input
 from periplus.engine.log import InputLog
@@ -150,10 +150,7 @@ class Process(Collection):
             self.config.engine,
             machine=machine,
             wire=self.wire,
-            archive=archive,
-            tables=tables,
-            state=state,
-            log=log,
+            files=ShardFiles(archive, tables, state, log),
             clock=self.process_clock,
             limiter=TokenBucket(rate, now) if is_watch else RateLimiter(0.0, now),
             outbound=OutgoingMessages(number, count, state.exchange),

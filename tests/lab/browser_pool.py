@@ -15,7 +15,7 @@ from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import Resolver, ResolverSettings, WireSettings
 from periplus.model import Url
 from periplus.parts.render.interception import FetchedDocument
-from periplus.parts.render.pool import BrowserPool, Job, Rendered
+from periplus.parts.render.pool import BrowserPool, Rendered, RenderJob
 from periplus.parts.render.settings import RenderSettings
 
 LONGEST = 300.0
@@ -68,7 +68,7 @@ class OpenedPool:
     def begin(self, url: str, body: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
         """Open a page."""
         self._ready.clear()
-        self.pool.submit(Job(1, FetchedDocument(Url(url), 200, headers, body)))
+        self.pool.submit(RenderJob(1, FetchedDocument(Url(url), 200, headers, body)))
 
     def wait(self) -> Rendered:
         """What came of the page."""

@@ -41,7 +41,7 @@ from tests.lab.crawling import EVERY_URL, by_proxy, crawl, place, rows, standing
 from tests.lab.lab_in_virtual_time import Latency, Lockstep, StandingClock, WorldWeb, latency_of, web_of_world
 
 from periplus.apps.lab import World
-from periplus.apps.simulate.crawl import SimulatedCrawl, Trace
+from periplus.apps.simulate.crawl import RealRules, SimulatedCrawl, Trace
 from periplus.apps.simulate.generated import WebSettings, generate
 from periplus.apps.simulate.network import NetworkSettings
 from periplus.apps.simulate.recording import web_of_collection
@@ -132,12 +132,13 @@ def simulate(lab: Lab, known: WorldWeb, options: Options) -> list[Step]:
         NetworkSettings(connections=config.wire.max_transfers),
         seed=config.crawl.random_seed,
         limit=config.crawl.limit or None,
-        politeness=config.politeness,
-        retries=config.retries,
-        guard=standard_chain(scope, config.filters, learning=[partial(Renames, settings=config.some(DustTables).dust)]),
+        rules=RealRules(
+            config.politeness,
+            config.retries,
+            standard_chain(scope, config.filters, learning=[partial(Renames, settings=config.some(DustTables).dust)]),
+            known.robots,
+        ),
         events=diary,
-        is_prepared=False,
-        robots=known.robots,
     ).run()
     return diary.steps
 

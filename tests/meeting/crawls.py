@@ -45,7 +45,7 @@ from periplus.collection.resizing import resize
 from periplus.collection.shards import ShardMaker, _assemble, _state, open_shard
 from periplus.engine.inputs import Answered, Input, Learnt
 from periplus.engine.shard import Controls, Shard
-from periplus.engine.sharding.crawl import ShardedCrawl
+from periplus.engine.sharding.crawl import CrawlLimits, ShardedCrawl
 from periplus.engine.wire import Wire
 from periplus.model import Discovery, FetchTask, Purpose, Source
 from periplus.parts.render.wire import RenderingWire
@@ -250,8 +250,7 @@ class Meeting:
             self.make,
             shards,
             seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in self.plan.seeds],
-            limit=config.crawl.limit or None,
-            max_bytes=config.crawl.max_bytes or None,
+            limits=CrawlLimits(config.crawl.limit or None, config.crawl.max_bytes or None),
             gather=None if shards == 1 else lambda _make, count, limit: InnerTeam(self, count, limit),
             inbox=self._inbox,
             ends_unreachable=not visits_a_day,

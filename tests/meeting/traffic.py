@@ -125,7 +125,9 @@ class Traffic:
             made_up.add(asked[0])
             if len(made_up) > self.max_absent:
                 raise Broken(f"{len(made_up)} URLs of {site_of(asked[0])} were made up")
-        allowed = (_COMPARED if asked[2] in (BROWSER_PROBE, CRAWLER_PROBE) else 1) * self._attempts
+        allowed = self._attempts
+        if asked[2] in (BROWSER_PROBE, CRAWLER_PROBE):  # of each visit, and of one before this life
+            allowed *= _COMPARED * (1 + self._counts[(asked[0], Purpose.PAGE, ""), self.life])
         if self._counts[asked, self.life] > allowed:
             raise Broken(f"{asked[0]} is probed {self._counts[asked, self.life]} times ({asked[2]})")
 

@@ -12,7 +12,7 @@ from tests.meeting.traffic import Traffic
 from tests.meeting.world import MeetingWorld
 
 from periplus.model import SOFT_404, Failed, FetchOutcome, FetchTask
-from periplus.parts.render.pool import Job, Rendered
+from periplus.parts.render.pool import Rendered, RenderJob
 
 _KEYS: Final = count()
 _MOMENT: Final = 1e-5
@@ -109,7 +109,7 @@ class VirtualBrowser:
     def _next_at(self) -> float:
         return min((at for at, _ in self._showing), default=float("inf"))
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: RenderJob) -> None:
         chance, url = self._network.chance, job.document.url
         seconds = chance.choice((0.2, 1.0, 12.0))
         document: str | None = self._network.world.rendered(url, self._clock.now()).decode()

@@ -22,7 +22,7 @@ from zstandard import ZstdDecompressor
 from periplus.collection.config.settings import Config
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.clock import RateLimiter, TokenBucket
-from periplus.engine.engine import Engine
+from periplus.engine.engine import Engine, ShardFiles
 from periplus.engine.frontier import ActiveSite
 from periplus.engine.inputs import Answered, Effect, Fetch, Flushed, Input
 from periplus.engine.log import InputLog
@@ -235,10 +235,7 @@ class Collection:
             self.config.engine,
             machine=machine,
             wire=self.wire,
-            archive=archive,
-            tables=tables,
-            state=state,
-            log=log,
+            files=ShardFiles(archive, tables, state, log),
             clock=self.clock,
             limiter=limiter,
             outbound=OutgoingMessages(0, 1, state.exchange),

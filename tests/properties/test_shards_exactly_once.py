@@ -27,11 +27,11 @@ from tests.hypothesis_depth import examples
 
 from periplus.collection.config.settings import Config
 from periplus.engine.clock import RateLimiter
-from periplus.engine.engine import Engine
+from periplus.engine.engine import Engine, ShardFiles
 from periplus.engine.frontier import AddressClaims, PolitenessSettings
 from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
-from periplus.engine.machine_settings import MachineSettings, ShardMeta
+from periplus.engine.machine_settings import MachineSettings, ShardMeta, UrlPolicy
 from periplus.engine.router import OutgoingMessages
 from periplus.engine.settings import EngineSettings
 from periplus.engine.shard import Shard
@@ -123,6 +123,8 @@ class Wire:
 
 class Clock:
     """Time goes on whenever it is asked for."""
+
+    speed = 1.0
 
     def __init__(self) -> None:
         self.at = 1_000_000.0
@@ -217,29 +219,33 @@ class Shards(RuleBasedStateMachine):
                 politeness=PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=self.ip_delay),
             ),
             state,
-            ordering=ordering("breadth_first"),
-            scope=scope,
-            make_guard=lambda recall: standard_chain(
-                scope, config.filters, recall, learning=[partial(Renames, settings=config.some(DustTables).dust)]
+            UrlPolicy(
+                ordering("breadth_first"),
+                scope,
+                lambda recall: standard_chain(
+                    scope, config.filters, recall, learning=[partial(Renames, settings=config.some(DustTables).dust)]
+                ),
+                screening_chain(scope, config.filters),
             ),
-            screen=screening_chain(scope, config.filters),
         )
         engine = Engine(
             EngineSettings(checkpoint_interval=0.5, checkpoint_outcomes=5),
             machine=machine,
             wire=Wire(self.web, self.clock, self.asked),
-            archive=Archive(
-                folder / "warc",
-                WarcSettings(),
-                shard=number,
-                software="",
-                fields={},
-                end=log.repair(meta.commits, meta.archive),
-                payloads=state.payloads,
+            files=ShardFiles(
+                Archive(
+                    folder / "warc",
+                    WarcSettings(),
+                    shard=number,
+                    software="",
+                    fields={},
+                    end=log.repair(meta.commits, meta.archive),
+                    payloads=state.payloads,
+                ),
+                Tables(self.folder / "tables", folder / "spool", shard=number, mark=meta.tables),
+                state,
+                log,
             ),
-            tables=Tables(self.folder / "tables", folder / "spool", shard=number, mark=meta.tables),
-            state=state,
-            log=log,
             clock=self.clock,
             limiter=RateLimiter(0.0, 0.0),
             outbound=OutgoingMessages(number, self.workers, state.exchange),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.hypothesis_depth import examples
 
-from periplus.apps.ulinks import SampledUrl, ulinks
+from periplus.apps.ulinks import Listed, ulinks
 from periplus.apps.ulinks.branches import Branch, Path, grown, shown
 from periplus.apps.ulinks.choosing import fold
 
@@ -52,7 +52,7 @@ def test_the_heap_folds_what_the_report_folds(urls: list[Path], m: int) -> None:
 @settings(max_examples=examples(15))
 def test_links_are_pages_that_are_listed_each_once(urls: list[Path], k: int) -> None:
     """Whatever is folded and gathered: at most k, in no other order than their worth, and the same for any order."""
-    listed = [SampledUrl("http://" + "/".join(path)) for path in urls]
+    listed = [Listed("http://" + "/".join(path)) for path in urls]
     found = ulinks(listed, k)
     assert len(found) <= k
     assert {link.url for link in found} <= {one.url for one in listed}

@@ -43,7 +43,7 @@ REMEMBERED_SITES: Final = 1_000
 
 
 class FreshPage(Struct, frozen=True):
-    """A page that was fetched now. `url` is where it was found, after redirects."""
+    """A page with its body. `url` is where it was found, after redirects."""
 
     url: Url
     page: ParsedPage

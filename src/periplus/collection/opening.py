@@ -13,7 +13,7 @@ from periplus.engine.frontier import robots_url
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.part import Setup
 from periplus.engine.plugins import NO_PARTS, OwnParts
-from periplus.engine.sharding import Gather, ShardedCrawl
+from periplus.engine.sharding import CrawlLimits, Gather, ShardedCrawl
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
 from periplus.policy.filters import MediaTypes
 from periplus.store import MessageInbox, is_begun, known_ranks
@@ -72,9 +72,7 @@ def open_crawl(
         ShardMaker(config, folder.resolve(), tuple(seeds), visits_a_day, scale, 0, revisits_only, parts),
         workers,
         seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
-        limit=config.crawl.limit or None,
-        max_bytes=config.crawl.max_bytes or None,
-        seconds=config.crawl.duration or None,
+        limits=CrawlLimits(config.crawl.limit or None, config.crawl.max_bytes or None, config.crawl.duration or None),
         gather=gather,
         make_market=make_market(),
         inbox=MessageInbox(layout.inbox),

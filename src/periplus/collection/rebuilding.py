@@ -56,6 +56,7 @@ from periplus.model import (
 from periplus.store import WarcEnd
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled, Tables
+from periplus.store.tables.declared import ROWS
 from periplus.store.tables.reader import files_of, scan_file, scan_spools
 from periplus.store.tables.rows import RowBuffer
 from periplus.store.tables.table import shard_of
@@ -63,21 +64,6 @@ from periplus.store.warc import ArchivedAnswer, archived_answers
 from periplus.store.warc.records import read_name
 from periplus.urls import fingerprint, fingerprints
 
-_KEYS: Final = {
-    "discoveries": ("url", "source", "refused"),
-    "fetches": ("url", "outcome", "warc_file", "warc_offset"),
-    "pages": ("url", "read_at"),
-    "links": ("page", "read_at", "target"),
-    "sitemaps": ("url", "visits", "outcome"),
-    "sitemap_entries": ("sitemap", "read_at", "url", "kind"),
-    "changes": ("url", "seen_at"),
-    "verdicts": ("subject", "judge", "verdict"),
-    "form_probes": ("form", "status", "requests"),
-}
-"""The columns by which a row is known; without times that depend on when something was read."""
-_REPEATED: Final = frozenset({"discoveries"})
-"""Tables in which one row stands for all of its key: a source names a URL again if it turns out to have done so
-earlier, and that depends on when sitemaps are read."""
 _MAX_WEIGHT: Final = 32 << 20
 """Bytes of rows in memory, roughly, after which they go to the spools: half of what a crawl holds."""
 _EVERY: Final = 1 << 62
@@ -132,8 +118,8 @@ class _Survivors:
     @classmethod
     def read(cls, folder: Path, spooled: Spooled, table: str) -> _Survivors:
         """Read the keys of the rows in a table of one shard."""
-        batches = [_keys_of(batch, table) for batch in _scan(folder, spooled, table, _KEYS[table])]
-        return cls(np.concatenate([np.empty(0, np.uint64), *batches]), is_repeated=table in _REPEATED)
+        batches = [_keys_of(batch, table) for batch in _scan(folder, spooled, table, ROWS[table].key)]
+        return cls(np.concatenate([np.empty(0, np.uint64), *batches]), is_repeated=ROWS[table].is_repeated)
 
     def lack(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Which of the rows with these keys are missing. Those that are not are taken off."""
@@ -212,7 +198,7 @@ def _place(file: str, offset: int) -> int:
 
 
 def _keys_of(batch: pa.RecordBatch, table: str) -> NDArray[np.uint64]:
-    columns = [_texts(batch[name]) for name in _KEYS[table]]
+    columns = [_texts(batch[name]) for name in ROWS[table].key]
     joined = pc.binary_join_element_wise(*columns, _SEPARATOR, null_handling="replace", null_replacement="")
     return np.array([xxh3_64_intdigest(text.encode()) for text in joined.to_pylist()], np.uint64)
 

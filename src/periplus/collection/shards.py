@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from periplus import __version__
 from periplus.engine.clock import RateLimiter, SystemClock, Timescale, TokenBucket
-from periplus.engine.engine import Engine
+from periplus.engine.engine import Engine, ShardFiles
 from periplus.engine.fetch import CurlWire, Resolver
 from periplus.engine.frontier import AddressClaims, Revisiting, SiteRecords
 from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
-from periplus.engine.machine_settings import MachineSettings, ShardMeta
+from periplus.engine.machine_settings import MachineSettings, ShardMeta, UrlPolicy
 from periplus.engine.part import Setup
 from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.router import OutgoingMessages
@@ -184,16 +184,11 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
         config.engine,
         machine=machine,
         wire=_wire(asked, layout, clock, count) if asked.wire is None else asked.wire(clock),
-        archive=archive,
-        tables=tables,
-        state=state,
-        log=log,
+        files=ShardFiles(archive, tables, state, log, LearntFiles(layout.learnt)),
         clock=clock,
         limiter=_limiter(asked, machine, clock, number, count),
         outbound=OutgoingMessages(number, count, state.exchange),
         claims=AddressClaims(count) if count > 1 else None,
-        learnt=LearntFiles(layout.learnt),
-        speed=clock.speed,
     )
 
 
@@ -225,11 +220,13 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     return Machine(
         settings,
         state,
-        ordering=setup.ordering or config.ordered(),
-        scope=scope,
-        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, learning=learning),
-        screen=screening_chain(scope, config.filters, want),
-        weights=weights_of(setup),
+        UrlPolicy(
+            setup.ordering or config.ordered(),
+            scope,
+            lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, learning=learning),
+            screening_chain(scope, config.filters, want),
+            weights_of(setup),
+        ),
         make_revisits=partial(_revisits, setup),
         parts=[partial(kind.made_for, setup) for kind in part_kinds()],
         load_learnt=LearntFiles(layout.learnt).read,

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import TypeGuard
+from typing import Protocol, TypeGuard
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.model import (
@@ -102,6 +103,34 @@ def _groups(outcomes: Iterable[FetchOutcome]) -> list[list[FetchOutcome]]:
     return [group for group in reversed(groups) if group]
 
 
+class ShardClock(Clock, Protocol):
+    """A clock that may be faster than real time."""
+
+    @property
+    def speed(self) -> float:
+        """Its seconds in a real second."""
+
+
+class ShardFiles(Struct, frozen=True):
+    """What a shard writes, and a commit makes durable: answers, rows, state, and the inputs since the last commit.
+
+    `learnt` are the files that jobs write for it.
+    """
+
+    archive: Archive
+    tables: Tables
+    state: State
+    log: InputLog
+    learnt: LearntFiles | None = None
+
+    def close(self) -> None:
+        """Close every file."""
+        self.archive.close()
+        self.log.close()
+        self.tables.close()
+        self.state.close()
+
+
 class Engine:
     """Runs one machine on one wire, at a rate."""
 
@@ -111,30 +140,22 @@ class Engine:
         *,
         machine: Machine,
         wire: Wire,
-        archive: Archive,
-        tables: Tables,
-        state: State,
-        log: InputLog,
-        clock: Clock,
+        files: ShardFiles,
+        clock: ShardClock,
         limiter: RateLimiter | TokenBucket,
         outbound: OutgoingMessages,
         claims: AddressClaims | None = None,
-        learnt: LearntFiles | None = None,
-        speed: float = 1.0,
     ) -> None:
         self._settings = settings
         self.machine = self._machine = machine
         self._wire = wire
-        self._archive = archive
-        self._tables = tables
-        self._state = state
-        self._log = log
+        self._files = files
+        self._archive, self._tables, self._state, self._log = files.archive, files.tables, files.state, files.log
         self._clock = clock
         self._limiter = limiter
         self._outbound = outbound
         self._claims = claims
-        self._learnt = learnt
-        self._speed = speed
+        self._speed = speed = clock.speed
         self._commits = machine.meta.commits
         self.committed_rows = machine.meta.tables  # the mark of the tables as of the last commit (see `store.tables`)
         self._uncommitted = self._logged = 0
@@ -179,8 +200,8 @@ class Engine:
 
     def _learn(self) -> None:
         """Take over what jobs have learnt since the last commit."""
-        if self._learnt is not None:
-            newer = self._learnt.newer_than(self._machine.learnt)
+        if self._files.learnt is not None:
+            newer = self._files.learnt.newer_than(self._machine.learnt)
             if newer:
                 self._apply([Learnt(kind, generation, self._clock.now()) for kind, generation in newer.items()])
 
@@ -448,7 +469,4 @@ class Engine:
     def close(self) -> None:
         """Close the wire and every file."""
         self._wire.close()
-        self._archive.close()
-        self._log.close()
-        self._tables.close()
-        self._state.close()
+        self._files.close()

@@ -117,34 +117,42 @@ class LinkMemory:
         return self._state
 
 
+class LinkValuation(Struct, frozen=True):
+    """What links are worth to the ordering. `learns`: every link matters to it, `keeps_links`: each by itself.
+
+    `worths`: what gives each link its own gain, as in a crawl with a topic.
+    """
+
+    learns: bool = False
+    keeps_links: bool = False
+    worths: Worths | None = None
+
+
 class PageReader:
-    """Reads pages and their links. `learns`: every link matters to the ordering, `keeps_links`: each by itself.
+    """Reads pages and their links. `valuation`: by default, a link is worth nothing once it was seen.
 
     `records` hold the last version of each page; `watches`: pages will be revisited. `media`: of a crawl for files,
-    which follows what pages embed, too. `worths`: what gives each link its own gain, as in a crawl with a topic;
-    `complete`: what completes a page that was, or might have been, opened in a browser.
+    which follows what pages embed, too. `complete`: what completes a page that was, or might have been, opened in a
+    browser.
     """
 
     def __init__(
         self,
         settings: ReadingSettings | None = None,
+        valuation: LinkValuation | None = None,
         *,
-        learns: bool = False,
-        keeps_links: bool = False,
         records: UrlRecords | None = None,
         watches: bool = False,
         rows: Rows[LinkChunk] | None = None,
         saved: LinkState | None = None,
         media: MediaTypes | None = None,
-        worths: Worths | None = None,
         complete: Complete = lambda page, _raw, _answer: page,
     ) -> None:
         self._settings = settings or ReadingSettings()
-        self._worths = worths
+        valuation = valuation or LinkValuation()
+        self._learns, self._keeps_links, self._worths = valuation.learns, valuation.keeps_links, valuation.worths
         self._complete = complete
         self._media = media
-        self._learns = learns
-        self._keeps_links = keeps_links
         self._records = records
         self._watches = watches
         self._gains: defaultdict[Url, float] = defaultdict(float)

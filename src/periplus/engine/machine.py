@@ -16,8 +16,8 @@ from random import Random
 
 from msgspec.structs import replace
 
-from periplus.model import NO_PREFERENCES, Discovery, Filter, Located, Ordering, ParsedPage, Purpose, Redirected, Site
-from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
+from periplus.model import NO_PREFERENCES, Discovery, Located, ParsedPage, Purpose, Redirected
+from periplus.policy.filters import MediaTypes
 from periplus.policy.weights import PageWeights
 from periplus.store import State
 from periplus.urls import site_of
@@ -49,8 +49,8 @@ from .inputs import (
     Tick,
     VisitBudgetSet,
 )
-from .links import LinkState, PageReader
-from .machine_settings import LoadLearnt, MachineSettings, ShardMeta
+from .links import LinkState, LinkValuation, PageReader
+from .machine_settings import LoadLearnt, MachineSettings, ShardMeta, UrlPolicy
 from .part import Desk, MakeParts, P, Part, TakeLearnt, TakeProbe, overriding
 from .pipeline import PagePipeline, Pipeline, Processed, follow_chains, with_last_visits
 from .router import ShardRouter
@@ -74,12 +74,8 @@ class Machine:
         self,
         settings: MachineSettings,
         state: State,
+        policy: UrlPolicy,
         *,
-        ordering: Ordering,
-        scope: Scope,
-        make_guard: Callable[[Callable[[Site], SiteFilterState | None]], Guard],
-        screen: Filter,
-        weights: PageWeights | None = None,
         make_revisits: MakeRevisits = lambda *_: Revisiting(),
         parts: Sequence[MakeParts] = (),
         pipeline: Pipeline | None = None,
@@ -94,23 +90,23 @@ class Machine:
         self._random = Random(settings.random_seed)  # noqa: S311 - chance, not secrets
         if meta.frontier.random is not None:
             self._random.setstate(meta.frontier.random)
-        self.weights = weights = weights or PageWeights()
+        self.weights = weights = policy.weights
         self.revisits = make_revisits(state, self._records, weights, self._random)
-        self._guard = guard = make_guard(lambda site: self._records.get(site).traps)
+        self._guard = guard = policy.make_guard(lambda site: self._records.get(site).traps)
         shared = FrontierDesk(
             state,
             self._records,
             settings,
             guard=guard,
-            ordering=ordering,
+            ordering=policy.ordering,
             events=self._events,
             random=self._random,
             revisits=self.revisits,
         )
         self.frontier = Frontier(shared, meta.frontier)
         self.router = ShardRouter(
-            settings.shard, settings.shards, frontier=self.frontier, exchange=state.exchange, screen=screen,
-            scope=scope, events=self._events, moved=meta.moved,
+            settings.shard, settings.shards, frontier=self.frontier, exchange=state.exchange,
+            screen=policy.screen, scope=policy.scope, events=self._events, moved=meta.moved,
         )  # fmt: skip
         self._load_learnt = load_learnt
         self.learnt = dict(meta.learnt)
@@ -120,7 +116,7 @@ class Machine:
         )  # fmt: skip
         self.parts = desk.parts
         for make in parts:
-            desk.parts += make(desk)
+            desk.parts.extend(make(desk))
         self._hook_up()
         self._pipeline = pipeline or self._page_pipeline(meta.links)
 
@@ -165,14 +161,12 @@ class Machine:
         worths = next((values for part in self.parts if (values := part.worths()) is not None), None)
         reader = PageReader(
             self._settings.reading,
-            learns=scores.learns,
-            keeps_links=scores.keeps_links,
+            LinkValuation(scores.learns, scores.keeps_links, worths),
             records=self._state.records,
             watches=self.revisits.is_watching,
             rows=self._state.recent_links,
             saved=links,
             media=media,
-            worths=worths,
             complete=next((do for part in self.parts if (do := part.completing()) is not None), lambda page, *_: page),
         )
         comparer = PageComparer(self._records, self._settings.churn, self.revisits)

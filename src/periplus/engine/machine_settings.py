@@ -1,4 +1,4 @@
-"""What a machine is made of: the settings of its parts, and what it commits besides rows."""
+"""What a machine is made of: its settings, the policy for URLs, and what it commits besides rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from periplus.content import ChurnSettings
-from periplus.model import Url
-from periplus.policy.filters import MediaSettings
+from periplus.model import Filter, Ordering, Site, Url
+from periplus.policy.filters import Guard, MediaSettings, Scope, SiteFilterState
+from periplus.policy.weights import PageWeights
 from periplus.store import WarcEnd
 
 from .frontier import FrontierRules, FrontierState
@@ -37,6 +38,20 @@ class ShardMeta(Struct):
     frontier: FrontierState = field(default_factory=FrontierState)
     links: LinkState = field(default_factory=LinkState)
     learnt: dict[str, int] = field(default_factory=dict)
+
+
+class UrlPolicy(Struct, frozen=True):
+    """Which URLs a shard wants, and in which order.
+
+    `make_guard` makes the filters of what arrives here, given what they recall of a site; `screen` are those of what
+    goes to other shards.
+    """
+
+    ordering: Ordering
+    scope: Scope
+    make_guard: Callable[[Callable[[Site], SiteFilterState | None]], Guard]
+    screen: Filter
+    weights: PageWeights = field(default_factory=PageWeights)
 
 
 class MachineSettings(FrontierRules, frozen=True):

@@ -384,31 +384,19 @@ class Part:
 P = TypeVar("P", bound=Part)
 
 
-class Desk:
+class Desk(Struct, frozen=True):
     """What a part works with: the state of a shard, and the ways into its crawl."""
 
-    def __init__(
-        self,
-        state: State,
-        records: SiteRecords,
-        frontier: Frontier,
-        router: ShardRouter,
-        guard: Guard,
-        events: EventCounter,
-        weights: PageWeights,
-        revisits: Revisiting,
-        forget_links: Callable[[float], None],
-    ) -> None:
-        self.state = state
-        self.records = records
-        self.frontier = frontier
-        self.router = router
-        self.guard = guard
-        self.events = events
-        self.weights = weights
-        self.revisits = revisits
-        self.forget_links = forget_links
-        self.parts: list[Part] = []
+    state: State
+    records: SiteRecords
+    frontier: Frontier
+    router: ShardRouter
+    guard: Guard
+    events: EventCounter
+    weights: PageWeights
+    revisits: Revisiting
+    forget_links: Callable[[float], None]
+    parts: list[Part] = []
 
     def saved(self, kind: type[S]) -> S | None:
         """What a part committed last, of this type."""

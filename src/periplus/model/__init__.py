@@ -2,6 +2,7 @@
 
 Every other room uses these values and ports; this room imports none of them. `types` has discoveries, records, tasks,
 outcomes and verdicts, `page` the contents of a page, `state` what a crawl stores, `events` what observers receive,
+`rows` how tables are declared,
 `entries` the entries of sitemaps as columns, `watch` what a watch reports, `flags` how settings are given on the
 command line, `ports` the interfaces, `errors` our exceptions. Types here have no behaviour beyond what their meaning
 needs.
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
         ChangeSeen,
         Event,
         FetchEnded,
-        FormProbed,
         PageRead,
         Refused,
         SitemapEntriesRead,
@@ -188,7 +188,6 @@ __all__ = [
     "Fingerprint",
     "FirstSeen",
     "Form",
-    "FormProbed",
     "FormRow",
     "Freshness",
     "Granularity",

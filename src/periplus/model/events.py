@@ -1,9 +1,9 @@
 """Events for observers: the display, the tables and the tests read these, and return nothing.
 
-One event is one fact that has happened, with its time. The nine tables at rest are these facts written down:
-`discoveries` from `UrlDiscovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
+One event is one fact that has happened, with its time. The tables at rest are these facts written down:
+`discoveries` from `Discovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
 `sitemaps` from `SitemapVisited`, `sitemap_entries` from `SitemapEntriesRead` and `SitemapRead`, `changes` from
-`ChangeSeen`, `verdicts` from `SubjectJudged`, `form_probes` from `FormProbed`.
+`ChangeSeen`. An event that is a `TableRow`, as `SubjectJudged` is, is a row of its table as it stands.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from .page import ParsedPage
+from .rows import Moment, Real, TableRow, Text, Word, WordList
 from .state import Stored
-from .types import ChangeFreq, ChangeLevel, Discovery, FetchOutcome, Lastmod, Problem, Site, Url
+from .types import ChangeFreq, ChangeLevel, Discovery, FetchOutcome, Lastmod, Problem, Url
 
 
 class UrlDiscovered(Struct, frozen=True, tag="Discovered", gc=False):
@@ -115,49 +116,30 @@ class ChangeSeen(Struct, frozen=True, tag=True):
     level: ChangeLevel
 
 
-class SubjectJudged(Struct, frozen=True, tag="Judged"):
-    """A judge reached a verdict on a URL, a site, a domain or a template (`kind`), which is the `subject`.
+class SubjectJudged(TableRow, frozen=True):
+    """Every judgement of a URL, a site or a domain, with its evidence.
 
-    `verdict` is a stable word, `score` how sure the judge is, from 0 to 1, `evidence` the reasons in short sentences.
+    A judge is a part or a job. A template of URLs can be judged, too. The view of this name in `periplus query` also
+    has the verdicts of `periplus judge` and the like.
     """
 
-    kind: str
-    subject: str
-    judge: str
-    verdict: str
-    score: float
-    evidence: tuple[str, ...]
-    judged_at: float
+    table = "verdicts"
+    key = ("subject", "judge", "verdict")
 
-
-class FormProbed(Struct, frozen=True, tag=True):
-    """The progress of a form: reported when it is found, then every few requests, and at its end.
-
-    `key` names the form; `status` and `reason` are those of `FormRow`. `queries` counts submissions, `requests` all
-    pages of results; `records` are those found on these pages, `new_records` those not discovered before in any link or
-    sitemap; a page of results shows up to `page_size` of them. `estimate` is about how many records there are, `low`
-    and `high` its bounds (95 %). `templates` has the result of each combination of fields, `fields` the form's fields.
-    """
-
-    key: int
-    site: Site
-    page: Url
-    action: Url
-    method: str
-    kind: str
-    fields: tuple[str, ...]
-    status: str
-    reason: str
-    at: float
-    queries: int = 0
-    requests: int = 0
-    records: int = 0
-    new_records: int = 0
-    estimate: float = 0.0
-    low: float = 0.0
-    high: float = 0.0
-    templates: tuple[str, ...] = ()
-    page_size: int = 0
+    subject: Text
+    """the URL, site, domain, or template of URLs"""
+    kind: Word
+    """`url` `site` `domain` `template`"""
+    judge: Word
+    """`spam`, `mirrors`, ..."""
+    verdict: Word
+    """such as `soft-404`"""
+    score: Real
+    """confidence, 0 to 1"""
+    evidence: WordList
+    """why, in short sentences"""
+    judged_at: Moment
+    """when"""
 
 
 Event = (
@@ -169,6 +151,5 @@ Event = (
     | SitemapEntriesRead
     | SitemapRead
     | ChangeSeen
-    | SubjectJudged
-    | FormProbed
+    | TableRow
 )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pkgutil import iter_modules
 from types import ModuleType
 
@@ -22,7 +22,7 @@ from types import ModuleType
 def offered(name: str) -> Iterator[ModuleType]:
     """The module of this name of each part that has one, by the names of the parts."""
     for part in names():
-        if find_spec(f"{__name__}.{part}.{name}"):
+        if PathFinder.find_spec(name, [f"{place}/{part}" for place in __path__]):  # imports nothing of other parts
             yield import_module(f"{__name__}.{part}.{name}")
 
 

@@ -161,6 +161,19 @@ def test_no_policy_beats_the_oracle(seed: int, budget: float) -> None:
     assert all(told.freshness <= best + 0.02 for told in results.values())
 
 
+@pytest.mark.parametrize("budget", [0.05, 0.2])
+def test_learned_is_as_fresh_as_the_best_of_the_simple(budget: float) -> None:
+    """The claim of `tests.corpus.test_corpus_refresh_histories`, on pages that change as often as Cho's did."""
+    span = window(generate_histories(HistorySettings(pages=150, days=120, is_poisson=True, seed=1)), 90)
+    fresh = {
+        policy: simulate_freshness(span, policy, budget, settings=NO_COST).freshness
+        for policy in ("uniform", "conventional", "adaptive", "learned", "oracle")
+    }
+    assert fresh["learned"] > fresh["uniform"]
+    assert fresh["learned"] > max(fresh["conventional"], fresh["adaptive"]) - 0.005
+    assert fresh["oracle"] > fresh["learned"]
+
+
 def test_page_counts_from_its_birth() -> None:
     """A page born in the window has a copy from then on; its birth is not a change, and before it nothing counts."""
     told = simulate_freshness(

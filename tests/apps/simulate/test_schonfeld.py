@@ -8,17 +8,18 @@ import pytest
 from tests.lab.crawling import rows
 
 from periplus.apps.simulate.findings import AGREES, NOT_COMPARABLE
-from periplus.apps.simulate.schonfeld import Schonfeld, findings_of, reproduce_schonfeld
+from periplus.apps.simulate.results import Reproduction
+from periplus.apps.simulate.schonfeld import findings_of, reproduce_schonfeld
 
 
 @pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Schonfeld]:
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
     """A crawl of six sites with 150 pages in all, none of which asks for a delay."""
     folder = tmp_path_factory.mktemp("sitemaps")
     return folder / "1", reproduce_schonfeld(folder, 150, seeds=(1,))
 
 
-def test_every_figure_has_a_verdict_beside_the_papers_value(crawled: tuple[Path, Schonfeld]) -> None:
+def test_every_figure_has_a_verdict_beside_the_papers_value(crawled: tuple[Path, Reproduction]) -> None:
     """The paper's values are those of its text; where it gives none, nothing is compared."""
     found = {each.what: each for each in crawled[1].findings}
     assert found["Section 5.2: URLs first seen by Sitemaps"].paper == 0.78
@@ -28,7 +29,7 @@ def test_every_figure_has_a_verdict_beside_the_papers_value(crawled: tuple[Path,
     assert sum(each.verdict != NOT_COMPARABLE for each in found.values()) > 12
 
 
-def test_the_measures_are_those_of_the_tables(crawled: tuple[Path, Schonfeld]) -> None:
+def test_the_measures_are_those_of_the_tables(crawled: tuple[Path, Reproduction]) -> None:
     """Asked of the Parquet files themselves: lastmod, and which source was first."""
     folder, done = crawled
     numbers = done.rows[0]
@@ -44,7 +45,7 @@ def test_the_measures_are_those_of_the_tables(crawled: tuple[Path, Schonfeld]) -
     assert sum(numbers[name] for name in omitted) == pytest.approx(1)
 
 
-def test_a_measure_that_a_crawl_does_not_have_is_not_compared(crawled: tuple[Path, Schonfeld]) -> None:
+def test_a_measure_that_a_crawl_does_not_have_is_not_compared(crawled: tuple[Path, Reproduction]) -> None:
     """Without pings there is nothing to say about pings."""
     numbers = {key: value for key, value in crawled[1].rows[0].items() if key != "seed"} | {
         "ping_difference": float("nan")

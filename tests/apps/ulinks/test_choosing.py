@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tests.each_case import each_case
 
-from periplus.apps.ulinks import SampledUrl, Ulink, ulinks
+from periplus.apps.ulinks import Listed, Ulink, ulinks
 from periplus.apps.ulinks.branches import shape_of
 from periplus.apps.ulinks.sampling import repaired
 from periplus.apps.ulinks.titles import anchors_of, without_site
@@ -136,21 +136,21 @@ def test_a_page_that_was_not_drawn_is_known_all_the_same() -> None:
 
 def test_priority_and_lastmod_weigh() -> None:
     """As the report asks for: few important pages beat many others, fresh ones those of years ago."""
-    old = [SampledUrl(f"http://a.com/old/{word}", lastmod=0.0) for word in "abcdef"]
-    new = [SampledUrl(f"http://a.com/new/{word}", lastmod=720 * DAY) for word in "abcd"]
+    old = [Listed(f"http://a.com/old/{word}", lastmod=0.0) for word in "abcdef"]
+    new = [Listed(f"http://a.com/new/{word}", lastmod=720 * DAY) for word in "abcd"]
     assert sections(ulinks([*old, *new], 2, 2)) == ["new", "old"]
-    dull = [SampledUrl(f"http://a.com/dull/{word}", priority=0.1) for word in "abcdef"]
-    fine = [SampledUrl(f"http://a.com/fine/{word}", priority=1.0) for word in "abcd"]
+    dull = [Listed(f"http://a.com/dull/{word}", priority=0.1) for word in "abcdef"]
+    fine = [Listed(f"http://a.com/fine/{word}", priority=1.0) for word in "abcd"]
     assert sections(ulinks([*dull, *fine], 2, 2)) == ["fine", "dull"]
-    same = [SampledUrl(one.url, lastmod=5.0) for one in [*old, *new]]
+    same = [Listed(one.url, lastmod=5.0) for one in [*old, *new]]
     assert sections(ulinks(same, 2, 2)) == ["old", "new"]
 
 
 def test_one_date_of_the_future_does_not_make_all_others_old() -> None:
     """Among two hundred pages, one says that it changed in 2099."""
-    old = [SampledUrl(f"http://a.com/old/{word}", lastmod=0.0) for word in range(150)]
-    new = [SampledUrl(f"http://a.com/new/{word}", lastmod=1000 * DAY) for word in range(60)]
-    assert sections(ulinks([*old, *new, SampledUrl("http://a.com/odd", lastmod=4e9)], 2, 2))[0] == "new"
+    old = [Listed(f"http://a.com/old/{word}", lastmod=0.0) for word in range(150)]
+    new = [Listed(f"http://a.com/new/{word}", lastmod=1000 * DAY) for word in range(60)]
+    assert sections(ulinks([*old, *new, Listed("http://a.com/odd", lastmod=4e9)], 2, 2))[0] == "new"
 
 
 def test_endless_paths_are_cut() -> None:
@@ -201,5 +201,5 @@ def test_titles_are_what_most_links_say() -> None:
 
 def test_titles_come_from_the_list_or_from_the_path() -> None:
     """What the site says goes before what its URL says."""
-    found = ulinks([SampledUrl("http://a.com/x", title="The X"), SampledUrl("http://a.com/our-team.html")], 2, 2)
+    found = ulinks([Listed("http://a.com/x", title="The X"), Listed("http://a.com/our-team.html")], 2, 2)
     assert [link.title for link in found] == ["Our team", "The X"]

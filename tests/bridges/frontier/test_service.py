@@ -505,9 +505,9 @@ def test_grants_become_durable_without_a_pause_between_calls(tmp_path: Path) -> 
 _SERVER = """
 import resource, sys
 from pathlib import Path
-from periplus.bridges.frontier.server import FrontierSettings, serve
+from periplus.bridges.frontier.server import FrontierServerSettings, serve
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
-serve(Path(sys.argv[1]), FrontierSettings(port=0), lambda address: print(address, flush=True))
+serve(Path(sys.argv[1]), FrontierServerSettings(port=0), lambda address: print(address, flush=True))
 """
 
 

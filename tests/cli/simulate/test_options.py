@@ -112,14 +112,14 @@ def test_policies_are_split_where_they_were_joined(names: list[str]) -> None:
 
 def test_budgets_are_shares_in_order() -> None:
     """Per cent or not, each once."""
-    assert options.shares("0.5,1%,50%,1") == [0.01, 0.5, 1.0]
+    assert options.shares("--budget", "0.5,1%,50%,1") == [0.01, 0.5, 1.0]
 
 
 @each_case("text", ["0", "-0.1", "1.5", "101%", "nan", "x", ",", ""])
 def test_what_is_not_a_share_is_refused_with_an_example(text: str) -> None:
     """The error says what to type."""
     with pytest.raises(UsageError) as refused:
-        options.shares(text)
+        options.shares("--budget", text)
     assert "0.01,0.05" in refused.value.hint
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tests.each_case import each_case
 
-from periplus.formats.robots import Rule, parse, path_of, product_token
+from periplus.formats.robots import Rule, is_valid_agent, parse, path_of, product_token
 
 
 def allowed(rules: str, path: str) -> bool:
@@ -35,6 +35,15 @@ def test_groups_of_the_same_agent_are_one() -> None:
 def test_product_tokens(agent: str, token: str) -> None:
     """The name at the head of a User-Agent header; what no robots.txt can name matches no group."""
     assert product_token(agent) == token
+
+
+@each_case(
+    ("agent", "is_valid"),
+    [("Foobot", True), ("Foo_bot-x", True), ("", False), ("Foo bot", False), ("Foobot*", False), ("Foobot/2.1", False)],
+)
+def test_names_that_a_file_can_have(agent: str, is_valid: bool) -> None:
+    """RFC 9309 section 2.2.1: letters, `_` and `-`."""
+    assert is_valid_agent(agent) is is_valid
 
 
 def test_a_token_matches_whole() -> None:

@@ -9,19 +9,19 @@ import pytest
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
-from periplus.insight.views.kept import write_verdicts
 from periplus.model import ConfigError, SubjectJudged
 from periplus.parts.dust.given import GivenRule, RuleFile, read_rule_file, write_rule_file
 from periplus.parts.dust.rules import DustRule, describe
 from periplus.store import LearntFiles
 from periplus.store.layout import Layout
+from periplus.store.tables.verdicts import write_verdicts
 
 REF = DustRule("drop-param", "ref")
 
 
 def verdict(site: str, rule: DustRule, at: float, reason: str = "") -> SubjectJudged:
     evidence = (describe(rule), "9 pairs of pages were equal, 0 were not", *([reason] if reason else []))
-    return SubjectJudged("site", site, "dust", "withdrawn" if reason else "learnt", 0.7, evidence, at)
+    return SubjectJudged(site, "site", "dust", "withdrawn" if reason else "learnt", 0.7, evidence, at)
 
 
 def written(folder: Path, *found: SubjectJudged) -> bytes:

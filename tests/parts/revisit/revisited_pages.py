@@ -113,6 +113,9 @@ class RevisitedWeb:
         """Make `Revisits` from what is committed."""
         self.watching = watching
         self.weights = self._weights()
+        for value in (self.saved, self.sample):
+            if value is not None:
+                self.state.put_meta(value)
         self.sites = SiteRecords(self.state.sites)
         self.revisits = Revisits(
             self.state,
@@ -121,8 +124,6 @@ class RevisitedWeb:
             watching=watching,
             weights=self.weights,
             random=self.random,
-            saved=self.saved,
-            sample=self.sample,
         )
 
     def commit(self) -> Committed:

@@ -31,15 +31,14 @@ def begun(
     task = FetchTask(FILE, A, Purpose.SITEMAP, Lane.FILES, NOW + 60)
     said: dict[Site, Priorities] = {}
     return SitemapFile(
-        Fetched(task, 200, (), body, NOW, 0.1),
-        stored,
-        SitemapNode(FILE, FILE, Origin.SUBMITTED, NOW),
+        UnfinishedFile(
+            Fetched(task, 200, (), body, NOW, 0.1), stored, SitemapNode(FILE, FILE, Origin.SUBMITTED, NOW), (), NOW, 0
+        ),
         authority=SitemapAuthority(FILE, (), AuthoritySettings(cross_host=cross_host)),
         before=unpack(b"") if before is None else before,
         difference=DifferenceSettings(),
         score=sitemap_score(ScoreSettings()),
         priorities_of=lambda site: said.setdefault(site, Priorities()),
-        found_at=NOW,
     )
 
 

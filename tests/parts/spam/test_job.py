@@ -12,13 +12,13 @@ from periplus.apps.lab.http import Request
 from periplus.apps.lab.world import World
 from periplus.content import read_page
 from periplus.insight.views import QUESTIONS, Views
-from periplus.insight.views.kept import write_verdicts
 from periplus.model import Discovery, PageRead, Source, Url, UrlDiscovered
 from periplus.parts.spam.job import SpamJob
 from periplus.parts.spam.model import shipped
 from periplus.parts.spam.scores import SpamScores
 from periplus.parts.spam.settings import SpamSettings
 from periplus.store.tables import Tables
+from periplus.store.tables.verdicts import write_verdicts
 
 SUFFIXES = ("lab.test",)
 NOW = 1_800_000_000.0

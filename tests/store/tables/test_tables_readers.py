@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import resource
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 import pytest
+from msgspec.structs import astuple
+from tests import declared_tables
 
 from periplus.content import read_page
 from periplus.model import (
@@ -20,7 +20,6 @@ from periplus.model import (
     Failed,
     FetchEnded,
     FetchTask,
-    FormProbed,
     Lane,
     PageRead,
     Purpose,
@@ -33,10 +32,13 @@ from periplus.model import (
     Url,
     UrlDiscovered,
 )
+from periplus.model.rows import columns_of
+from periplus.parts.forms.rows import FormProbed
 from periplus.store import Tables, TableSettings
 from periplus.store.tables import SCHEMAS, Spooled, count_rows, read
+from periplus.store.tables.declared import ROWS
+from periplus.store.tables.reader import rows_of
 
-ROOT = Path(__file__).resolve().parents[3]
 NOW = 1_700_000_000.0
 URL = Url("https://example.org/")
 TASK = FetchTask(URL, Site("example.org"), Purpose.PAGE, Lane.DISCOVERY, NOW)
@@ -69,8 +71,28 @@ EVENTS = (
     ),
     SitemapEntriesRead(URL, NOW, (SitemapEntry("https://example.org/a"),)),
     ChangeSeen(URL, NOW, ChangeLevel.MINOR),
-    FormProbed(7, Site("example.org"), URL, URL, "GET", "search", ("q (text)",), "open", "", NOW, 1, 2, 3, 3, 4.0),
-    SubjectJudged("site", "a.test", "spam", "spam", 0.9, ("every page has the same words",), NOW),
+    FormProbed(
+        "07",
+        "example.org",
+        URL,
+        URL,
+        "GET",
+        "search",
+        ("q (text)",),
+        "open",
+        None,
+        1,
+        2,
+        3,
+        3,
+        4.0,
+        3.0,
+        5.0,
+        9,
+        (),
+        NOW,
+    ),
+    SubjectJudged("a.test", "site", "spam", "spam", 0.9, ("every page has the same words",), NOW),
 )
 IN_SQL = {
     "string": "VARCHAR", "dictionary": "VARCHAR", "timestamp": "TIMESTAMP WITH TIME ZONE", "int32": "INTEGER",
@@ -91,29 +113,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made / "tables"
 
 
-def documented() -> dict[str, dict[str, str]]:
-    """Table, column and type, as docs/tables.md has them."""
-    parts = re.split(r"^## (\w+)$", (ROOT / "docs" / "tables.md").read_text(), flags=re.MULTILINE)[1:]
-    row = re.compile(r"^\| `(\w+)` \| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
-    return {name: dict(row.findall(text)) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+def types_of(table: str) -> dict[str, str]:
+    """The types of columns in the words of docs/tables.md."""
+    return {name: kind.value for name, kind in columns_of(ROWS[table]).items()}
 
 
-def written(kind: pa.DataType) -> str:
-    """A type in the words of the docs."""
-    if pa.types.is_dictionary(kind):
-        return "dictionary"
-    if pa.types.is_list(kind):
-        return "list<string>"
-    return "timestamp" if pa.types.is_timestamp(kind) else str(kind)
-
-
-def test_every_column_is_documented_with_its_type() -> None:
-    """docs/tables.md has every table and column, in order, and no other."""
-    schemas = {name: {field.name: written(field.type) for field in schema} for name, schema in SCHEMAS.items()}
-    assert documented() == schemas
-    assert {name: list(columns) for name, columns in documented().items()} == {
-        name: schema.names for name, schema in SCHEMAS.items()
-    }
+def test_the_page_of_the_tables_follows_from_their_declarations() -> None:
+    """`python -m tests.declared_tables` writes it again."""
+    assert declared_tables.tables_page() == declared_tables.TABLES.read_text()
 
 
 @pytest.mark.parametrize("table", SCHEMAS)
@@ -123,7 +130,7 @@ def test_duckdb_reads_every_table_with_the_documented_types(folder: Path, table:
     with duckdb.connect() as connection:
         described = connection.execute(f"describe select * from {files}").fetchall()
         counts = connection.execute(f"select count(*), count(columns(*)) from {files}").fetchall()[0]
-    assert {row[0]: row[1] for row in described} == {name: IN_SQL[kind] for name, kind in documented()[table].items()}
+    assert {row[0]: row[1] for row in described} == {name: IN_SQL[kind] for name, kind in types_of(table).items()}
     assert counts[0] == 2
     assert set(counts[1:]) <= {0, 2}
 
@@ -136,11 +143,19 @@ def test_pandas_reads_every_table(folder: Path, table: str) -> None:
     frame = pandas.read_parquet(folder / table)
     assert list(frame.columns) == SCHEMAS[table].names
     assert len(frame) == 2
-    for column, kind in documented()[table].items():
+    for column, kind in types_of(table).items():
         if kind == "timestamp":
             assert str(frame[column].dtype) == "datetime64[us, UTC]"
         if kind == "dictionary":
             assert str(frame[column].dtype) == "category"
+
+
+def test_rows_are_read_as_they_were_given(folder: Path) -> None:
+    """A typed reader returns what the sink of events took."""
+    given = [event for event in EVENTS if isinstance(event, FormProbed | SubjectJudged)]
+    found = [rows_of(type(row), read(folder, row.table).combine_chunks().to_batches()[0])[0] for row in given]
+    as_lists = [[list(value) if isinstance(value, tuple) else value for value in astuple(row)] for row in given]
+    assert [list(astuple(row)) for row in found] == as_lists
 
 
 def test_a_zero_byte_in_a_text_reaches_sql(folder: Path) -> None:

@@ -19,6 +19,7 @@ from http import HTTPStatus
 
 from isal import igzip
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.formats.dates import write_http
 
@@ -58,18 +59,6 @@ class Refusal(Struct, frozen=True):
     reason: str
 
 
-class _Parsed(Struct, frozen=True):
-    """The contents of the fields of a head, without its first line."""
-
-    fields: Fields
-    host: str
-    agent: str
-    connection: str
-    takes_gzip: bool
-    expects_continue: bool
-    body_length: int
-
-
 def read_head(block: bytes) -> Head | Refusal:
     """Read one head, without the empty line that ends it."""
     line, _, rest = block.decode("latin-1").partition("\r\n")
@@ -80,25 +69,17 @@ def read_head(block: bytes) -> Head | Refusal:
     parsed = _read_fields(rest)
     if isinstance(parsed, Refusal):
         return parsed
+    head, connection = parsed
     is_new = version == "HTTP/1.1"
     is_proxied = target[:1] != "/" and method != "CONNECT" and target != "*"
-    host, path = _split_url(target) if is_proxied else (parsed.host, target)
+    host, path = _split_url(target) if is_proxied else (head.host, target)
     if not path:
         return Refusal(400, "neither a path nor a URL")
     if not host and method != "CONNECT" and is_new:
         return Refusal(400, "no Host field")
-    return Head(
-        method,
-        host,
-        path,
-        parsed.fields,
-        is_proxied,
-        parsed.connection != "close" if is_new else parsed.connection == "keep-alive",
-        parsed.takes_gzip,
-        is_new,
-        parsed.expects_continue,
-        parsed.body_length,
-        parsed.agent,
+    keeps_alive = connection != "close" if is_new else connection == "keep-alive"
+    return replace(
+        head, method=method, host=host, target=path, is_proxied=is_proxied, keeps_alive=keeps_alive, takes_chunks=is_new
     )
 
 
@@ -119,11 +100,12 @@ def host_name(authority: str) -> str:
     return authority.partition(":")[0].lower().removesuffix(".")
 
 
-def _read_fields(text: str) -> _Parsed | Refusal:
+def _read_fields(text: str) -> tuple[Head, str] | Refusal:
     return _remember_fields(text) if len(text) <= _LONGEST_REMEMBERED else _parse_fields(text)
 
 
-def _parse_fields(text: str) -> _Parsed | Refusal:
+def _parse_fields(text: str) -> tuple[Head, str] | Refusal:
+    """A head without what its first line says, and the `Connection` field."""
     fields = []
     for line in text.split("\r\n") if text else ():
         name, colon, value = line.partition(":")
@@ -138,15 +120,12 @@ def _parse_fields(text: str) -> _Parsed | Refusal:
         return Refusal(400, "a length that is not a number")
     if len(length) > 9 or int(length) > LONGEST_BODY:
         return Refusal(413, "a body too long for the lab")
-    return _Parsed(
-        tuple(fields),
-        host_name(first.get("host", "")),
-        first.get("user-agent", ""),
-        (first.get("connection") or first.get("proxy-connection", "")).lower(),
-        _takes_gzip(first.get("accept-encoding", "")),
-        first.get("expect", "").lower() == "100-continue",
-        int(length),
-    )
+    head = Head(
+        "", host_name(first.get("host", "")), "", tuple(fields), agent=first.get("user-agent", ""),
+        takes_gzip=_takes_gzip(first.get("accept-encoding", "")), body_length=int(length),
+        expects_continue=first.get("expect", "").lower() == "100-continue",
+    )  # fmt: skip
+    return head, (first.get("connection") or first.get("proxy-connection", "")).lower()
 
 
 _remember_fields = lru_cache(maxsize=_REMEMBERED)(_parse_fields)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from periplus.apps.ulinks import Sample, SampledUrl, TreeStatistics, Ulink, chosen_ulinks, exact_ulinks, tree_statistics
+from periplus.apps.ulinks import Listed, Sample, TreeStatistics, Ulink, chosen_ulinks, exact_ulinks, tree_statistics
 from periplus.apps.ulinks.titles import entitled, grouped, pages_of, sites_of
 from periplus.collection.collection import CollectionSetup, states
 from periplus.collection.facts.balance import balance_of
@@ -268,6 +268,6 @@ def sampled(collection: CollectionSetup, folder: Path, *, repairs: bool = True) 
         judging = Judging(collection, opened)
         listed = listed_urls(collection.layout.tables, Path(scratch), judging.names, spooled=spooled)
         return Sample(
-            (SampledUrl(one.url, one.priority, one.lastmod) for one in listed if not judging.judge(one).reason),
+            (Listed(one.url, one.priority, one.lastmod) for one in listed if not judging.judge(one).reason),
             repairs=repairs,
         )

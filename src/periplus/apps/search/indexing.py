@@ -312,14 +312,14 @@ def link_texts(views: Views) -> dict[str, tuple[str, ...]]:
 
 def _useful_links(index: Index) -> dict[str, list[tuple[str, str]]]:
     """The most useful links of the largest sites, from the pages in the index."""
-    from periplus.apps.ulinks import SampledUrl, ulinks
+    from periplus.apps.ulinks import Listed, ulinks
     from periplus.apps.ulinks.titles import without_site
 
     found = {}
     for site, pages in index.site_sizes()[:SITES_WITH_LINKS]:
         if pages >= LEAST_PAGES:
             titles = dict(index.pages_of_site(site))
-            links = [link.url for link in ulinks(SampledUrl(url, None, None, title) for url, title in titles.items())]
+            links = [link.url for link in ulinks(Listed(url, None, None, title) for url, title in titles.items())]
             shown = without_site({url: titles[url] for url in links if titles.get(url)})
             found[site] = [(url, shown.get(url) or titles[url]) for url in links if url in titles]
     return found

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from periplus.insight.views import Views
 
 CHUNKS, BULK = "chunks", "bulk"
-FORMATS: Final = (CHUNKS, BULK)
-"""The formats of this module."""
 DEFAULT_INDEX: Final = "pages"
 """The name of the index that documents go to."""
 

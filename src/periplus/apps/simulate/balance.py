@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ from periplus.model import Lane
 from periplus.policy.balance import SiteBalance
 from periplus.policy.settings import BalanceSettings
 
-from .findings import mean_interval
+from .findings import averaged
 
 LAG: Final = 4
 """Fetches until the result of one is known: about what a site has under way and being read."""
@@ -87,7 +87,7 @@ class BalanceRow(Struct, frozen=True):
     high: float
     of_best: float
     sitemaps: float
-    values: tuple[int, ...]
+    values: list[int]
 
 
 class Fetches(Struct, frozen=True):
@@ -127,30 +127,15 @@ def run_balance(
             found[BEST].append(best_split(queues, budget))
             progress(place * len(seeds) + number + 1, total)
         best = sum(each.unique for each in found[BEST])
-        rows += [_row(kind, way, results, best, pages, budget, seeds) for way, results in found.items()]
+        known = {"experiment": "balance", "kind": kind.name, "pages": pages, "budget": budget, "seed": seeds[0]}
+        rows += [_row(way, results, best, **known) for way, results in found.items()]
     return rows
 
 
-def _row(
-    kind: SiteKind, way: str, results: list[Fetches], best: int, pages: int, budget: int, seeds: Sequence[int]
-) -> BalanceRow:
-    values = tuple(each.unique for each in results)
-    mean, low, high = mean_interval(values)
-    return BalanceRow(
-        experiment="balance",
-        kind=kind.name,
-        way=way,
-        pages=pages,
-        budget=budget,
-        seed=seeds[0],
-        repetitions=len(seeds),
-        unique=mean,
-        low=low,
-        high=high,
-        of_best=sum(values) / max(best, 1),
-        sitemaps=sum(each.sitemaps for each in results) / (budget * len(results)),
-        values=values,
-    )
+def _row(way: str, results: list[Fetches], best: int, **known: Any) -> BalanceRow:
+    of_best = sum(each.unique for each in results) / max(best, 1)
+    sitemaps = sum(each.sitemaps for each in results) / (known["budget"] * len(results))
+    return averaged(BalanceRow, results, "unique", way=way, of_best=of_best, sitemaps=sitemaps, **known)
 
 
 def queues_of(kind: SiteKind, pages: int, seed: int) -> SourceQueues:

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import asdict
 
 from periplus.view.figures import Figure, PlotCurve
@@ -26,7 +25,8 @@ from periplus.view.figures import Figure, PlotCurve
 from .batches import BatchActivity
 from .castillo_evidence import Evidence, gather, in_proportion, web_settings
 from .castillo_findings import findings_of
-from .findings import ReplicatedValue, mean_curve
+from .findings import mean_curve
+from .results import Reproduction
 from .runs import OrderingResult
 from .speedup import BANDWIDTHS, CONNECTIONS
 from .workers import Progress
@@ -184,28 +184,19 @@ def _caption(evidence: Evidence, text: str) -> str:
     return " ".join(part for part in (text, webs or f"A generated web of {evidence.scale:,} pages.") if part)
 
 
-__all__ = ["Reproduction", "in_proportion", "reproduce_castillo", "web_settings"]
-
-
-class Reproduction(Struct, frozen=True):
-    """The results: each value beside the paper's, pictures, and a row for every crawl and batch."""
-
-    findings: list[ReplicatedValue]
-    plots: list[Figure]
-    rows: list[dict[str, Any]]
+__all__ = ["in_proportion", "reproduce_castillo", "web_settings"]
 
 
 def reproduce_castillo(
     scale: int = 100_000,
     *,
-    seed: int = 0,
-    repetitions: int = 1,
+    seeds: Sequence[int] = (0,),
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Reproduction:
     """The whole paper, as far as it can be reproduced, on webs of `scale` pages; repetitions on webs of other seeds."""
-    evidence = gather(scale, range(seed, seed + repetitions), workers=workers, progress=progress)
-    return Reproduction(findings_of(evidence), plots_of(evidence), _rows(evidence))
+    evidence = gather(scale, seeds, workers=workers, progress=progress)
+    return Reproduction(findings_of(evidence), _rows(evidence), plots_of(evidence))
 
 
 def _rows(evidence: Evidence) -> list[dict[str, Any]]:

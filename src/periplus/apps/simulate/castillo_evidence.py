@@ -6,7 +6,7 @@ computed from the webs here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -122,7 +122,7 @@ class Evidence(Struct, frozen=True):
         raise InvariantError(f"no crawl was made for {part} by {policy} on {web}")
 
 
-def gather(scale: int, seeds: range, *, workers: int = 1, progress: Progress | None = None) -> Evidence:
+def gather(scale: int, seeds: Sequence[int], *, workers: int = 1, progress: Progress | None = None) -> Evidence:
     """Run everything."""
     if scale < LEAST_SCALE:
         raise ConfigError(f"{scale} pages are too few to be like the paper's web", hint=f"at least {LEAST_SCALE}")
@@ -201,7 +201,7 @@ def _real_network(scale: int) -> NetworkSettings:
     return NetworkSettings(connections=in_proportion(1000, scale))
 
 
-def _jobs(todo: list[Case], scale: int, seeds: range, folder: Path) -> Iterator[OrderingJob]:
+def _jobs(todo: list[Case], scale: int, seeds: Sequence[int], folder: Path) -> Iterator[OrderingJob]:
     for seed in seeds:
         at_hand = ""
         for case in todo:

@@ -22,7 +22,7 @@ from periplus.engine.frontier import FrontierSettings, PolitenessSettings, Retry
 from periplus.engine.inputs import Answered, Discovered, Emit, Fetch, FetchAnswer, Granted, Input, PageBudgetSet
 from periplus.engine.links import Share
 from periplus.engine.machine import Machine
-from periplus.engine.machine_settings import MachineSettings
+from periplus.engine.machine_settings import MachineSettings, UrlPolicy
 from periplus.engine.pipeline import Processed, is_page, redirection
 from periplus.model import (
     BodyReading,
@@ -153,12 +153,24 @@ MakePages = Callable[[Sequence[Url], Mapping[Url, int]], SimulatedPages]
 """Makes a pipeline from the names of all pages, and their numbers."""
 
 
+class RealRules(Struct, frozen=True):
+    """The rules of a real crawl, with which a simulation takes the same steps: it looks up sites and asks for rules.
+
+    `robots` has the text of robots.txt files by their URLs; where such a file is a page of the web as well, it answers
+    with that page's status and in its time.
+    """
+
+    politeness: PolitenessSettings
+    retries: RetrySettings
+    guard: Guard
+    robots: Mapping[Url, bytes]
+
+
 class SimulatedCrawl:
     """One crawl of one web under one ordering. `limit`: maximum number of pages.
 
-    `seed` is the `random_seed` of a real crawl. `robots` has the text of robots.txt files by their URLs, for a
-    crawl that is not prepared; where such a file is a page of the web as well, it answers with that page's status and
-    in its time. `make_pages` makes the pipeline, if it is another than `SimulatedPages`.
+    `seed` is the `random_seed` of a real crawl. Without `rules` every site is located and open, and no URL is refused.
+    `make_pages` makes the pipeline, if it is another than `SimulatedPages`.
     """
 
     def __init__(
@@ -169,40 +181,38 @@ class SimulatedCrawl:
         *,
         seed: int = 0,
         limit: int | None = None,
-        politeness: PolitenessSettings | None = None,
-        retries: RetrySettings | None = None,
-        guard: Guard | None = None,
+        rules: RealRules | None = None,
         events: EventSink | None = None,
-        is_prepared: bool = True,
-        robots: Mapping[Url, bytes] | None = None,
         make_pages: MakePages | None = None,
     ) -> None:
         self._web = web
-        self._robots = robots or {}
+        self._robots = {} if rules is None else rules.robots
         self._places = {site: number for number, site in enumerate(web.sites)}
         self._network = network or NetworkSettings()
         self._names = web.names()
         self._pages = {url: page for page, url in enumerate(self._names)}
         self._events = events
         self._state = MemoryState()
-        if is_prepared:
+        if rules is None:
             self._prepare()
         if make_pages is None:
-            pages = SimulatedPages(web, self._names, self._pages, None if guard is None else _READ)
+            pages = SimulatedPages(web, self._names, self._pages, None if rules is None else _READ)
         else:
             pages = make_pages(self._names, self._pages)
         self.machine = Machine(
             MachineSettings(
                 random_seed=f"{seed}/0",  # that of the first shard
-                politeness=politeness or politeness_of(self._network),
-                retries=retries or RetrySettings(),
+                politeness=politeness_of(self._network) if rules is None else rules.politeness,
+                retries=RetrySettings() if rules is None else rules.retries,
                 frontier=FrontierSettings(max_sites=len(web.sites) + 1),
             ),
             self._state,
-            ordering=ordering,
-            scope=Scope([], ScopeSettings()),
-            make_guard=lambda _recall: guard or Chain([]),
-            screen=Chain([]),
+            UrlPolicy(
+                ordering,
+                Scope([], ScopeSettings()),
+                lambda _recall: Chain([]) if rules is None else rules.guard,
+                Chain([]),
+            ),
             pipeline=pages,
             is_observed=events is not None,
         )

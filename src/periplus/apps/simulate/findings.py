@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import nan, sqrt
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
 from scipy.special import stdtrit
 
 from periplus.view.figures import PlotCurve
+
+S = TypeVar("S", bound=Struct)
 
 AGREES = "agrees"
 NOT_COMPARABLE = "not comparable"
@@ -71,6 +74,28 @@ def mean_interval(values: Iterable[float], confidence: float = 0.95) -> tuple[fl
         return mean, mean, mean
     half = float(stdtrit(len(sample) - 1, (1 + confidence) / 2)) * float(sample.std(ddof=1)) / sqrt(len(sample))
     return mean, mean - half, mean + half
+
+
+def averaged(kind: type[S], group: Sequence[Struct], measure: str, /, **known: Any) -> S:
+    """The row of some repetitions: the mean of `measure` with its interval, what is `known`, and the means of the rest.
+
+    Means of whole numbers are rounded; a text is that of the first repetition.
+    """
+    values = [getattr(each, measure) for each in group]
+    mean, low, high = mean_interval(values)
+    row = {measure: mean, "low": low, "high": high, "values": values, "repetitions": len(group), **known}
+    for name in kind.__struct_fields__:
+        if name not in row and hasattr(group[0], name):
+            row[name] = mean_of([getattr(each, name) for each in group])
+    return kind(**row)
+
+
+def mean_of(values: Sequence[Any]) -> Any:
+    """The mean of numbers, rounded if they are whole; the first of texts."""
+    if isinstance(values[0], str):
+        return values[0]
+    mean = mean_interval(values)[0]
+    return round(mean) if isinstance(values[0], int) else mean
 
 
 def mean_curve(name: str, x: Iterable[float], repetitions: Iterable[Sequence[float]]) -> PlotCurve:

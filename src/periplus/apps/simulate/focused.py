@@ -29,7 +29,7 @@ from periplus.parts.focus.topic import Nearness, TopicState, link_words, nearnes
 from periplus.parts.focus.words import TopicTerms, TopicWords, language_code, words_of
 from periplus.store.export.captures import latest_captures
 from periplus.store.export.documents import read_document
-from periplus.view.figures import PlotCurve
+from periplus.view.figures import Figure, PlotCurve
 
 from .crawl import SimulatedCrawl, SimulatedPages
 from .network import NetworkSettings
@@ -323,6 +323,21 @@ def mean_recall(rows: Sequence[FocusedRow]) -> list[PlotCurve]:
         low, high = lines.min(axis=0), lines.max(axis=0)
         curves.append(PlotCurve(policy, at.tolist(), lines.mean(axis=0).tolist(), low.tolist(), high.tolist()))
     return curves
+
+
+def recall_plot(rows: Sequence[FocusedRow]) -> Figure:
+    """Recall by pages, a line for each ordering."""
+    first = rows[0]
+    topics = list(dict.fromkeys(row.topic for row in rows))
+    return Figure(
+        title="Which ordering finds the pages on the topic first?",
+        x_label="pages fetched",
+        y_label="recall",
+        curves=tuple(mean_recall(rows)),
+        caption=f"{first.relevant:,} of {first.total:,} pages are relevant. Topics: {'; '.join(topics)}.",
+        y_as="share",
+        y_from_zero=True,
+    )
 
 
 def topical_collection(

@@ -27,7 +27,7 @@ from periplus.parts.revisit.ledger import VisitLedger
 from periplus.policy.settings import nearest
 from periplus.view.figures import PlotCurve
 
-from .findings import mean_interval
+from .findings import averaged
 from .histories import DAY
 from .workers import Progress, run_jobs
 
@@ -363,24 +363,10 @@ def _run(job: tuple[str, NoisySettings], progress: Progress, /) -> NoisyResult:
 
 
 def _row(settings: NoisySettings, runs: Sequence[NoisyResult], vary: str) -> SignalsRow:
-    mean, low, high = mean_interval([run.freshness for run in runs])
-    return SignalsRow(
-        experiment="signals",
-        policy=runs[0].policy,
-        quality=settings.quality,
-        varied=vary,
-        at=float(getattr(settings, vary)) if vary else 0.0,
-        budget=settings.visits,
-        seed=runs[0].seed,
-        repetitions=len(runs),
-        days=settings.days,
-        pages=settings.sites * settings.pages,
-        freshness=mean,
-        low=low,
-        high=high,
-        values=[run.freshness for run in runs],
-        useful=mean_interval([run.useful for run in runs])[0],
-    )
+    return averaged(
+        SignalsRow, runs, "freshness", experiment="signals", varied=vary, seed=runs[0].seed, budget=settings.visits,
+        at=float(getattr(settings, vary)) if vary else 0.0, days=settings.days, pages=settings.sites * settings.pages,
+    )  # fmt: skip
 
 
 Floats = NDArray[np.float64]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from periplus.graph import pagerank, trust, unique_edges
 from periplus.parts.reputation.policy import budgets_of, networks, star
 
-from .findings import mean_interval
+from .findings import averaged
 
 HONEST: Final = 2_000
 """Honest domains."""
@@ -99,7 +99,7 @@ class ReputationRow(Struct, frozen=True):
     of_scores: float
     honest_budget: float
     farm_budget: float
-    values: tuple[float, ...]
+    values: list[float]
 
 
 class Shares(Struct, frozen=True):
@@ -126,27 +126,9 @@ def run_reputation(
             for score, compute in SCORES.items():
                 found[score].append(shares_of(web, compute(web)))
             progress(place * len(seeds) + number + 1, total)
-        rows += [_row(score, farm, results, seeds) for score, results in found.items()]
+        known = {"experiment": "reputation", "farm": farm.name, "seed": seeds[0]}
+        rows += [averaged(ReputationRow, each, "share", score=score, **known) for score, each in found.items()]
     return rows
-
-
-def _row(score: str, farm: Farm, results: Sequence[Shares], seeds: Sequence[int]) -> ReputationRow:
-    values = tuple(each.share for each in results)
-    mean, low, high = mean_interval(values)
-    return ReputationRow(
-        experiment="reputation",
-        score=score,
-        farm=farm.name,
-        seed=seeds[0],
-        repetitions=len(seeds),
-        share=mean,
-        low=low,
-        high=high,
-        of_scores=sum(each.of_scores for each in results) / len(results),
-        honest_budget=sum(each.honest_budget for each in results) / len(results),
-        farm_budget=sum(each.farm_budget for each in results) / len(results),
-        values=values,
-    )
 
 
 def shares_of(web: DomainWeb, scores: Scores) -> Shares:

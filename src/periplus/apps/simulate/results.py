@@ -14,13 +14,14 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from periplus.store.durable import write_file
 from periplus.view.csv_text import csv_chunks
+from periplus.view.figures import Figure
 
 from .batches import BatchActivity, FetchBatch
-from .findings import ReplicatedValue, mean_interval
+from .findings import ReplicatedValue, averaged, mean_interval, mean_of
 from .freshness import FreshnessResult
 from .network import NetworkSettings
 from .orderings import summarise
@@ -30,20 +31,12 @@ from .speedup import SpeedupResult
 ResultRow = Struct | dict[str, Any]
 
 
-class Setting(Struct, frozen=True):
-    """The setting: the web, and the crawler's network. `bandwidth` is `None` if it is unlimited."""
+class Reproduction(Struct, frozen=True):
+    """A paper reproduced: each value beside the paper's, a row for every measurement, and the figures."""
 
-    web: str
-    connections: int
-    delay: float
-    pages_per_visit: int
-    bandwidth: float | None
-
-    @classmethod
-    def of(cls, web: str, network: NetworkSettings) -> Setting:
-        """The circumstances of a scenario."""
-        bandwidth = network.bandwidth if math.isfinite(network.bandwidth) else None
-        return cls(web, network.connections, network.delay, network.pages_per_visit, bandwidth)
+    findings: list[ReplicatedValue]
+    rows: list[dict[str, Any]]
+    plots: list[Figure] = []
 
 
 class OrderingRow(Struct, frozen=True):
@@ -143,7 +136,9 @@ class FreshnessRow(Struct, frozen=True):
     signals: str = ""
 
 
-def ordering_rows(results: Sequence[OrderingResult], setting: Setting, seed: int) -> list[OrderingRow]:
+def ordering_rows(
+    results: Sequence[OrderingResult], web: str, network: NetworkSettings, seed: int
+) -> list[OrderingRow]:
     """A row for every policy and budget that was reached, in the given order."""
     rows, means = [], {}
     for each in summarise(results):
@@ -153,22 +148,20 @@ def ordering_rows(results: Sequence[OrderingResult], setting: Setting, seed: int
         reached = [dict(run.mass).get(each.budget) for run in results if run.policy == each.policy]
         rows.append(
             OrderingRow(
+                **{
+                    **asdict(each),
+                    **asdict(network),
+                    "bandwidth": network.bandwidth if math.isfinite(network.bandwidth) else None,
+                    "pages": max(1, round(each.budget * each.total)),
+                    "total": round(each.total),
+                    "fetched": round(each.pages),
+                },
                 experiment="ordering",
-                policy=each.policy,
                 settings=PolicyChoice.parse(each.policy).settings,
                 seed=seed,
-                repetitions=each.repetitions,
-                budget=each.budget,
-                pages=max(1, round(each.budget * each.total)),
-                total=round(each.total),
-                pagerank=each.pagerank,
-                low=each.low,
-                high=each.high,
                 values=[mass for mass in reached if mass is not None],
                 mean_pagerank=means[each.policy],
-                fetched=round(each.pages),
-                makespan=each.makespan,
-                **asdict(setting),
+                web=web,
             )
         )
     return rows
@@ -181,70 +174,30 @@ def speedup_rows(
     groups: dict[tuple[float, int], list[SpeedupResult]] = {}
     for each in results:
         groups.setdefault((-each.bandwidth, each.connections), []).append(each)
-    return [_speedup_row(groups[key], policy, network, web, seed) for key in sorted(groups)]
-
-
-def _speedup_row(
-    group: Sequence[SpeedupResult], policy: PolicyChoice, network: NetworkSettings, web: str, seed: int
-) -> SpeedupRow:
-    values = [each.speedup for each in group]
-    mean, low, high = mean_interval(values)
-    means = {
-        name: mean_interval([getattr(each, name) for each in group])[0]
-        for name in ("efficiency", "half_speedup", "makespan", "bound")
-    }
-    return SpeedupRow(
-        experiment="speedup",
-        policy=str(policy),
-        settings=policy.settings,
-        seed=seed,
-        repetitions=len(group),
-        connections=group[0].connections,
-        bandwidth=group[0].bandwidth,
-        speedup=mean,
-        low=low,
-        high=high,
-        values=values,
-        **means,
-        bound_by=group[0].bound_by,
-        fetched=round(mean_interval([each.pages for each in group])[0]),
-        web=web,
-        delay=network.delay,
-        pages_per_visit=network.pages_per_visit,
-    )
+    setting = {"policy": str(policy), "settings": policy.settings, "web": web, "seed": seed, "delay": network.delay}
+    return [
+        averaged(
+            SpeedupRow, group, "speedup", experiment="speedup", bandwidth=-line,
+            pages_per_visit=network.pages_per_visit, fetched=mean_of([each.pages for each in group]), **setting,
+        )
+        for (line, _), group in sorted(groups.items())
+    ]  # fmt: skip
 
 
 def batch_rows(
     runs: Sequence[tuple[FetchBatch, list[BatchActivity]]], network: NetworkSettings, web: str, seed: int
 ) -> list[BatchRow]:
     """A row for every way to fetch the batch; each run is a repetition, and has the same ways in the same order."""
-    rows = []
-    for group in zip(*(activities for _, activities in runs), strict=True):
-        values = [each.idle for each in group]
-        mean, low, high = mean_interval(values)
-        rows.append(
-            BatchRow(
-                experiment="batch",
-                seed=seed,
-                repetitions=len(group),
-                connections=group[0].connections,
-                pages_per_visit=group[0].pages_per_visit,
-                bandwidth=group[0].bandwidth,
-                batch=round(mean_interval([each.pages for each in group])[0]),
-                sites=round(mean_interval([each.sites for each in group])[0]),
-                largest=round(mean_interval([batch.largest for batch, _ in runs])[0]),
-                top_tenth=mean_interval([batch.top_tenth for batch, _ in runs])[0],
-                idle=mean,
-                low=low,
-                high=high,
-                values=values,
-                mostly_idle=mean_interval([each.mostly_idle for each in group])[0],
-                makespan=mean_interval([each.makespan for each in group])[0],
-                web=web,
-                delay=network.delay,
-            )
+    batches = [batch for batch, _ in runs]
+    return [
+        averaged(
+            BatchRow, group, "idle", experiment="batch", seed=seed, bandwidth=group[0].bandwidth, web=web,
+            delay=network.delay, batch=mean_of([each.pages for each in group]),
+            largest=mean_of([each.largest for each in batches]),
+            top_tenth=mean_of([each.top_tenth for each in batches]),
         )
-    return rows
+        for group in zip(*(activities for _, activities in runs), strict=True)
+    ]  # fmt: skip
 
 
 def freshness_rows(
@@ -254,36 +207,16 @@ def freshness_rows(
     groups: dict[tuple[str, float], list[FreshnessResult]] = {}
     for each in results:
         groups.setdefault((each.policy, each.budget), []).append(each)
-    rows = [_freshness_row(policy, budget, group, history, seed) for (policy, budget), group in groups.items()]
-    return [replace(row, signals=signals) for row in rows]
-
-
-def _freshness_row(
-    policy: str, budget: float, group: Sequence[FreshnessResult], history: str, seed: int
-) -> FreshnessRow:
-    over_time = [each.freshness for each in group]
-    at_end, low_at_end, high_at_end = mean_interval([each.freshness_at_end for each in group])
-    mean, low, high = mean_interval(over_time)
-    return FreshnessRow(
-        experiment="freshness",
-        policy=policy,
-        seed=seed,
-        repetitions=len(group),
-        budget=budget,
-        days=group[0].days,
-        pages=group[0].pages,
-        freshness=mean,
-        low=low,
-        high=high,
-        values=over_time,
-        freshness_at_end=at_end,
-        low_at_end=low_at_end,
-        high_at_end=high_at_end,
-        age=mean_interval([each.age for each in group])[0],
-        fetches=mean_interval([each.fetches for each in group])[0],
-        needless=mean_interval([each.needless for each in group])[0],
-        history=history,
-    )
+    rows = []
+    for (_, budget), group in groups.items():
+        at_end, low, high = mean_interval(each.freshness_at_end for each in group)
+        row = averaged(
+            FreshnessRow, group, "freshness", experiment="freshness", seed=seed, budget=budget, history=history,
+            freshness_at_end=at_end, low_at_end=low, high_at_end=high, signals=signals,
+            fetches=mean_interval(each.fetches for each in group)[0],
+        )  # fmt: skip
+        rows.append(row)
+    return rows
 
 
 def finding_rows(findings: Iterable[ReplicatedValue], paper: str) -> list[dict[str, Any]]:

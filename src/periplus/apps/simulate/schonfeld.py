@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from msgspec import Struct
 
 from periplus.apps.lab import World
 from periplus.apps.lab.http import Request
@@ -31,6 +30,7 @@ from periplus.insight.views import Views
 from periplus.model import Url
 
 from .findings import AGREES, NOT_COMPARABLE, ReplicatedValue, finding, mean_interval
+from .results import Reproduction
 
 PAGES: Final = 1_000
 """Pages of the lab's web by default: enough for 20 sites, so that shares of sites mean something."""
@@ -76,20 +76,13 @@ _GROUPS: Final[Mapping[str, frozenset[str]]] = {
 Numbers = dict[str, float]
 
 
-class Schonfeld(Struct, frozen=True):
-    """The findings, and the numbers of each crawl that they are made of."""
-
-    findings: list[ReplicatedValue]
-    rows: list[dict[str, Any]]
-
-
 def reproduce_schonfeld(
     folder: Path,
     pages: int = PAGES,
     *,
     seeds: Sequence[int] = (0,),
     progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Schonfeld:
+) -> Reproduction:
     """Crawl a lab of each seed into `folder`/SEED, and compare the measures with the paper's."""
     measured = []
     for done, seed in enumerate(seeds):
@@ -99,7 +92,7 @@ def reproduce_schonfeld(
         measured.append(measured_in(own))
     progress(len(seeds), len(seeds))
     rows = [{"seed": seed, **numbers} for seed, numbers in zip(seeds, measured, strict=True)]
-    return Schonfeld(findings_of(measured), rows)
+    return Reproduction(findings_of(measured), rows)
 
 
 def crawl_lab(folder: Path, world: World) -> None:

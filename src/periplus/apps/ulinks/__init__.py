@@ -14,15 +14,15 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from .branches import TreeStatistics, tree_statistics
     from .choosing import IsPage, Ulink, chosen_ulinks, exact_ulinks, ulinks
-    from .sampling import SAMPLE, Sample, SampledUrl
+    from .sampling import SAMPLE, Listed, Sample
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "SAMPLE",
     "IsPage",
+    "Listed",
     "Sample",
-    "SampledUrl",
     "TreeStatistics",
     "Ulink",
     "chosen_ulinks",

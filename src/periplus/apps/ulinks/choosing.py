@@ -33,7 +33,7 @@ from periplus.model import Url
 from periplus.urls import components
 
 from .branches import MAX_DEPTH, Branch, Path, fold_lists, grown, has_figures, is_list, is_number, shown
-from .sampling import SAMPLE, Names, Sample, SampledUrl
+from .sampling import SAMPLE, Listed, Names, Sample
 
 _Key = tuple[float, int, int, Path]
 
@@ -161,7 +161,7 @@ class Ulink(Struct, frozen=True):
 
 
 def ulinks(
-    urls: Iterable[str | SampledUrl],
+    urls: Iterable[str | Listed],
     k: int = 8,
     m: int | None = None,
     exact: bool = False,
@@ -220,7 +220,7 @@ def chosen_ulinks(
     return [link for branch in chosen if (link := places.link(branch, root.weight, scale)) is not None]
 
 
-def _weights(listed: Sequence[SampledUrl], as_of: float | None) -> list[float]:
+def _weights(listed: Sequence[Listed], as_of: float | None) -> list[float]:
     """Priority, halved for every 180 days of age; missing values weigh as much as the mean, which is 1."""
     newest = as_of if as_of is not None else _newest([one.lastmod for one in listed if one.lastmod is not None])
     factors = [None if one.lastmod is None else 0.5 ** (max(newest - one.lastmod, 0.0) / HALF_LIFE) for one in listed]
@@ -275,11 +275,11 @@ def _worth(branch: Branch, siblings: Counter[Path]) -> float:
 class _Places:
     """Finds the page of a branch: the one that is called so, else the nearest below."""
 
-    def __init__(self, sample: Sample, names: Names, listed: Sequence[SampledUrl], is_page: IsPage | None) -> None:
+    def __init__(self, sample: Sample, names: Names, listed: Sequence[Listed], is_page: IsPage | None) -> None:
         self._sample = sample
         self._names = names
         self._is_page = is_page
-        self._pages: dict[Path, SampledUrl] = {}
+        self._pages: dict[Path, Listed] = {}
         for path, one in zip(names.paths, listed, strict=True):
             known = self._pages.get(path)
             if known is None or len(one.url) < len(known.url):
@@ -302,19 +302,19 @@ class _Places:
             is_listed=is_listed,
         )
 
-    def _page(self, branch: Branch) -> SampledUrl | None:
+    def _page(self, branch: Branch) -> Listed | None:
         found = self._pages.get(branch.path)
         return found if found is not None else self._asked(branch)
 
-    def _asked(self, branch: Branch) -> SampledUrl | None:
+    def _asked(self, branch: Branch) -> Listed | None:
         """Whether the whole list, or `is_page`, has a page of that name that is not in the sample."""
         urls = list(self._names.spellings(branch.path))
         known = self._sample.holds(urls)
         if not any(known) and self._is_page is not None:
             known = list(self._is_page(urls))
-        return next((SampledUrl(url) for url, is_known in zip(urls, known, strict=True) if is_known), None)
+        return next((Listed(url) for url, is_known in zip(urls, known, strict=True) if is_known), None)
 
-    def _below(self, branch: Branch) -> SampledUrl | None:
+    def _below(self, branch: Branch) -> Listed | None:
         """The nearest page, of several the one with most pages below it: a hub, if there is one."""
         level = sorted(branch.members, key=lambda part: (len("/".join(part.path)), -part.weight, part.path)) or [branch]
         seen = 0

@@ -115,7 +115,7 @@ _LONGEST: Final = 2048
 """Characters of a URL, by the protocol of sitemaps."""
 
 
-class SampledUrl(Struct, frozen=True, gc=False):
+class Listed(Struct, frozen=True, gc=False):
     """A URL with its metadata in the sitemap. `lastmod` is POSIX time."""
 
     url: str
@@ -131,27 +131,27 @@ class Sample:
     """
 
     def __init__(
-        self, urls: Iterable[str | SampledUrl], *, size: int = SAMPLE, seed: int = 0, repairs: bool = True
+        self, urls: Iterable[str | Listed], *, size: int = SAMPLE, seed: int = 0, repairs: bool = True
     ) -> None:
         self.total = 0
         self.unreadable = 0
         self._prints = array("Q")
-        self._drawn: list[SampledUrl] = []
+        self._drawn: list[Listed] = []
         random = Random(seed)  # noqa: S311 - chance, not secrets
         for url, listed in self._read(urls, repairs):
             self.total += 1
-            drawn = SampledUrl(url, listed.priority, listed.lastmod, listed.title)
+            drawn = Listed(url, listed.priority, listed.lastmod, listed.title)
             if len(self._drawn) < size:
                 self._drawn.append(drawn)
             elif (place := int(random.random() * self.total)) < size:
                 self._drawn[place] = drawn
         self._known = np.unique(np.frombuffer(self._prints, np.uint64))
 
-    def _read(self, urls: Iterable[str | SampledUrl], repairs: bool) -> Iterator[tuple[Url, SampledUrl]]:
+    def _read(self, urls: Iterable[str | Listed], repairs: bool) -> Iterator[tuple[Url, Listed]]:
         """Every URL in canonical form, a few thousand at a time."""
         each = iter(urls)
         while some := list(islice(each, _AT_ONCE)):
-            listed = [one if isinstance(one, SampledUrl) else SampledUrl(one) for one in some]
+            listed = [one if isinstance(one, Listed) else Listed(one) for one in some]
             found = [repaired(one.url) if repairs else canonical(one.url) for one in listed]
             pairs = [
                 (url, one) for url, one in zip(found, listed, strict=True) if url is not None and len(url) < _LONGEST
@@ -162,7 +162,7 @@ class Sample:
             yield from pairs
 
     @property
-    def urls(self) -> list[SampledUrl]:
+    def urls(self) -> list[Listed]:
         """What was drawn, each URL once, in canonical form."""
         return list({one.url: one for one in self._drawn}.values())
 

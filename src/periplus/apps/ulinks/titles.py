@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from .choosing import Ulink
-from .sampling import SampledUrl
+from .sampling import Listed
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -51,11 +51,11 @@ def grouped(sites: Iterable[tuple[str, int]]) -> dict[str, list[str]]:
     return groups
 
 
-def pages_of(views: Views, sites: Sequence[str]) -> Iterator[SampledUrl]:
+def pages_of(views: Views, sites: Sequence[str]) -> Iterator[Listed]:
     """Every page of some sites that may be a useful link, in alphabetical order."""
     for batch in views.ask(_PAGES, {"sites": list(sites)}):
         for url, priority, lastmod, title in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield SampledUrl(url, priority, lastmod, title)
+            yield Listed(url, priority, lastmod, title)
 
 
 _LONGEST: Final = 60

@@ -22,7 +22,7 @@ from periplus.apps.report.making import WantedLinks, ulinks_of
 from periplus.apps.search import Hit, parse_query
 from periplus.apps.serve.browse_tables import reader_of
 from periplus.apps.serve.served import Served, ServedCollection
-from periplus.collection.fresh_pages import FreshPages, NotFetched
+from periplus.collection.fresh_pages import FreshPage, FreshPages, NotFetched
 from periplus.collection.options import agents_settings
 from periplus.collection.seeds import seeds_from
 from periplus.collection.trust import PERSONAL
@@ -32,7 +32,6 @@ from periplus.library.mapping import map_found
 from periplus.model import (
     NO_PREFERENCES,
     ConfigError,
-    ParsedPage,
     PeriplusError,
     Preference,
     Preferences,
@@ -71,16 +70,6 @@ MAX_PASSAGES: Final = 3
 MAX_PASSAGE: Final = 300
 """Characters of a passage."""
 WITHHELD: Final = "ai-input is disallowed by the site"
-
-
-class _Text(Struct, frozen=True):
-    """A page on its way to an agent, stored or fetched now."""
-
-    url: Url
-    page: ParsedPage
-    body: bytes
-    fetched_at: datetime
-    preferences: Preferences
 
 
 class AgentVerbs:
@@ -154,23 +143,24 @@ class AgentVerbs:
         found = self._fetched(collection, url) if is_fresh else self._stored(collection, url)
         return found if isinstance(found, Refusal) else self._part(collection, found, what)
 
-    def _stored(self, collection: ServedCollection, url: Url) -> _Text | Refusal:
+    def _stored(self, collection: ServedCollection, url: Url) -> FreshPage | Refusal:
         layout = collection.collection.layout
         document = last_document(layout.tables, layout.spooled, layout.warc, url)
         if document is None:
             return Refusal("not-archived", "The collection does not have this page: use fresh, or crawl it first.")
         preferences = document.page.preferences.and_also(self._stated(collection).of(url))
-        return _Text(url, document.page, document.body, document.capture.fetched_at, preferences)
+        page = msgspec.structs.replace(document.page, preferences=preferences)
+        return FreshPage(url, page, document.body, document.capture.fetched_at)
 
-    def _fetched(self, collection: ServedCollection, url: Url) -> _Text | Refusal:
+    def _fetched(self, collection: ServedCollection, url: Url) -> FreshPage | Refusal:
         found = self._fresh_pages(collection).fetch(url)
         if isinstance(found, NotFetched):
             return Refusal(found.reason, HINTS.get(found.reason, "The page cannot be fetched now."), found.detail)
-        return _Text(found.url, found.page, found.body, found.fetched_at, found.page.preferences)
+        return found
 
-    def _part(self, collection: ServedCollection, found: _Text, what: asked.ReadStored) -> PageText | Refusal:
+    def _part(self, collection: ServedCollection, found: FreshPage, what: asked.ReadStored) -> PageText | Refusal:
         page = found.page
-        withheld = self._withheld(collection, found.preferences)
+        withheld = self._withheld(collection, page.preferences)
         parts = [""] if withheld else parts_of(markdown_of(page, without_hidden(found.body)), what.max_tokens)
         if what.part > len(parts):
             return Refusal("no-such-part", f"The page has {len(parts)} parts.")

@@ -8,33 +8,27 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from periplus.view.terminal import print_line, print_table
-
 from ..app import INTERRUPTED
-from ..consoles import stderr_console, stdout_console
+from ..consoles import stderr_console
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.results import ResultRow
-    from periplus.view.figures import Figure
-    from periplus.view.values import Sheet
-
-R = TypeVar("R", bound="ResultRow")
 
 
 def warn(text: str) -> None:
     """Print a warning on stderr."""
-    print_line(stderr_console(), f"warning: {text}", "yellow")
+    stderr_console().print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)
 
 
 def print_json(rows: Sequence[ResultRow]) -> None:
@@ -90,7 +84,7 @@ class ExperimentProgress:
         if now - self._said_at >= PLAIN_EVERY:
             self._said_at = now
             line = f"{lasting(now - self._began_at)}: {self._what}, {done / max(total, 1):.0%} done"
-            print_line(self._console, line)
+            self._console.print(Text(line), soft_wrap=True)
 
 
 class Files:
@@ -103,47 +97,18 @@ class Files:
         """Add a file."""
         self._paths.append(path)
 
+    def write(self, path: Path, text: str) -> None:
+        """Write a file."""
+        from periplus.apps.simulate.results import write_whole
+
+        write_whole(path, text)
+        self.add(path)
+
     def say(self) -> None:
         """Print the paths on stderr."""
         console = stderr_console()
         for path in self._paths:
-            print_line(console, f"wrote {path}")
-
-
-def write(
-    rows: Sequence[ResultRow], picture: Callable[[], Figure], csv: Path | None, plot: Path | None, files: Files
-) -> None:
-    """Put results into the files that were asked for."""
-    from periplus.apps.simulate.results import csv_text, write_whole
-
-    if csv:
-        write_whole(csv, csv_text(rows))
-        files.add(csv)
-    if plot:
-        from periplus.view.figures import draw
-
-        write_whole(plot, draw(picture()))
-        files.add(plot)
-
-
-def run_small(
-    name: str, run: Callable[[ExperimentProgress], Sequence[R]], sheet: Callable[[Sequence[R]], Sheet], *,
-    json: bool, csv: Path | None,
-) -> None:  # fmt: skip
-    """Run an experiment whose only results are its rows; print them, and write them if that is asked for."""
-    from periplus.apps.simulate.results import csv_text, write_whole
-
-    files = Files()
-    with stoppable(files):
-        with ExperimentProgress(name) as progress:
-            rows = run(progress)
-        if csv:
-            write_whole(csv, csv_text(rows))
-            files.add(csv)
-        if json:
-            print_json(rows)
-        else:
-            print_table(stdout_console(), sheet(rows))
+            console.print(Text(f"wrote {path}"), soft_wrap=True)
 
 
 @contextmanager

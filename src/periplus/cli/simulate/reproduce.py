@@ -11,22 +11,32 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from rich.text import Text
 
 from periplus.model import UsageError
-from periplus.view.terminal import print_line, print_table
-from periplus.view.values import Column, Sheet, counts, sheet_of
+from periplus.view.terminal import print_table
+from periplus.view.values import Sheet, sheet_of
 
 from ..consoles import stderr_console, stdout_console
-from .options import Paper
 from .output import ExperimentProgress, Files, print_json, stoppable
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.findings import ReplicatedValue
-    from periplus.view.figures import Figure
+    from periplus.apps.simulate.results import Reproduction
+
+
+class Paper(StrEnum):
+    """Papers whose experiments can be reproduced."""
+
+    CASTILLO = "castillo"
+    BRANDMAN = "brandman"
+    SITEMAPS = "sitemaps"
+
 
 PAGES = 100_000
 """Pages of the web of `castillo` by default; the paper had 3.5 million."""
@@ -49,13 +59,9 @@ class ReproduceOptions(Struct, frozen=True):
     repetitions: int | None
     workers: int | None
 
-
-class Outcome(Struct, frozen=True):
-    """The findings of a paper, its plots and its measurements."""
-
-    findings: list[ReplicatedValue]
-    plots: list[Figure]
-    rows: list[dict[str, Any]]
+    def seeds(self, repetitions: int) -> range:
+        """The seeds of the repetitions, of which there are that many if no number was typed."""
+        return range(self.seed, self.seed + (self.repetitions or repetitions))
 
 
 def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: bool) -> None:
@@ -83,14 +89,7 @@ def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: boo
 
 def sheet(paper: Paper, findings: Sequence[ReplicatedValue]) -> Sheet:
     """The paper's value, ours and the verdict in each row; notes are below the table, each once."""
-    columns = (
-        Column("what"),
-        counts("paper"),
-        counts("ours"),
-        Column("unit"),
-        Column("verdict"),
-        counts("note"),
-    )
+    columns = ("<what", "paper", "ours", "<unit", "<verdict", "note")
     notes = {
         note: number for number, note in enumerate(dict.fromkeys(found.note for found in findings if found.note), 1)
     }
@@ -117,57 +116,35 @@ def _spread(found: ReplicatedValue) -> str:
     return f" ±{(found.high - found.low) / 2:.2g}"
 
 
-def _reproduced(paper: Paper, folder: Path, asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
+def _reproduced(paper: Paper, folder: Path, asked: ReproduceOptions, progress: ExperimentProgress) -> Reproduction:
     match paper:
         case Paper.CASTILLO:
-            return _castillo(asked, progress)
+            from periplus.apps.simulate.castillo import reproduce_castillo
+
+            workers = asked.workers or os.cpu_count() or 1
+            return reproduce_castillo(asked.scale or PAGES, seeds=asked.seeds(1), workers=workers, progress=progress)
         case Paper.BRANDMAN:
-            return _brandman(asked, progress)
+            from periplus.apps.simulate.brandman import figures, reproduce_brandman, rows_of
+            from periplus.apps.simulate.results import Reproduction
+
+            done = reproduce_brandman(asked.seeds(5), progress=progress)
+            return Reproduction(done.findings, rows_of(done), figures(done))
         case Paper.SITEMAPS:
-            return _sitemaps(folder, asked, progress)
+            from periplus.apps.simulate.schonfeld import PAGES as LAB_PAGES
+            from periplus.apps.simulate.schonfeld import reproduce_schonfeld
+
+            pages = asked.scale or LAB_PAGES
+            return reproduce_schonfeld(folder / _CRAWLS, pages, seeds=asked.seeds(1), progress=progress)
 
 
-def _sitemaps(folder: Path, asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
-    from periplus.apps.simulate.schonfeld import PAGES as LAB_PAGES
-    from periplus.apps.simulate.schonfeld import reproduce_schonfeld
-
-    seeds = range(asked.seed, asked.seed + (asked.repetitions or 1))
-    done = reproduce_schonfeld(folder / _CRAWLS, asked.scale or LAB_PAGES, seeds=seeds, progress=progress)
-    return Outcome(done.findings, [], done.rows)
-
-
-def _castillo(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
-    from periplus.apps.simulate.castillo import reproduce_castillo
-
-    done = reproduce_castillo(
-        asked.scale or PAGES,
-        seed=asked.seed,
-        repetitions=asked.repetitions or 1,
-        workers=asked.workers or os.cpu_count() or 1,
-        progress=progress,
-    )
-    return Outcome(done.findings, done.plots, done.rows)
-
-
-def _brandman(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
-    from periplus.apps.simulate.brandman import figures, reproduce_brandman, rows_of
-
-    seeds = range(asked.seed, asked.seed + (asked.repetitions or 5))
-    done = reproduce_brandman(seeds, progress=progress)
-    return Outcome(done.findings, figures(done), rows_of(done))
-
-
-def _write(folder: Path, paper: Paper, outcome: Outcome, files: Files) -> None:
-    from periplus.apps.simulate.results import csv_text, finding_rows, write_whole
+def _write(folder: Path, paper: Paper, outcome: Reproduction, files: Files) -> None:
+    from periplus.apps.simulate.results import csv_text, finding_rows
     from periplus.view.figures import draw
 
     for name, rows in (("findings", finding_rows(outcome.findings, paper.value)), ("measured", outcome.rows)):
-        write_whole(folder / f"{name}.csv", csv_text(rows))
-        files.add(folder / f"{name}.csv")
+        files.write(folder / f"{name}.csv", csv_text(rows))
     for plot in outcome.plots:
-        path = folder / f"{file_name(plot.title)}.svg"
-        write_whole(path, draw(plot))
-        files.add(path)
+        files.write(folder / f"{file_name(plot.title)}.svg", draw(plot))
 
 
 def file_name(title: str) -> str:
@@ -178,7 +155,7 @@ def file_name(title: str) -> str:
 def _record(folder: Path, paper: Paper, asked: ReproduceOptions) -> Path:
     """Write the tables of one run."""
     path = _record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked)
-    print_line(stderr_console(), path)
+    stderr_console().print(Text(path), soft_wrap=True)
     return folder
 
 

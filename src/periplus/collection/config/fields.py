@@ -90,7 +90,7 @@ class SettingField(Struct, frozen=True):
     @property
     def doc(self) -> str:
         """Its explanation."""
-        doc = " ".join(_docs(self.table).get(self.attribute, "").split())
+        doc = " ".join(field_docs(self.table).get(self.attribute, "").split())
         return doc[:1].upper() + doc[1:]
 
     @property
@@ -133,7 +133,7 @@ def _settings_of(settings: type[Struct]) -> dict[str, SettingField]:
 
 
 @cache
-def _docs(settings: type[Struct]) -> dict[str, str]:
+def field_docs(settings: type[Struct]) -> dict[str, str]:
     """The docstring under each field, or its explanation in the docstring of the class."""
     text = inspect.getdoc(settings) or ""
     docs: dict[str, str] = dict(re.findall(r"`(\w+)`: (.+?)(?=\s`\w+`: |\Z)", text, re.DOTALL))

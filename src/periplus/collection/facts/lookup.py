@@ -33,6 +33,7 @@ from periplus.model import (
     SiteFreshness,
     Source,
     SourceFacts,
+    SubjectJudged,
     Url,
     UrlRecord,
     UsageError,
@@ -99,49 +100,27 @@ def _is_page(record: UrlRecord | None) -> bool:
     return record is not None and not record.reason and record.status in _PAGE_STATUSES
 
 
-_COLUMNS = ("subject", "judge", "verdict", "score", "evidence", "judged_at")
-
-
-class VerdictFacts(Struct, frozen=True):
-    """The last verdict of a judge on a site, or on its domain."""
-
-    subject: str
-    judge: str
-    verdict: str
-    score: float
-    evidence: tuple[str, ...]
-
-
-def verdicts_on(collection: CollectionSetup, site: str) -> tuple[VerdictFacts, ...]:
+def verdicts_on(collection: CollectionSetup, site: str) -> tuple[SubjectJudged, ...]:
     """The last verdict of each judge on a site, on its templates of URLs, and on its domain."""
     import pyarrow as pa  # a third of the start of `periplus info`, which needs it for single sites only
     import pyarrow.compute as pc
-    from pyarrow import parquet
 
-    from periplus.insight.views.kept import files_of_judges
-    from periplus.store.tables import scan
+    from periplus.store.tables.reader import rows_of
+    from periplus.store.tables.verdicts import scan_verdicts
 
-    layout = collection.layout
-    subjects = [site, domain_of(site, tuple(collection.config.scope.suffixes)) or site]
-    batches = list(scan(layout.tables, "verdicts", spooled=layout.spooled, columns=_COLUMNS))
-    for path in files_of_judges(collection.folder):
-        batches += parquet.read_table(path, columns=list(_COLUMNS)).to_batches()
-    last: dict[tuple[str, str], dict[str, Any]] = {}
-    for batch in batches:
+    subjects = pa.array([site, domain_of(site, tuple(collection.config.scope.suffixes)) or site])
+    last: dict[tuple[str, str], SubjectJudged] = {}
+    for batch in scan_verdicts(collection.folder, collection.layout.spooled):
         named = batch["subject"].cast(pa.string())
         of_templates = pc.starts_with(named, pattern=f"{site}/")
-        chosen = pc.or_(pc.is_in(named, value_set=pa.array(subjects)), of_templates)
-        for row in batch.filter(chosen).to_pylist():
-            key = (str(row["subject"]), str(row["judge"]))
-            if key not in last or row["judged_at"] >= last[key]["judged_at"]:
+        for row in rows_of(SubjectJudged, batch.filter(pc.or_(pc.is_in(named, value_set=subjects), of_templates))):
+            key = (row.subject, row.judge)
+            if key not in last or row.judged_at >= last[key].judged_at:
                 last[key] = row
-    return tuple(
-        VerdictFacts(*key, row["verdict"], row["score"], tuple(row["evidence"] or ()))
-        for key, row in sorted(last.items())
-    )
+    return tuple(row for _, row in sorted(last.items()))
 
 
-def verdict_lines(verdicts: tuple[VerdictFacts, ...]) -> list[tuple[str, str]]:
+def verdict_lines(verdicts: tuple[SubjectJudged, ...]) -> list[tuple[str, str]]:
     """A line for each verdict, with its reasons."""
     return [
         (each.judge, f"{each.subject} is judged {each.verdict} ({each.score:.2f}): {'; '.join(each.evidence)}")
@@ -241,7 +220,7 @@ class SiteFacts(Struct, frozen=True):
     balance: BalanceFacts | None = None
     sources: SourceFacts | None = None
     freshness: SiteFreshness | None = None
-    verdicts: tuple[VerdictFacts, ...] = ()
+    verdicts: tuple[SubjectJudged, ...] = ()
 
 
 class UrlFacts(Struct, frozen=True):

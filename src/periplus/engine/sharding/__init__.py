@@ -13,9 +13,17 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from .claims import ClaimRegistry
     from .coordinator import Coordinator, PageBudget
-    from .crawl import Gather, ShardedCrawl
+    from .crawl import CrawlLimits, Gather, ShardedCrawl
     from .worker import tune_garbage_collection
 else:
     __getattr__ = lazy_exports(__name__)
 
-__all__ = ["ClaimRegistry", "Coordinator", "Gather", "PageBudget", "ShardedCrawl", "tune_garbage_collection"]
+__all__ = [
+    "ClaimRegistry",
+    "Coordinator",
+    "CrawlLimits",
+    "Gather",
+    "PageBudget",
+    "ShardedCrawl",
+    "tune_garbage_collection",
+]

@@ -9,6 +9,8 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Protocol
 
+from msgspec import Struct
+
 from periplus.model import Discovery, Purpose, Site, Source, Url
 from periplus.policy.filters.patterns import compiled
 from periplus.store import MessageInbox, Pushed
@@ -125,15 +127,28 @@ Gather = Callable[[MakeShard, int, int | None], Team]
 """Makes a team of shards, given their number and how many pages they may fetch together (`None`: any number)."""
 
 
+class CrawlLimits(Struct, frozen=True):
+    """When a crawl ends before everything is fetched: after this many pages or bytes of all shards, or seconds.
+
+    `seconds` count from the first request on: the start of workers does not. `None`: no limit.
+    """
+
+    pages: int | None = None
+    downloaded: int | None = None
+    seconds: float | None = None
+
+
+UNLIMITED = CrawlLimits()
+
+
 class ShardedCrawl:
     """A crawl: `run` it, or iterate over its `progress`.
 
-    `limit` is the maximum number of pages of all shards, `max_bytes` of bytes, `seconds` the maximum duration from the
-    first request on: the start of workers does not count. `gather` makes the team of shards; by default, processes of
-    this machine, whose coordinator divides visits by the market that `make_market` makes. `stop` may be called by a
-    signal handler; the crawl then ends its requests and keeps everything. `inbox` has URLs that sites pushed: the crawl
-    looks there several times a second, and removes what the shards have committed. With `ends_unreachable`, the crawl
-    ends without retries if none of its seeds can be reached (`are_unreachable`).
+    `gather` makes the team of shards; by default, processes of this machine, whose coordinator divides visits by the
+    market that `make_market` makes. `stop` may be called by a signal handler; the crawl then ends its requests and
+    keeps everything. `inbox` has URLs that sites pushed: the crawl looks there several times a second, and removes what
+    the shards have committed. With `ends_unreachable`, the crawl ends without retries if none of its
+    seeds can be reached (`are_unreachable`).
     """
 
     def __init__(
@@ -142,9 +157,7 @@ class ShardedCrawl:
         workers: int,
         *,
         seeds: Sequence[Discovery] = (),
-        limit: int | None = None,
-        max_bytes: int | None = None,
-        seconds: float | None = None,
+        limits: CrawlLimits = UNLIMITED,
         gather: Gather | None = None,
         make_market: MakeMarket | None = None,
         inbox: MessageInbox | None = None,
@@ -155,9 +168,8 @@ class ShardedCrawl:
         self._make = make
         self._workers = workers
         self._seeds = list(seeds)
-        self._limit = limit
-        self._max_bytes = math.inf if max_bytes is None else max_bytes
-        self._seconds = seconds
+        self._limits = limits
+        self._max_bytes = math.inf if limits.downloaded is None else limits.downloaded
         self._until: float | None = None
         self._requests = Requests()
         self._pushed = PushedUrls(inbox, self.discover)
@@ -211,8 +223,9 @@ class ShardedCrawl:
 
     def _start_clock(self, statuses: Sequence[ShardStatus]) -> None:
         """Start the duration of the crawl with the first request, or when there is none to make yet."""
-        if self._seconds is not None and self._until is None and has_begun(statuses, self._workers):
-            self._until = time.monotonic() + self._seconds
+        seconds = self._limits.seconds
+        if seconds is not None and self._until is None and has_begun(statuses, self._workers):
+            self._until = time.monotonic() + seconds
 
     def _look_for_servers(self, statuses: Sequence[ShardStatus]) -> None:
         """End the crawl if no seed can be reached."""
@@ -238,7 +251,7 @@ class ShardedCrawl:
         shard = self._make(0, 1)
         self._requests.wake = shard.wake
         try:
-            shard.set_page_budget(self._limit)
+            shard.set_page_budget(self._limits.pages)
             shard.discover(self._seeds)
             shown_at = 0.0
             while not self._is_over and not (shard.is_idle and self._is_all_taken):
@@ -262,7 +275,7 @@ class ShardedCrawl:
             shard.close()
 
     def _together(self) -> Iterator[list[ShardStatus]]:
-        team = self._gather(self._make, self._workers, self._limit)
+        team = self._gather(self._make, self._workers, self._limits.pages)
         asked = TeamRequests(team)
         try:
             asked.begin(self._requests.take_controls())

@@ -1,4 +1,4 @@
-"""A collection as something to ask in SQL: the eight tables, one row for every URL, and views with the measures on top.
+"""A collection as something to ask in SQL: the tables, one row for every URL, and views with the measures on top.
 
 `Views` opens a folder; `VIEWS` has every name with a sentence on it; `MEASURES` has every measure as an expression over
 `urls`; `QUESTIONS` has what is worth asking of any collection, to be shown beside the numbers. What each means and what
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .catalogue import DERIVED, ITEMS, MADE, TABLES, VIEWS, View
+    from .catalogue import DERIVED, ITEMS, MADE, TABLES, VIEWS
     from .connection import Answer, Views, ViewSettings
     from .measured import MEASURES, Measure, columns_of
-    from .questions import QUESTIONS, Question
+    from .questions import QUESTIONS
 else:
     __getattr__ = lazy_exports(__name__)
 
@@ -27,8 +27,6 @@ __all__ = [
     "VIEWS",
     "Answer",
     "Measure",
-    "Question",
-    "View",
     "ViewSettings",
     "Views",
     "columns_of",

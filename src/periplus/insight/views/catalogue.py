@@ -1,7 +1,8 @@
 """Every table that can be asked in SQL: its name, a sentence on what a row of it is, and how it is made.
 
-The nine tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are computed once and kept
-(`making`); all others are views on these, written down here and in `docs/measures.md`.
+The tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are computed once and kept
+(`making`); all others are views on these, written down here or in the module `rows` of a part, and shown in
+`docs/measures.md`.
 
 The words are those of Schonfeld & Shivakumar (2009). *Sitemaps* stands for all that sites say of themselves (sitemaps,
 feeds, pings, archives), *Discovery* for all else (seeds, links, redirects, forms). *Seen* is a URL that was discovered
@@ -18,7 +19,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from msgspec import Struct
+from periplus.model.rows import TableView, modules_of_parts, summary
+from periplus.store.tables.declared import ROWS
 
 from .measured import MEASURES, columns_of
 
@@ -26,33 +28,15 @@ MAX_HOPS: Final = 20
 """Redirects that are followed from one URL: browsers stop at 20."""
 
 
-class View(Struct, frozen=True):
-    """A view or table that can be queried. `sql` is empty for a table."""
-
-    name: str
-    says: str
-    sql: str = ""
-
-
-TABLES: Final = (
-    View("discoveries", "Every URL that was found, its source, and whether it was accepted."),
-    View("fetches", "Every request that ended, successfully or not."),
-    View("pages", "Every body that was read as a page."),
-    View("links", "Every link of every page that was read."),
-    View("sitemaps", "Every visit to a sitemap, feed or archive, with its state after it."),
-    View("sitemap_entries", "The entries of sitemaps, reading by reading."),
-    View("changes", "Every comparison of two visits to a URL."),
-    View("verdicts", "Every judgement of a URL, a site or a domain, with its evidence."),
-    View("form_probes", "What became known of each form, over time."),
-)
+TABLES: Final = tuple(TableView(name, summary(row)) for name, row in ROWS.items())
 """As the crawl wrote them."""
 
-ITEMS: Final = View("items", "Every item that an extractor returned; its fields are columns.")
+ITEMS: Final = TableView("items", "Every item that an extractor returned; its fields are columns.")
 """Written by the program that hands pages over (`store.items`)."""
 
 MADE: Final = (
-    View("urls", "Every URL once, with everything known about it; the measures are over this table."),
-    View("site_ranks", "PageRank of every site over links between sites, and the sum over its pages."),
+    TableView("urls", "Every URL once, with everything known about it; the measures are over this table."),
+    TableView("site_ranks", "PageRank of every site over links between sites, and the sum over its pages."),
 )
 """Computed once, and kept in the folder `insight` of the collection until the tables grow."""
 
@@ -68,40 +52,6 @@ select url, site, domain, first_seen_at, status, main_length, own_links, resourc
     when own_links >= 10 and main_length <= 400 * own_links then 'table-of-contents'
     else 'missing' end as class
 from urls where is_crawled and not by_sitemaps"""
-
-_CHANGE_RATES = """\
-with visits as (
-    select url, site, is_change,
-        date_diff('second', lag(seen_at) over (partition by url order by seen_at), seen_at) / 86400.0 as days
-    from changes)
-select site, count(*) as comparisons, count(*) filter (where is_change) as changed,
-    count(*) filter (where is_change) / count(*) as share, avg(days) as days_between,
-    -ln((count(*) - count(*) filter (where is_change) + .5) / (count(*) + .5)) / nullif(avg(days), 0) as changes_a_day
-from visits group by site"""
-
-_LASTMOD_TRUST = """\
-with visits as (
-    select url, site, seen_at, level in ('minor', 'major') as has_changed,
-        coalesce(lag(seen_at) over (partition by url order by seen_at), (
-            select min(ended_at) from fetches where fetches.url = changes.url and outcome = 'fetched')) as before
-    from changes),
-told as (
-    select url, read_at, max(lastmod) over (partition by url order by read_at range unbounded preceding) as lastmod
-    from sitemap_entries where kind = 'page' and lastmod is not null and url in (select url from changes)),
-later as (
-    select visits.*, told.lastmod from visits asof left join told
-    on visits.url = told.url and visits.seen_at >= told.read_at),
-judged as (
-    select later.*, coalesce(later.lastmod > told.lastmod, false) as has_moved, told.lastmod is not null as is_dated
-    from later asof left join told on later.url = told.url and later.before >= told.read_at)
-select site, count(*) as revisits, count(*) filter (where not has_changed) as needless,
-    count(*) filter (where not has_changed) / count(*) as needless_share,
-    count(*) filter (where is_dated) as dated, count(*) filter (where has_moved) as moved,
-    count(*) filter (where has_moved and has_changed) as justified,
-    count(*) filter (where has_moved and has_changed) / nullif(count(*) filter (where has_moved), 0) as precision,
-    count(*) filter (where has_moved and has_changed)
-        / nullif(count(*) filter (where is_dated and has_changed), 0) as recall
-from judged group by site having count(*) filter (where is_dated) > 0"""
 
 _HUBS = """\
 with readings as (
@@ -122,11 +72,6 @@ select url, site, content_type, bytes, width, height, fetched_at, digest from (
     where purpose = 'page' and outcome = 'fetched' and status between 200 and 299 and content_type is not null
     qualify row_number() over (partition by url order by ended_at desc) = 1)
 where content_type not in ('text/html', 'application/xhtml+xml', 'application/vnd.wap.xhtml+xml', 'text/plain')"""
-
-_LAST_WHOLE = """\
-select e.* from sitemap_entries e join (
-    select sitemap, max(read_at) as read_at from sitemap_entries where kind = 'summary' group by sitemap)
-using (sitemap, read_at) where kind = 'page'"""
 
 _CURRENT_LINKS = """\
 select links.* from links semi join (select url as page, max(read_at) as read_at from pages group by url)
@@ -167,44 +112,44 @@ group by site, lower(trim(title)) having count(*) > 1"""
 
 _MEASURED: Final = columns_of(MEASURES)
 
-DERIVED: Final = (
-    View("crawled", "The URLs that were requested.", "select * from urls where is_crawled"),
-    View(
+_OF_EVERY_CRAWL: Final = (
+    TableView("crawled", "The URLs that were requested.", "select * from urls where is_crawled"),
+    TableView(
         "unique_pages",
         "One page of each cluster of near-duplicates: listed, else of the highest PageRank, else the shortest.",
         "select * from urls where is_representative",
     ),
-    View(
+    TableView(
         "indexed",
         "One page of each cluster that may be indexed.",
         "select * from urls where is_indexable qualify row_number() over"
         " (partition by cluster order by not by_sitemaps, pagerank desc, length(url), url) = 1",
     ),
-    View("measures", "Every measure of the whole collection, in one row.", f"select\n{_MEASURED}\nfrom urls"),
-    View(
+    TableView("measures", "Every measure of the whole collection, in one row.", f"select\n{_MEASURED}\nfrom urls"),
+    TableView(
         "site_measures",
         "Every measure, a row for each site.",
         f"select site,\n{_MEASURED}\nfrom urls group by site",
     ),
-    View(
+    TableView(
         "domain_measures",
         "Every measure, a row for each registrable domain.",
         f"select domain,\n{_MEASURED}\nfrom urls group by domain",
     ),
-    View(
+    TableView(
         "prefix_measures",
         "Every measure, a row for each first folder of each site.",
         f"select prefix,\n{_MEASURED}\nfrom (select *, regexp_extract(url, '^[a-z]+://[^/]+/([^/?]+/)?') as prefix"
         " from urls) group by prefix",
     ),
-    View(
+    TableView(
         "seen_deltas",
         "URLs found by both sources, and how many seconds earlier by Sitemaps.",
         "select url, site, domain, first_seen_at, discovery_at, sitemaps_at, is_pinged,\n"
         "    (epoch_us(discovery_at) - epoch_us(sitemaps_at)) / 1e6 as seen_delta\n"
         "from urls where by_discovery and by_sitemaps",
     ),
-    View(
+    TableView(
         "new_urls",
         "Number of URLs that each source found first, by the hour.",
         "select date_trunc('hour', sitemaps_at) as hour, 'sitemaps' as source, site, domain, count(*) as urls\n"
@@ -212,105 +157,75 @@ DERIVED: Final = (
         "select date_trunc('hour', discovery_at), 'discovery', site, domain, count(*)\n"
         "from urls where by_discovery group by all",
     ),
-    View("missed", "Every crawled URL that is missing in Sitemaps, with its class.", _MISSED),
-    View(
+    TableView("missed", "Every crawled URL that is missing in Sitemaps, with its class.", _MISSED),
+    TableView(
         "missed_classes",
         "The number of URLs that Sitemaps missed, by class and site.",
         "select site, class, count(*) as urls from missed group by site, class",
     ),
-    View(
+    TableView(
         "duplicates",
         "Every cluster of near-duplicates: its representative, and how many pages and sites.",
         "select any_value(url) filter (where is_representative) as url, count(*) as pages,"
         " count(distinct site) as sites, count(*) filter (where by_sitemaps) as listed\n"
         "from urls where is_page group by cluster having count(*) > 1",
     ),
-    View(
+    TableView(
         "ranks",
         "PageRank, links and clicks from a seed of every URL with links.",
         "select url, site, domain, pagerank, inlinks, outlinks, own_links, clicks from urls where pagerank > 0",
     ),
-    View(
+    TableView(
         "depth_ranks",
         "PageRank by the number of clicks from the seeds.",
         "select clicks, count(*) as urls, sum(pagerank) as pagerank, avg(pagerank) as mean,"
         " median(pagerank) as median\nfrom urls where pagerank > 0 group by clicks",
     ),
-    View(
+    TableView(
         "cumulative_ranks",
         "Share of all PageRank that the crawl had after each page, in the order of visits.",
         "select row_number() over visits as pages, url, first_visited_at,\n"
         "    sum(pagerank) over visits / (select sum(pagerank) from urls) as share\n"
         "from urls where is_crawled window visits as (order by first_visited_at, url rows unbounded preceding)",
     ),
-    View(
+    TableView(
         "hubs", "Pages on which new URLs were found first: how many, and how many a day after the first visit.", _HUBS
     ),
-    View(
-        "sitemap_files",
-        "The current state of every sitemap, feed and archive.",
-        "select * from sitemaps qualify row_number() over (partition by url order by visited_at desc) = 1",
-    ),
-    View(
-        "sitemap_formats",
-        "Number of files of each format, of pages they list, and of files with problems.",
-        "select coalesce(kind, 'unread') as format, count(*) as files, sum(entries)::bigint as entries,"
-        " sum(bytes)::bigint as bytes,"
-        " count(*) filter (where problem_count > 0) as with_problems\nfrom sitemap_files group by format",
-    ),
-    View("listed_entries", "The entries of the last complete reading of every sitemap.", _LAST_WHOLE),
-    View(
-        "sitemap_fields",
-        "Share of listed pages with a lastmod, a changefreq, a priority, by site.",
-        "select site, count(*) as entries, count(lastmod) / count(*) as lastmod,"
-        " count(changefreq) / count(*) as changefreq, count(priority) / count(*) as priority\n"
-        "from listed_entries group by site",
-    ),
-    View(
+    TableView(
         "statuses",
         "How the last visits to the URLs of each site ended.",
         "select site, outcome, status, reason, count(*) as urls from urls where is_crawled group by all",
     ),
-    View(
+    TableView(
         "current_links",
         "The links of the last reading of every page; `links` has those of all readings.",
         _CURRENT_LINKS,
     ),
-    View(
+    TableView(
         "broken_links",
         "Every link of an existing page to a URL whose last fetch failed.",
         _BROKEN_LINKS,
     ),
-    View(
+    TableView(
         "redirect_chains",
         "Every redirect with its final target and hops; `is_start`: no other redirect leads to it.",
         _REDIRECT_CHAINS,
     ),
-    View(
+    TableView(
         "orphans",
         "Indexable pages that a sitemap lists and no link leads to, in a finished crawl.",
         _ORPHANS,
     ),
-    View("duplicate_titles", "Titles of several indexable pages of a site, with the pages.", _DUPLICATE_TITLES),
-    View(
+    TableView("duplicate_titles", "Titles of several indexable pages of a site, with the pages.", _DUPLICATE_TITLES),
+    TableView(
         "media",
         "Every file that is not a page: type, bytes, and width and height of pictures.",
         _MEDIA,
     ),
-    View(
-        "forms",
-        "Every form: its kind, whether it is submitted, and what was found by it.",
-        "select * from form_probes\n"
-        "qualify row_number() over (partition by form order by seen_at desc, requests desc) = 1",
-    ),
-    View("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
-    View(
-        "lastmod_trust",
-        "How often pages had changed when their lastmod was updated, by site; and needless visits.",
-        _LASTMOD_TRUST,
-    ),
 )
-"""On the tables above, and on each other."""
+
+DERIVED: Final = (*_OF_EVERY_CRAWL, *(view for module in modules_of_parts() for view in getattr(module, "VIEWS", ())))
+"""On the tables above, and on each other; last those of parts."""
 
 VIEWS: Final = {view.name: view for view in (*TABLES, ITEMS, *MADE, *DERIVED)}
 """Everything by its name, in the order in which to show it."""

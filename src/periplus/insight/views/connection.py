@@ -39,9 +39,10 @@ from periplus.store.tables.reader import (
     read_spooled,
     write_spooled,
 )
+from periplus.store.tables.verdicts import files_of_judges
 
 from .catalogue import ITEMS, MADE, TABLES, VIEWS, names_in
-from .kept import Kept, files_of_judges
+from .kept import Kept
 
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
 _ROWS_AT_ONCE: Final = 10_000

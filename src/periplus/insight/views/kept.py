@@ -2,11 +2,10 @@
 
     insight/urls.parquet, insight/site_ranks.parquet    computed tables
     insight/made-from.json                              from which files, how long each was, and in which way
-    insight/verdicts-JUDGE.parquet                      verdicts of a job over the tables at its last run
 
-If `made-from.json` does not match the tables now, all but the verdicts is computed again. The folder may be removed at
-any time; verdicts come back when their job runs again. Where it cannot be written (an archive on a read-only disk), a
-temporary folder is used.
+If `made-from.json` does not match the tables now, all of it is computed again. The folder may be removed at any time;
+verdicts in it (`store.tables.verdicts`) come back when their job runs again. Where it cannot be written (an archive on
+a read-only disk), a temporary folder is used.
 """
 
 from __future__ import annotations
@@ -19,17 +18,11 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-import pyarrow as pa
-from pyarrow import parquet
 
-from periplus.model import SubjectJudged
 from periplus.store.durable import replace_file, write_file
 from periplus.store.tables import SCHEMAS, Spooled
-from periplus.store.tables.columns import batch_of
 from periplus.store.tables.manifest import TableFile, finished_file, is_intact
 from periplus.store.tables.reader import files_of
-from periplus.store.tables.schemas import VERDICTS
-from periplus.store.tables.single_rows import verdict_row
 from periplus.store.tables.verifying import unequal
 
 WAY: Final = 3
@@ -126,22 +119,3 @@ def _origin_of(tables: Path, spooled: Sequence[Spooled]) -> KeptOrigin:
     paths = [path for table in SCHEMAS for path in files_of(tables, table, spooled)]
     files = {str(path.relative_to(tables)): path.stat().st_size for path in paths}
     return KeptOrigin(WAY, files, {shard.shard: (shard.mark or b"").hex() for shard in spooled})
-
-
-def write_verdicts(folder: Path, judge: str, verdicts: Sequence[SubjectJudged]) -> None:
-    """Replace the verdicts of a judge on the collection in `folder`: one Parquet file a judge.
-
-    The view `verdicts` has these and the verdicts that the crawl reached itself.
-    """
-    place = folder / "insight"
-    place.mkdir(exist_ok=True)
-    rows = [verdict_row(verdict) for verdict in verdicts]
-    table = pa.Table.from_batches([batch_of(VERDICTS, zip(*rows, strict=True))] if rows else [], VERDICTS)
-    draft = place / f".verdicts-{judge}.{os.getpid()}"
-    parquet.write_table(table, draft)
-    replace_file(draft, place / f"verdicts-{judge}.parquet")
-
-
-def files_of_judges(folder: Path) -> list[Path]:
-    """What judges wrote of the collection in `folder`."""
-    return sorted((folder / "insight").glob("verdicts-*.parquet"))

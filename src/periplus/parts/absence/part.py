@@ -186,7 +186,7 @@ class AbsenceJudge(Part):
         if not urls:
             return
         self._state.sketches.remove(list(urls))
-        self._events.record([SubjectJudged("url", url, SOFT_404, SOFT_404, 1.0, (evidence,), now) for url in urls])
+        self._events.record([SubjectJudged(url, "url", SOFT_404, SOFT_404, 1.0, (evidence,), now) for url in urls])
         self._records.changed(site)
 
     def _probe(self, site: SiteState, suspect: Url, now: float) -> None:

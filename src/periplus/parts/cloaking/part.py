@@ -137,7 +137,7 @@ class CloakingJudge(Part):
         self._records.changed(site)
         if evidence:
             score = known.targets[target] / max(site.pages, 1)
-            verdict = SubjectJudged("site", site.site, "redirection", "redirects-elsewhere", score, evidence, now)
+            verdict = SubjectJudged(site.site, "site", "redirection", "redirects-elsewhere", score, evidence, now)
             self._events.record([verdict])
 
     # comparisons
@@ -234,13 +234,13 @@ class CloakingJudge(Part):
         url = probes.url or Url("")
         score = min(1.0, 0.5 * found.score) if found.is_offence else 0.0
         probes.is_judged = not found.is_offence
-        verdicts = [SubjectJudged("url", url, JUDGE, found.kind.value, score, found.evidence, now)]
+        verdicts = [SubjectJudged(url, "url", JUDGE, found.kind.value, score, found.evidence, now)]
         if found.is_offence:
             before, probes.offences = probes.offences, probes.offences + (2 if is_home(url) else 1)
             probes.is_judged = probes.offences >= _OFFENCES
             if before < _OFFENCES <= probes.offences:
                 evidence = (f"cloaked pages, such as {url}", *found.evidence)
-                verdicts.append(SubjectJudged("site", site.site, JUDGE, "cloaks", score, evidence, now))
+                verdicts.append(SubjectJudged(site.site, "site", JUDGE, "cloaks", score, evidence, now))
         self._events.record(verdicts)
 
 

@@ -309,4 +309,4 @@ def _verdict(site: Site, change: RuleChange, now: float) -> SubjectJudged:
     pairs = f"{change.equal} pairs of pages were equal, {change.unequal} were not"
     reasons = (describe(change.rule), pairs, *([change.reason] if change.reason else []))
     score = lower_quantile(change.equal, change.unequal)
-    return SubjectJudged("site", site, "dust", "learnt" if change.is_accepted else "withdrawn", score, reasons, now)
+    return SubjectJudged(site, "site", "dust", "learnt" if change.is_accepted else "withdrawn", score, reasons, now)

@@ -6,5 +6,5 @@ what it wants next, and what an answer means for it.
 
 The other modules decide, as pure functions: `kinds` what a form and its fields are for; `submitting` whether we submit
 it, the URL that does, how often, and when a form is left alone; `words` which word to search for next; `prober` the
-order of all that for one form; `settings` is the table `[forms]`.
+order of all that for one form. `settings` is the table `[forms]`, `rows` the table `form_probes` and its view.
 """

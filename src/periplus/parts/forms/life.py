@@ -8,9 +8,10 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from periplus.model import FormProbed, FormRow, ParsedPage, Source, Url, UrlRecord
+from periplus.model import FormRow, ParsedPage, Source, Url, UrlRecord
 
 from .prober import ProbedPage, Prober, ProberState, ResultRecords
+from .rows import FormProbed
 from .submitting import ending
 
 REPORT_EVERY: Final = 20
@@ -73,27 +74,23 @@ def reopened(row: FormRow) -> OpenForm:
 
 
 def probed_event(row: FormRow, prober: Prober | None, now: float) -> FormProbed:
-    """The state of a form, as an event."""
-    fields = tuple(f"{each.name} ({each.type})" for each in row.form.fields)
-    event = FormProbed(
-        row.key, row.site, row.page, row.form.action, row.form.method, row.kind, fields, row.status, row.reason, now
-    )
-    if prober is None:
-        return event
-    state = prober.state
-    low, high = prober.bounds
-    return msgspec.structs.replace(
-        event,
-        queries=state.submitted,
-        requests=state.requests,
-        records=len(state.records),
-        new_records=len(state.records) - row.known,
-        estimate=prober.size,
-        low=low,
-        high=high,
-        templates=prober.templates,
-        page_size=state.page_size,
-    )
+    """The state of a form, as an event. A form that was never open has no numbers."""
+    requests = queries = records = new_records = page_size = 0
+    estimate = low = high = 0.0
+    templates: tuple[str, ...] = ()
+    if prober is not None:
+        state = prober.state
+        queries, requests, records, page_size = state.submitted, state.requests, len(state.records), state.page_size
+        new_records, estimate, templates = records - row.known, prober.size, prober.templates
+        low, high = prober.bounds
+    is_open = bool(requests or queries or row.status in ("open", "ended"))
+    what = (
+        f"{row.key:016x}", row.site, row.page, row.form.action, row.form.method, row.kind,
+        tuple(f"{each.name} ({each.type})" for each in row.form.fields), row.status, row.reason or None,
+    )  # fmt: skip
+    if not is_open:
+        return FormProbed(*what, None, None, None, None, None, None, None, None, templates, now)
+    return FormProbed(*what, queries, requests, records, new_records, estimate, low, high, page_size, templates, now)
 
 
 def links_of(page: ParsedPage) -> tuple[tuple[Url, str], ...]:

@@ -398,7 +398,7 @@ class Forms(Part):
         self._keep(opened.packed(), now, opened)
         outcome = f"{state.submitted} queries and {state.requests} pages of results led to {len(state.records)} records"
         evidence = (outcome, f"{row.known} of them were known otherwise", f"there are about {opened.prober.size:.0f}")
-        self._events.record([SubjectJudged("site", row.site, "forms", reason, 1.0, evidence, now)])
+        self._events.record([SubjectJudged(row.site, "site", "forms", reason, 1.0, evidence, now)])
 
     def flush(self) -> None:
         """Write the forms that are open."""

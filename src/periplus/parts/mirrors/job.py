@@ -22,10 +22,10 @@ from msgspec import Struct
 
 from periplus.engine.part import Setup
 from periplus.insight.views import Views
-from periplus.insight.views.kept import write_verdicts
 from periplus.model import Domain, Site, SubjectJudged
 from periplus.policy.duplicates import brief_of
 from periplus.store import LearntFiles
+from periplus.store.tables.verdicts import write_verdicts
 from periplus.urls import domain_of
 
 from .parked import HomePage, parked_domains
@@ -103,7 +103,7 @@ def judge_hosts(
     return JudgedHosts(
         tuple(_mirror_verdicts(found, rules, now)),
         tuple(
-            SubjectJudged("domain", each.domain, PARKED, "parked", each.share, each.evidence, now) for each in parked
+            SubjectJudged(each.domain, "domain", PARKED, "parked", each.share, each.evidence, now) for each in parked
         ),
         LearntHosts(tuple(rules), tuple(each.domain for each in parked)),
         len(pairs),
@@ -263,7 +263,7 @@ def _mirror_verdicts(found: Sequence[MirrorFound], rules: Sequence[Any], now: fl
         each = by_pair[frozenset((rule.site, rule.target))]
         verdict = "mirror" if rule.root == "/" else "partial-mirror"
         where = f"its URLs below {rule.root} are renamed to http://{rule.target}{rule.target_root}"
-        yield SubjectJudged("site", rule.site, JUDGE, verdict, each.score, (*each.evidence, where), now)
+        yield SubjectJudged(rule.site, "site", JUDGE, verdict, each.score, (*each.evidence, where), now)
 
 
 # parked domains

@@ -3,7 +3,7 @@
 `pages` scores a page as the server sent it, reads what such a page has for its scripts, so that some need no browser,
 has the URLs of pages that an application keeps behind `#!`, and completes what was read from a browser's document, or
 with such data; `templates` decides for all pages of a template, after some were rendered; `part` learns that in a
-crawl. `settings` is the table `[render]`. These are pure.
+crawl. `settings` is the table `[render]`, `rows` a question about the verdicts. These are pure.
 
 `RenderingWire` (`wire`) stands in front of the wire that fetches. It hands pages that need their scripts to a
 `BrowserPool` (`pool`), which runs Chromium in a thread of its own. The browser shows the document that was fetched

@@ -151,7 +151,7 @@ class ScriptNeeds(Part):
         self, url: Url, decision: TemplateDecision, score: float, evidence: tuple[str, ...], now: float
     ) -> None:
         subject = _subject(site_of(url), url)
-        self._events.record([SubjectJudged("template", subject, JUDGE, decision.value, round(score, 3), evidence, now)])
+        self._events.record([SubjectJudged(subject, "template", JUDGE, decision.value, round(score, 3), evidence, now)])
 
 
 def _needing(site: SiteState) -> int:

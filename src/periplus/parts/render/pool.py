@@ -64,7 +64,7 @@ _ATTEMPTS: Final = 2
 """Times that a page is opened if the browser dies meanwhile."""
 
 
-class Job(Struct, frozen=True):
+class RenderJob(Struct, frozen=True):
     """A page that is to be rendered, as it was fetched; the body is without content codings."""
 
     number: int
@@ -130,7 +130,7 @@ class BrowserPool:
         self._thread: Thread | None = None
         self._work: _Work | None = None
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: RenderJob) -> None:
         """Start rendering a page."""
         if self._loop is None:
             self._begin()
@@ -208,7 +208,7 @@ class _Work:
         self._is_worn = self._is_lost = False
         self.closed = asyncio.Event()
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: RenderJob) -> None:
         """Render a page, as soon as a tab is free."""
         task = asyncio.ensure_future(self._render(job))
         self._tasks.add(task)
@@ -224,7 +224,7 @@ class _Work:
             await self._refusing.close()
         self.closed.set()
 
-    async def _render(self, job: Job) -> None:
+    async def _render(self, job: RenderJob) -> None:
         began_at = time.monotonic()
         rendered = Rendered(job.number, None, CRASHED, 0, 0, 0, 0.0)
         try:
@@ -242,7 +242,7 @@ class _Work:
             log.exception("%s could not be rendered", job.document.url)
         self._pool._finish(rendered)
 
-    async def _attempt(self, job: Job, began_at: float) -> Rendered:
+    async def _attempt(self, job: RenderJob, began_at: float) -> Rendered:
         """Open a page in the browser, which is started if need be."""
         nothing = Rendered(job.number, None, _LOST, 0, 0, 0, time.monotonic() - began_at)
         room = None
@@ -282,7 +282,7 @@ class _Work:
             lost.cancel()
             await asyncio.gather(shown, lost, return_exceptions=True)
 
-    async def _show(self, job: Job, room: _Room, timeout: float) -> Rendered:
+    async def _show(self, job: RenderJob, room: _Room, timeout: float) -> Rendered:
         began_at = time.monotonic()
         visit = Visit(job.document, unescaped(job.document.url), self._settings, is_archived=self._settings.archive)
         room.passage.reset()

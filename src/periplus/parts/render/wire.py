@@ -22,7 +22,7 @@ from periplus.model import Clock, Failed, Fetched, FetchOutcome, FetchTask, Purp
 
 from .interception import FetchedDocument
 from .pages import LEAST_NEEDED_SCORE, script_data, script_need
-from .pool import BrowserPool, Job, Rendered
+from .pool import BrowserPool, Rendered, RenderJob
 from .settings import RenderTables
 
 _MAX_WAITING: Final = 4
@@ -114,7 +114,7 @@ class RenderingWire:
         number, self._next = self._next, self._next + 1
         self._waiting[number] = outcome, plain
         document = FetchedDocument(outcome.task.url, outcome.status, outcome.headers, plain.body)
-        self._pool.submit(Job(number, document))
+        self._pool.submit(RenderJob(number, document))
         return True
 
 

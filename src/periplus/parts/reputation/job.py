@@ -34,11 +34,11 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from periplus.graph import trust
-from periplus.insight.views.kept import write_verdicts
 from periplus.model import SubjectJudged, Url
 from periplus.store.durable import replace_file
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import intact_files_of, read_spooled
+from periplus.store.tables.verdicts import write_verdicts
 from periplus.urls import domain_of, site_of
 
 from .known import KnownReputation, domain_hash
@@ -378,8 +378,8 @@ def _verdicts(found: Reputation, score: str, now: float) -> list[SubjectJudged]:
     highest = max(float(found.scores.max(initial=0.0)), 1e-300)
     return [
         SubjectJudged(
-            "domain",
             found.names[number],
+            "domain",
             "reputation",
             "trusted" if found.scores[number] > 0 else "unknown",
             float(found.scores[number]) / highest,

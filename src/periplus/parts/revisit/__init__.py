@@ -21,5 +21,5 @@ worth. `page_value` computes, from the record of one page, what a visit is worth
 Where a crawl has several shards, `market` moves the budget between them until they have one price.
 
 Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: the crawl and the simulator
-call the same lines.
+call the same lines. `rows` has views of what changed, for those who look at a collection.
 """

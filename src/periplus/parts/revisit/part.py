@@ -17,7 +17,7 @@ from periplus.store import DiskState, SiteState, State
 
 from .budget import Watching
 from .market import Market
-from .records import RevisitState, SampleRows
+from .records import RevisitState
 from .revisits import Revisits
 from .settings import RefreshSettings, RefreshTables
 
@@ -70,8 +70,6 @@ class RevisitPart(Part):
             weights=weights,
             churn=tables.churn,
             random=random,
-            saved=state.meta(RevisitState),
-            sample=state.meta(SampleRows),
         )
 
     @classmethod

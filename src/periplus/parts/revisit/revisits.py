@@ -94,8 +94,6 @@ class Revisits(Revisiting):
         weights: PageWeights | None = None,
         churn: ChurnSettings | None = None,
         random: Random,
-        saved: RevisitState | None = None,
-        sample: SampleRows | None = None,
     ) -> None:
         self._state = state
         self._sites = sites
@@ -108,14 +106,14 @@ class Revisits(Revisiting):
         self._history = ChangeHistory(state, sites, is_watching=watching is not None)
         self._stats = VisitStats(state)
         self._upcoming = UpcomingVisits(state, sites, self._settings, self._weights)
-        self._saved = saved or RevisitState()
+        self._saved = state.meta(RevisitState) or RevisitState()
         self._idle_since, self._is_idle = self._saved.idle_since, self._saved.is_idle
         self._waiting, self._latest_at = self._saved.waiting, self._saved.latest_at
         self.quota = RevisitQuota(self._settings.refresh_share, self._settings.new_share, self._saved.quota)
         self._budget: VisitBudget | None = None
         self._estimator: FreshnessEstimator | None = None
         if watching is not None:
-            self._estimator = self._sampled(watching, sample)
+            self._estimator = self._sampled(watching, state.meta(SampleRows))
             self._budget = VisitBudget(state, watching, self._valuer, self._history)
             self._reschedule(*self._budget.begin(self._saved, self._estimator.urls, self._pages))
 

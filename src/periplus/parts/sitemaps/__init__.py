@@ -2,7 +2,7 @@
 
 `discovery` finds files (named by robots.txt, the user, an index, a page) and keeps a node of each in the `store`. The
 file itself waits in the queue of its site, in the lane of files, and is fetched as politely as a page. When it has
-arrived, `scheduler` reads it step by step (`file`, `parser`), and what it lists goes in slices to the listings of
+arrived, `part` reads it step by step (`file`, `parser`), and what it lists goes in slices to the listings of
 each site, where an entry costs a few bytes. The queue of a site is filled from them, one slice at a time, whenever it
 runs empty, so that neither memory nor the work of a step grows with what a site lists.
 
@@ -12,7 +12,7 @@ so that the next reading returns only what was added, removed or moved (`differe
 node (`visits`), and with it the time of the next one (`revisit`); a file that is dead or useless retires with a reason.
 Entries are scored by priority, by links, or by both (`scores`), by priority only where a site's priorities differ.
 
-In a crawl for files `held_seeds` are fetched only where a site lists none.
+In a crawl for files `held_seeds` are fetched only where a site lists none. `rows` has views of what was read.
 
 Not here: reading the format (`formats.sitemap`), and how much of a site's budget sitemaps get (`policy.balance`).
 """

@@ -6,21 +6,21 @@ Each file that is named gets a node in the store, and is queued to be fetched li
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from periplus.engine.frontier import SiteRecords, file_name, robots_url
+from periplus.engine.frontier import file_name, robots_url
+from periplus.engine.part import Desk
 from periplus.formats import robots
 from periplus.formats.metadata_archive import ListedArchive, lists_named, needed, read_list, read_name
 from periplus.model import Discovery, FetchTask, Lane, ParsedPage, Purpose, Site, Source, Url
-from periplus.policy.filters import MediaSettings, MediaTypes
-from periplus.store import State
+from periplus.policy.filters import MediaTypes
 from periplus.urls import canonical, site_of
 
-from .settings import SitemapCrawlSettings
+from .settings import SitemapRules
 from .store import SitemapStore
-from .trees import WELL_KNOWN, Origin, SitemapNode, TreeLimits, twin_key
+from .trees import WELL_KNOWN, Origin, SitemapNode, twin_key
 from .visits import is_dead, is_doubted, unread, vouched_for, woken
 
 _SURE = (Origin.PING, Origin.SUBMITTED)
@@ -40,27 +40,21 @@ class SitemapDiscovery:
 
     def __init__(
         self,
-        settings: SitemapCrawlSettings,
-        forest: TreeLimits,
-        state: State,
+        desk: Desk,
+        rules: SitemapRules,
         store: SitemapStore,
-        deliver: Callable[[Sequence[Discovery], float], None],
-        queue: Callable[[Sequence[Url], float], None],
-        is_ours: Callable[[Site], bool],
-        records: SiteRecords,
         postponed: Iterable[Url] = (),
-        media: MediaSettings | None = None,
     ) -> None:
-        self._settings = settings
-        self.media = MediaTypes(media)
+        self._settings = rules.sitemaps
+        self.media = MediaTypes(rules.media)
         """The types of files that are wanted instead of pages."""
-        self._forest = forest
-        self._queue = queue
-        self._state = state
+        self._forest = rules.forest
+        self._queue = desk.frontier.queue_files
+        self._state = desk.state
         self._store = store
-        self._deliver = deliver
-        self._is_ours = is_ours
-        self._records = records
+        self._deliver = desk.router.deliver
+        self._is_ours = desk.router.owns_site
+        self._records = desk.records
         self.postponed: dict[Url, None] = dict.fromkeys(postponed)
         """Files to be read again for hosts that vouch for them by now, when there is nothing else to do."""
 

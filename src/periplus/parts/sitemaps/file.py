@@ -22,7 +22,6 @@ from periplus.formats.sitemap import Child, Entry, Kind
 from periplus.model import (
     Discovery,
     EntryColumns,
-    Fetched,
     Hints,
     Lastmod,
     Listings,
@@ -30,7 +29,6 @@ from periplus.model import (
     Site,
     SitemapEntry,
     Source,
-    Stored,
     Url,
 )
 from periplus.policy.filters import MediaTypes
@@ -42,7 +40,6 @@ from .parser import ARCHIVE, IncrementalSitemapParser
 from .scores import Priorities, SitemapScore
 from .settings import DifferenceSettings
 from .store import UnfinishedFile
-from .trees import SitemapNode
 from .visits import SitemapAuthority
 
 LENGTH = 500
@@ -167,23 +164,20 @@ class SitemapFile:
 
     def __init__(
         self,
-        outcome: Fetched,
-        stored: Stored | None,
-        node: SitemapNode,
+        unread: UnfinishedFile,
         *,
         authority: SitemapAuthority,
         before: FileMemory,
         difference: DifferenceSettings,
         score: SitemapScore,
         priorities_of: Callable[[Site], Priorities],
-        found_at: float,
         media: MediaTypes | None = None,
     ) -> None:
-        self.outcome = outcome
-        self.stored = stored
+        self.outcome = outcome = unread.outcome
+        self.stored = unread.stored
         self.task = outcome.task
-        self.node = node
-        self.found_at = found_at
+        self.node = unread.node
+        self.found_at = unread.found_at
         self.entries = self.wanted = self.steps = 0
         self.children: list[Child] = []
         self.problems: Counter[str] = Counter()

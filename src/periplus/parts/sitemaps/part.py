@@ -171,14 +171,11 @@ class SitemapScheduler(Part):
         self._records = desk.records
         self._frontier = desk.frontier
         self._revisits = desk.revisits
-        self._deliver = deliver = desk.router.deliver
-        self._is_ours = is_ours = desk.router.owns_site
+        self._deliver = desk.router.deliver
+        self._is_ours = desk.router.owns_site
         self._events = desk.events
         self._store = SitemapStore(state)
-        self.discovery = SitemapDiscovery(
-            rules.sitemaps, rules.forest, state, self._store, deliver, self._frontier.queue_files, is_ours,
-            self._records, saved.postponed, rules.media,
-        )  # fmt: skip
+        self.discovery = SitemapDiscovery(desk, rules, self._store, saved.postponed)
         self._score = sitemap_score(rules.scores, rank_of)
         self._reading: dict[Url, SitemapFile] = {}
         self._listings = None if rules.sitemaps.only else state.listings
@@ -234,29 +231,24 @@ class SitemapScheduler(Part):
             self._unchanged(node, now)
             return
         node = node or SitemapNode(url, url, Origin.SUBMITTED, now, due_at=now)
-        self._reading[url] = self._file(outcome, stored, node, self._store.vouching(node), now)
+        vouching = tuple(self._store.vouching(node))
+        self._reading[url] = self._file(UnfinishedFile(outcome, stored, node, vouching, now, 0))
 
     def _continue(self, unfinished: UnfinishedFile) -> None:
         """Go on with a file that an earlier process had begun to read. Its body was put back by the caller."""
-        file = self._file(
-            unfinished.outcome, unfinished.stored, unfinished.node, frozenset(unfinished.vouching), unfinished.found_at
-        )
+        file = self._file(unfinished)
         file.skip(unfinished.steps)
         self._reading[file.task.url] = file
 
-    def _file(
-        self, outcome: Fetched, stored: Stored | None, node: SitemapNode, vouching: frozenset[Site], found_at: float
-    ) -> SitemapFile:
+    def _file(self, unread: UnfinishedFile) -> SitemapFile:
+        url = unread.node.url
         return SitemapFile(
-            outcome,
-            stored,
-            node,
-            authority=SitemapAuthority(node.url, vouching, self._rules.authority),
-            before=unpack(self._state.forest.memory(twin_key(node.url))),
+            unread,
+            authority=SitemapAuthority(url, frozenset(unread.vouching), self._rules.authority),
+            before=unpack(self._state.forest.memory(twin_key(url))),
             difference=self._rules.difference,
             score=self._score,
             priorities_of=self._priorities,
-            found_at=found_at,
             media=self.discovery.media,
         )
 

@@ -303,17 +303,17 @@ class SpamJob:
 
     def _on_unread(self, name: str, score: float, now: float) -> SubjectJudged:
         evidence = "no page of it was read; most of the domains that link to it are spam"
-        return SubjectJudged("domain", name, JUDGE, word_of(name, score, self._settings), score, (evidence,), now)
+        return SubjectJudged(name, "domain", JUDGE, word_of(name, score, self._settings), score, (evidence,), now)
 
     def _verdict(self, facts: HostFacts, score: float, now: float) -> SubjectJudged | None:
         """The verdict on a host; `None` for one that neither features nor settings name."""
         word = word_of(facts.host, score, self._settings)
         if word in (TRUSTED, BANNED):
-            return SubjectJudged("site", facts.host, JUDGE, word, score, (f"named in `[spam] {word}`",), now)
+            return SubjectJudged(facts.host, "site", JUDGE, word, score, (f"named in `[spam] {word}`",), now)
         if score <= self._settings.doubtful_above:
             return None
         evidence = loudest(self._parts(facts))
-        return SubjectJudged("site", facts.host, JUDGE, word, score, evidence, now)
+        return SubjectJudged(facts.host, "site", JUDGE, word, score, evidence, now)
 
     def _on_domains(
         self,
@@ -334,7 +334,7 @@ class SpamJob:
                 each = worst[domain]
                 judged = f"{len(by_domain[domain])} hosts judged, the worst is {each.host}"
                 reasons = loudest(self._parts(each), 2)
-                found.append(SubjectJudged("domain", domain, JUDGE, word, score, (judged, *reasons), now))
+                found.append(SubjectJudged(domain, "domain", JUDGE, word, score, (judged, *reasons), now))
         return found
 
 

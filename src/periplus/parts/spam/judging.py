@@ -12,10 +12,10 @@ from typing import Final
 
 from periplus.engine.part import Job, JobDesk, Setup
 from periplus.insight.views import Views
-from periplus.insight.views.kept import write_verdicts
 from periplus.model import UsageError
 from periplus.store import LearntFiles
 from periplus.store.durable import write_file
+from periplus.store.tables.verdicts import write_verdicts
 
 from .features import FEATURES
 from .job import JUDGE, SpamJob, SpamJudgement

@@ -1,19 +1,19 @@
-"""The nine tables, as Parquet: what happened, one row a fact, for queries after the crawl.
+"""The tables, as Parquet: what happened, one row a fact, for queries after the crawl.
 
 A live crawl and a simulation write the same tables from the same events: `discoveries` (where each URL was found, and
 what was refused), `fetches` (each request, its result, and where that is stored), `pages` (what a page says of
 itself), `links` (from where to where), `sitemaps` (visits to sitemaps and feeds),
-`sitemap_entries` (what those say of pages), `changes` (what was different at the next visit), `verdicts` (what
-judges concluded) and `form_probes` (forms, and what their submissions returned). `schemas` has their columns;
-`docs/tables.md` says what each means.
+`sitemap_entries` (what those say of pages), `changes` (what was different at the next visit) and `verdicts` (what
+judges concluded); parts have tables of their own. `declared` has every column with its type and meaning, `schemas` what
+follows for Arrow, and docs/tables.md shows them.
 
-Rows take three steps. They wait in memory as tuples (`rows`, and a file for each table that makes its own); at a
-checkpoint they become record batches (`columns`, and `links` for the most numerous) in an append-only `spool`; when
-there are enough of them, row groups of a Parquet file. `table` and `writer` move them along so that a
-crash anywhere leaves exactly the rows of the last committed mark. `manifest` lists the finished files, `verifying`
-compares them with their digests before they are first read; `reader` gives rows back, those still in a spool too, and
-names files that are missing, and saves what it can of damaged ones. `pandas_import` keeps pyarrow from importing
-pandas.
+Rows take three steps. They wait in memory (`rows`, which makes them of events; `single_rows`); at a checkpoint they
+become record batches (`columns`, and `links` for the most numerous) in an append-only `spool`; when there are enough of
+them, row groups of a Parquet file. `table` and `writer` move them along so that a crash anywhere leaves exactly the
+rows of the last committed mark. `manifest` lists the finished files, `verifying` compares them with their digests
+before they are first read; `reader` gives rows back, those still in a spool too, and names files that are missing, and
+saves what it can of damaged ones. `verdicts` has what jobs over the tables concluded. `pandas_import` keeps pyarrow
+from importing pandas.
 """
 
 from typing import TYPE_CHECKING

@@ -7,17 +7,21 @@ null. The fast way is tried first, and only when Arrow refuses it are values loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from periplus.model import Granularity, Lastmod
+from periplus.model.rows import ColumnType, TableRow, columns_of
 
 from . import pandas_import  # noqa: F401 - before the first array is made
+from .declared import ROWS
+from .schemas import ARROW, SCHEMAS
 
 MAX_TEXT: Final = 65_536
 """Characters of one text: the longest canonical URL."""
@@ -26,6 +30,8 @@ _LATEST: Final = 253_402_300_799.0
 """The years 1 to 9999: what every reader of timestamps can show."""
 _GRANULARITIES: Final = tuple(granularity.name.lower() for granularity in Granularity)
 _NO_LASTMOD: Final = (None, None)
+MakeColumn = Callable[[Any], pa.Array]
+"""Makes a column of a sequence of values."""
 _REFUSALS: Final = (pa.ArrowException, ValueError, OverflowError, TypeError)
 
 
@@ -72,7 +78,7 @@ def sites(urls: Iterable[str]) -> list[str]:
     return [name if "@" not in name else name.rpartition("@")[2] for name in authorities]
 
 
-def plain(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:
+def plain(kind: pa.DataType) -> MakeColumn:
     """How to make a column of numbers, claims or bytes."""
 
     def column(values: Sequence[Any]) -> pa.Array:
@@ -84,10 +90,45 @@ def plain(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:
     return column
 
 
-def batch_of(schema: pa.Schema, columns: Iterable[Sequence[Any]]) -> pa.RecordBatch:
-    """The batch of these columns, which are in the order of the schema and not empty."""
-    arrays = [_array(field.type, column) for field, column in zip(schema, columns, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+def _compressing(make: MakeColumn) -> MakeColumn:
+    """How to make a column that often holds one value throughout a batch, which then takes a tenth of the time."""
+
+    def column(values: Sequence[Any]) -> pa.Array:
+        first = values[0]
+        if first is values[-1] and values.count(first) == len(values):
+            return make([first]).take(pa.array(np.zeros(len(values), dtype=np.int32)))
+        return make(values)
+
+    return column
+
+
+_MAKERS: Final = {kind: _compressing(plain(arrow)) for kind, arrow in ARROW.items()} | {
+    ColumnType.TEXT: _compressing(texts),
+    ColumnType.WORD: _compressing(words),
+    ColumnType.MOMENT: _compressing(moments),
+    ColumnType.WORDS: lists,
+}
+_WRITERS: Final = {
+    table: [(name, _MAKERS[kind]) for name, kind in columns_of(row).items()] for table, row in ROWS.items()
+}
+"""How each column of each table is made of values."""
+
+
+def batch_of_values(table: str, columns: Mapping[str, Sequence[Any]]) -> pa.RecordBatch:
+    """The batch of these columns of values, which are not empty, by name."""
+    return pa.RecordBatch.from_arrays([make(columns[name]) for name, make in _WRITERS[table]], schema=SCHEMAS[table])
+
+
+def batch_of_rows(table: str, rows: Sequence[TableRow]) -> pa.RecordBatch:
+    """The batch of these rows, of which there is at least one."""
+    columns = zip(*map(astuple, rows), strict=True)
+    arrays = [make(column) for (_, make), column in zip(_WRITERS[table], columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMAS[table])
+
+
+def batch_of_arrays(table: str, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """The batch of these columns, by name."""
+    return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMAS[table].names], schema=SCHEMAS[table])
 
 
 def widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -99,24 +140,6 @@ def widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _array(kind: pa.DataType, column: Sequence[Any]) -> pa.Array:
-    """A column. In a batch many hold one value throughout, which takes a tenth of the time."""
-    first = column[0]
-    if first is column[-1] and column.count(first) == len(column) and not pa.types.is_nested(kind):
-        return _maker(kind)([first]).take(pa.array(np.zeros(len(column), dtype=np.int32)))
-    return _maker(kind)(column)
-
-
-def _maker(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:
-    if pa.types.is_dictionary(kind):
-        return words
-    if pa.types.is_string(kind):
-        return texts
-    if pa.types.is_timestamp(kind):
-        return moments
-    return lists if pa.types.is_list(kind) else plain(kind)
 
 
 def _clean(text: str) -> str:

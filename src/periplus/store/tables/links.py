@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from periplus.model import LinkKind, ParsedPage
 
-from .columns import moments, sites, texts
-from .schemas import LINKS
+from .columns import batch_of_arrays, moments, sites, texts
 
 Codes = npt.NDArray[np.int32]
 
@@ -76,19 +75,19 @@ class LinkRows:
         their_sites, their_site_codes = _coded(sites(self._targets))
         own_site_of_row = own_site_codes[page_codes].repeat(counts)
         their_site_of_row = their_site_codes[codes]
-        columns = [
-            _column(pages, page_codes.repeat(counts)),
-            _column(own_sites, own_site_of_row),
-            moments(self._read_at).fill_null(0).take(pa.array(np.arange(len(counts)).repeat(counts))),
-            _column(self._targets, codes),
-            _column(their_sites, their_site_of_row),
-            texts(self._anchors),
-            self._rel_column(),
-            self._kind_column(),
-            pa.array(_same(own_sites, their_sites)[own_site_of_row] == their_site_of_row),
-        ]
+        columns = {
+            "page": _column(pages, page_codes.repeat(counts)),
+            "site": _column(own_sites, own_site_of_row),
+            "read_at": moments(self._read_at).fill_null(0).take(pa.array(np.arange(len(counts)).repeat(counts))),
+            "target": _column(self._targets, codes),
+            "target_site": _column(their_sites, their_site_of_row),
+            "anchor": texts(self._anchors),
+            "rel": self._rel_column(),
+            "kind": self._kind_column(),
+            "is_internal": pa.array(_same(own_sites, their_sites)[own_site_of_row] == their_site_of_row),
+        }
         self._begin()
-        return pa.RecordBatch.from_arrays(columns, schema=LINKS)
+        return batch_of_arrays("links", columns)
 
     def _rel_column(self) -> pa.DictionaryArray:
         words, indexes = _coded(["", *self._rels.values()])

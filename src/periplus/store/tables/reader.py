@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from periplus.model import CollectionDamaged
+from periplus.model.rows import ColumnType, TableRow, columns_of
 
 from ..folders import repair_hint
 from .columns import widened
@@ -37,6 +38,8 @@ from .spool import read_spool, whole_batches
 from .table import ParquetFile, number_of, parquet_path, shard_of, spool_path
 from .verifying import verify
 from .writer import places_of
+
+R = TypeVar("R", bound=TableRow)
 
 
 def scan(
@@ -91,6 +94,19 @@ def read(
     if columns is not None:
         schema = pa.schema([schema.field(name) for name in columns])
     return pa.Table.from_batches(scan(folder, table, spooled=spooled, columns=columns), schema).unify_dictionaries()
+
+
+def rows_of(row: type[R], batch: pa.RecordBatch) -> list[R]:
+    """The rows of a batch with all columns of a table, as they were given to be written; times are POSIX seconds."""
+    columns = [
+        _seconds(batch[name]) if kind is ColumnType.MOMENT else batch[name].to_pylist()
+        for name, kind in columns_of(row).items()
+    ]
+    return [row(*values) for values in zip(*columns, strict=True)]
+
+
+def _seconds(column: pa.Array) -> list[float | None]:
+    return [None if micros is None else micros / 1e6 for micros in column.cast(pa.int64()).to_pylist()]
 
 
 def read_spooled(table: str, spooled: Sequence[Spooled], columns: Sequence[str] | None = None) -> pa.Table:

@@ -1,6 +1,6 @@
 """From events to rows: what waits in memory until the next checkpoint, as small as it can be.
 
-Of a fetch and a page a tuple is kept, never a body or a text: those are large. Events are looked at some dozens at a
+Of a fetch and a page a row is kept, never a body or a text: those are large. Events are looked at some dozens at a
 time, since between two pages the processor has forgotten this code, and that costs as much as the work itself.
 
 Rows of discoveries and of sitemap entries are made column by column from the events: a page has many links, and a
@@ -24,7 +24,6 @@ from periplus.model import (
     Event,
     Fetched,
     FetchEnded,
-    FormProbed,
     Granularity,
     Hints,
     PageRead,
@@ -33,15 +32,27 @@ from periplus.model import (
     SitemapEntry,
     SitemapRead,
     SitemapVisited,
-    SubjectJudged,
     UrlDiscovered,
 )
+from periplus.model.rows import TableRow
 from periplus.urls import site_of
 
-from .columns import batch_of, lastmod_values, lists, moments, plain, sites, texts, words
+from .columns import (
+    batch_of_arrays,
+    batch_of_rows,
+    batch_of_values,
+    lastmod_values,
+    lists,
+    moments,
+    plain,
+    sites,
+    texts,
+    words,
+)
+from .declared import ROWS, ChangeRow, FetchRow, PageRow, SitemapRow
 from .links import LinkRows
-from .schemas import DISCOVERIES, REAL, SCHEMAS, SITEMAP_ENTRIES, SIZE, TEXT
-from .single_rows import change_row, fetch_row, form_row, page_row, sitemap_row, verdict_row
+from .schemas import REAL, SCHEMAS, SIZE, TEXT
+from .single_rows import change_row, fetch_row, page_row, sitemap_row
 
 Column = Sequence[Any]
 
@@ -50,35 +61,42 @@ def discoveries_batch(events: Sequence[UrlDiscovered | Refused]) -> pa.RecordBat
     """The rows of these events, in their order."""
     discoveries = [event.discovery for event in events]
     urls, sources, found_at, depths, referrers, hints, redirects, *_ = zip(*map(astuple, discoveries), strict=True)
-    facts = (urls, sites(urls), [source._value_ for source in sources], found_at, depths, redirects, referrers)
-    is_new, refused, rules = _fates(events)
-    return batch_of(DISCOVERIES, [*facts, is_new, *_hints(hints), refused, rules])
+    columns: dict[str, Column] = {
+        "url": urls,
+        "site": sites(urls),
+        "source": [source._value_ for source in sources],
+        "found_at": found_at,
+        "depth": depths,
+        "redirects": redirects,
+        "referrer": referrers,
+    }
+    return batch_of_values("discoveries", columns | _fates(events) | _hints(hints))
 
 
-def _fates(events: Sequence[UrlDiscovered | Refused]) -> tuple[Column, Column, Column]:
+def _fates(events: Sequence[UrlDiscovered | Refused]) -> dict[str, Column]:
     """Whether it was new, why it was refused, by which rule. Whether a refused URL was new is not known."""
     fates = [
         (event.is_new, None, None) if isinstance(event, UrlDiscovered) else (None, event.reason, event.rule)
         for event in events
     ]
-    is_new, reasons, rules = zip(*fates, strict=True)
-    return is_new, reasons, rules
+    return dict(zip(("is_new", "refused", "rule"), zip(*fates, strict=True), strict=True))
 
 
-def _hints(hints: Sequence[Hints]) -> Iterator[Column]:
+def _hints(hints: Sequence[Hints]) -> dict[str, Column]:
     lastmods, frequencies, priorities, anchors, titles = zip(*map(astuple, hints), strict=True)
     if lastmods.count(None) == len(hints):
-        yield from _nothing(hints, 2)
+        times: Column = lastmods
+        granularities: Column = lastmods
     else:
-        yield from zip(*map(lastmod_values, lastmods), strict=True)
-    yield [frequency and frequency._value_ for frequency in frequencies]
-    yield priorities
-    yield anchors
-    yield titles
-
-
-def _nothing(rows: Sequence[object], columns: int) -> list[Column]:
-    return [[None] * len(rows)] * columns
+        times, granularities = zip(*map(lastmod_values, lastmods), strict=True)
+    return {
+        "lastmod": times,
+        "lastmod_granularity": granularities,
+        "changefreq": [frequency and frequency._value_ for frequency in frequencies],
+        "priority": priorities,
+        "anchor": anchors,
+        "title": titles,
+    }
 
 
 _KINDS: Final = ("page", "sitemap", "summary")
@@ -95,21 +113,21 @@ def sitemaps_batch(events: Sequence[SitemapEntriesRead | SitemapRead]) -> pa.Rec
     lists = [event.entries if isinstance(event, SitemapEntriesRead) else (_itself(event),) for event in events]
     of_event = pa.array(np.repeat(np.arange(len(lists), dtype=np.int32), list(map(len, lists))))
     entries = EntryColumns.joined(list(map(EntryColumns.of, lists)))
-    columns = [
-        texts(entries.urls),
-        _coded(np.concatenate(list(map(_kinds, events, lists))), _KINDS),
-        words([event.url for event in events]).take(of_event),
-        words([site_of(event.url) for event in events]).take(of_event),
-        moments([event.read_at for event in events]).take(of_event),
-        moments(entries.at),
-        _coded(np.where(np.isnan(entries.at), _NO_CODE, entries.grains), _GRANULARITIES),
-        _coded(entries.frequencies - np.uint8(1), _FREQUENCIES),  # 0, which is none, becomes 255
-        pa.array(entries.priorities, REAL, mask=np.isnan(entries.priorities)),
-        _titles(lists),
-        *(column.take(of_event) for column in _sums(events)),
-        _sizes(entries),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=SITEMAP_ENTRIES)
+    columns = {
+        "url": texts(entries.urls),
+        "kind": _coded(np.concatenate(list(map(_kinds, events, lists))), _KINDS),
+        "sitemap": words([event.url for event in events]).take(of_event),
+        "site": words([site_of(event.url) for event in events]).take(of_event),
+        "read_at": moments([event.read_at for event in events]).take(of_event),
+        "lastmod": moments(entries.at),
+        "lastmod_granularity": _coded(np.where(np.isnan(entries.at), _NO_CODE, entries.grains), _GRANULARITIES),
+        "changefreq": _coded(entries.frequencies - np.uint8(1), _FREQUENCIES),  # 0, which is none, becomes 255
+        "priority": pa.array(entries.priorities, REAL, mask=np.isnan(entries.priorities)),
+        "title": _titles(lists),
+        "size": _sizes(entries),
+    }
+    sums = {name: column.take(of_event) for name, column in _sums(events).items()}
+    return batch_of_arrays("sitemap_entries", columns | sums)
 
 
 def _itself(event: SitemapRead) -> SitemapEntry:
@@ -139,15 +157,15 @@ def _sizes(entries: EntryColumns) -> pa.Array:
     return pa.array(np.where(is_missing, 0, entries.sizes).astype(np.int64), SIZE, mask=is_missing)
 
 
-def _sums(events: Sequence[SitemapEntriesRead | SitemapRead]) -> list[pa.Array]:
-    """The summary of a reading, for each event: entries, children, problems."""
+def _sums(events: Sequence[SitemapEntriesRead | SitemapRead]) -> dict[str, pa.Array]:
+    """The summary of a reading, for each event."""
     ends = [event if isinstance(event, SitemapRead) else None for event in events]
     number = plain(SIZE)
-    return [
-        number([None if end is None else end.entries for end in ends]),
-        number([None if end is None else end.children for end in ends]),
-        lists([() if end is None else [problem.reason for problem in end.problems] for end in ends]),
-    ]
+    return {
+        "entries": number([None if end is None else end.entries for end in ends]),
+        "children": number([None if end is None else end.children for end in ends]),
+        "problems": lists([() if end is None else [problem.reason for problem in end.problems] for end in ends]),
+    }
 
 
 def _coded(codes: Codes, names: Sequence[str]) -> pa.DictionaryArray:
@@ -177,15 +195,13 @@ class RowBuffer:
         self._unread_weight = 0
         self._rows: dict[str, list[Any]] = {name: [] for name in SCHEMAS if name != "links"}
         self._links = LinkRows()
-        self._takers: Mapping[type, Callable[[Any], None]] = {
+        self._takers: Mapping[type, Callable[[Any], None]] = dict.fromkeys(ROWS.values(), self._take_row) | {
             FetchEnded: self._take_fetch,
             PageRead: self._take_page,
             SitemapVisited: self._take_visit,
             SitemapEntriesRead: self._take_entries,
             SitemapRead: self._take_sitemap,
             ChangeSeen: self._take_change,
-            SubjectJudged: self._take_verdict,
-            FormProbed: self._take_form,
         }
 
     def add(self, events: Sequence[Event]) -> None:
@@ -245,17 +261,14 @@ class RowBuffer:
     def _take_change(self, event: ChangeSeen) -> None:
         self._add("changes", change_row(event))
 
-    def _take_verdict(self, event: SubjectJudged) -> None:
-        self._add("verdicts", verdict_row(event))
-        self.weight += sum(map(len, event.evidence))
+    def _take_row(self, row: TableRow) -> None:
+        """Take an event that is a row itself."""
+        self._rows[row.table].append(row)
+        self.weight += _ROW_WEIGHT + sum([_length(value) for value in astuple(row)])
 
-    def _take_form(self, event: FormProbed) -> None:
-        self._add("form_probes", form_row(event))
-        self.weight += sum(map(len, (*event.fields, *event.templates, event.page, event.action)))
-
-    def _add(self, table: str, row: tuple[Any, ...]) -> None:
+    def _add(self, table: str, row: FetchRow | PageRow | SitemapRow | ChangeRow) -> None:
         self._rows[table].append(row)
-        self.weight += _ROW_WEIGHT + len(row[0])
+        self.weight += _ROW_WEIGHT + len(row.url)
 
 
 _BATCHES: Mapping[str, Callable[[list[Any]], pa.RecordBatch]] = {
@@ -267,7 +280,14 @@ _BATCHES: Mapping[str, Callable[[list[Any]], pa.RecordBatch]] = {
 
 def _batch(table: str, rows: list[Any]) -> pa.RecordBatch:
     make = _BATCHES.get(table)
-    return batch_of(SCHEMAS[table], zip(*rows, strict=True)) if make is None else make(rows)
+    return batch_of_rows(table, rows) if make is None else make(rows)
+
+
+def _length(value: object) -> int:
+    """Characters of a text, or of all in a list."""
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(len, value)) if isinstance(value, tuple | list) else 0
 
 
 _LIGHT = frozenset({UrlDiscovered, Refused})

@@ -1,4 +1,4 @@
-"""Rows of the tables that get one row an event: `fetches`, `pages`, `changes`, `sitemaps`, `verdicts`, `form_probes`.
+"""Rows of tables that get one row an event which is not the row itself: `fetches`, `pages`, `changes`, `sitemaps`.
 
 `fetches` has every task that came back, well or not, and where the answer is stored; a `Located` outcome makes no row,
 since no server was asked. `pages` has what a page says, without its text, which stays in the WARC, and without its
@@ -8,7 +8,8 @@ that a site publishes about itself; the last one of a file is its state.
 
 from __future__ import annotations
 
-from msgspec.structs import astuple
+from collections.abc import Sequence
+from typing import Final
 
 from periplus.formats.image_size import image_size
 from periplus.model import (
@@ -19,9 +20,6 @@ from periplus.model import (
     Failed,
     Fetched,
     FetchEnded,
-    FetchOutcome,
-    FetchTask,
-    FormProbed,
     Located,
     NotModified,
     PageRead,
@@ -30,82 +28,66 @@ from periplus.model import (
     Redirected,
     SitemapVisited,
     Stored,
-    SubjectJudged,
 )
 from periplus.urls import domain_of, site_of
 
-Row = tuple[object, ...]
-Headers = tuple[tuple[str, str], ...]
+from .declared import ChangeRow, FetchRow, PageRow, SitemapRow
 
-_NOT_STORED: Row = (None,) * 5
-_NO_PREFERENCES: Row = (*(None,) * 5, [])
+Headers = tuple[tuple[str, str], ...]
+Place = tuple[str | None, str | None, int | None, int | None, bool | None]
+"""Digest, file, offset, length, and whether the record refers to an earlier one."""
+Stated = tuple[str | None, str | None, str | None, str | None, str | None, Sequence[str]]
+"""What is stated on search, input of a model, training, use and text mining, and where."""
+
+_NOT_STORED: Final[Place] = (None, None, None, None, None)
+_NO_PREFERENCES: Final[Stated] = (None, None, None, None, None, ())
 _LONGEST_TYPE = 256
 _MAX_EXTENT = 2**31 - 1
 """Pixels that fit into the column."""
 
 
-def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> Row | None:
+def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | None:
     """The row of a finished task; `None` if no request was sent. `suffixes`: further public suffixes."""
-    outcome = event.outcome
-    if isinstance(outcome, Located):
-        return None
+    outcome, ended_at, stored = event.outcome, event.ended_at, event.stored
     task = outcome.task
-    kind = _content_type(outcome.headers) if isinstance(outcome, Fetched | Redirected) else None
-    what = (*_who(task, suffixes), *_what(outcome, event.ended_at, kind), *_effort(task, outcome))
-    return (*what, *_where(event.stored), *_extent(outcome, kind))
-
-
-def _who(task: FetchTask, suffixes: tuple[str, ...]) -> Row:
-    domain = domain_of(task.site, suffixes)
-    return (task.url, task.site, domain, task.purpose._value_, task.lane._value_, task.source._value_)
-
-
-def _what(outcome: FetchOutcome, ended_at: float, kind: str | None) -> Row:
-    """The columns from `outcome` to `target` of a fetch. `kind`: its content type."""
+    status = reason = rule = detail = duration = size = kind = ip = target = width = height = None
+    is_truncated = False
     match outcome:
         case Fetched():
-            return (
-                "fetched", outcome.status, None, None, None, outcome.started_at, ended_at, outcome.duration,
-                outcome.size, kind, outcome.ip, None,
-            )  # fmt: skip
-        case NotModified():
-            return (
-                "not-modified", 304, None, None, None, outcome.started_at, ended_at, outcome.duration,
-                0, None, outcome.ip, None,
-            )  # fmt: skip
+            word, status, size, is_truncated = "fetched", outcome.status, outcome.size, outcome.is_truncated
+            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
+            kind = _content_type(outcome.headers)
+            if kind is not None and kind[:6].lower() == "image/":
+                width, height = _extent(outcome.body)
         case Redirected():
-            return (
-                "redirected", outcome.status, None, None, None, outcome.started_at, ended_at, outcome.duration,
-                len(outcome.body), kind, outcome.ip, outcome.target,
-            )  # fmt: skip
+            word, status, size, target = "redirected", outcome.status, len(outcome.body), outcome.target
+            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
+            kind = _content_type(outcome.headers)
+        case NotModified():
+            word, status, size = "not-modified", 304, 0
+            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
         case Failed():
-            return (
-                "failed", outcome.status, outcome.reason, None, outcome.detail, outcome.started_at, ended_at,
-                outcome.duration, None, None, outcome.ip, None,
-            )  # fmt: skip
+            word, status, reason, detail = "failed", outcome.status, outcome.reason, outcome.detail
+            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
         case Excluded():
-            return (
-                "excluded", None, outcome.reason, outcome.rule, None, ended_at, ended_at, None,
-                None, None, None, None,
-            )  # fmt: skip
-    raise AssertionError(outcome)
+            word, reason, rule, started_at = "excluded", outcome.reason, outcome.rule, ended_at
+        case Located():
+            return None
+    digest, file, offset, length, is_revisit = _NOT_STORED if stored is None else _where(stored)
+    return FetchRow(
+        task.url, task.site, domain_of(task.site, suffixes), task.purpose._value_, task.lane._value_,
+        task.source._value_, word, status, reason, rule, detail, started_at, ended_at, duration, size, kind, ip, target,
+        task.depth, task.attempt, task.redirects, is_truncated, digest, file, offset, length, is_revisit, width, height,
+    )  # fmt: skip
 
 
-def _effort(task: FetchTask, outcome: FetchOutcome) -> Row:
-    return (task.depth, task.attempt, task.redirects, isinstance(outcome, Fetched) and outcome.is_truncated)
+def _where(stored: Stored) -> Place:
+    return stored.digest, stored.file, stored.offset, stored.length, stored.is_revisit
 
 
-def _where(stored: Stored | None) -> Row:
-    if stored is None:
-        return _NOT_STORED
-    return (stored.digest, stored.file, stored.offset, stored.length, stored.is_revisit)
-
-
-def _extent(outcome: FetchOutcome, kind: str | None) -> Row:
+def _extent(body: bytes) -> tuple[int | None, int | None]:
     """Width and height of a picture."""
-    if kind is None or not isinstance(outcome, Fetched) or not kind.lower().startswith("image/"):
-        return (None, None)
-    size = image_size(outcome.body)
+    size = image_size(body)
     return (None, None) if size is None else (min(size.width, _MAX_EXTENT), min(size.height, _MAX_EXTENT))
 
 
@@ -118,11 +100,13 @@ def _content_type(headers: Headers) -> str | None:
     return None if found is None else found[:_LONGEST_TYPE]
 
 
-def page_row(event: PageRead) -> Row:
-    """The row of a page; its last columns: `PageStatistics`, `Preferences`, relevance."""
+def page_row(event: PageRead) -> PageRow:
+    """The row of a page."""
     page = event.page
     relations, directives, digests, refresh = page.relations, page.directives, page.digests, page.refresh
-    return (
+    statistics = page.statistics
+    search, ai_input, train, use, tdm, said_by = _preferences(page.preferences)
+    return PageRow(
         page.url,
         site_of(page.url),
         event.read_at,
@@ -150,35 +134,55 @@ def page_row(event: PageRead) -> Row:
         digests.links,
         page.sketch or None,
         [problem.reason for problem in page.problems],
-        *astuple(page.statistics),
-        *_preferences(page.preferences),
+        statistics.words,
+        statistics.title_words,
+        statistics.anchor_words,
+        statistics.visible_share,
+        statistics.title_repeats,
+        statistics.word_length,
+        statistics.distinct_share,
+        statistics.top_word_share,
+        statistics.compression,
+        statistics.hidden_share,
+        statistics.common_share,
+        search,
+        ai_input,
+        train,
+        use,
+        tdm,
+        said_by,
         page.relevance,
     )
 
 
-def _preferences(preferences: Preferences) -> Row:
+def _preferences(preferences: Preferences) -> Stated:
     """The columns on preferences for use; null where none is stated."""
     if preferences is NO_PREFERENCES or preferences == NO_PREFERENCES:
         return _NO_PREFERENCES
-    words = [
-        None if each is Preference.UNKNOWN else each.value
-        for each in (preferences.search, preferences.ai_input, preferences.train)
-    ]
-    tdm = None if preferences.tdm is Preference.UNKNOWN else preferences.tdm.value
-    return (*words, None if preferences.use is None else preferences.use.value, tdm, list(preferences.said_by))
+    use = preferences.use
+    return (
+        _word(preferences.search), _word(preferences.ai_input), _word(preferences.train),
+        None if use is None else use.value, _word(preferences.tdm), preferences.said_by,
+    )  # fmt: skip
+
+
+def _word(preference: Preference) -> str | None:
+    return None if preference is Preference.UNKNOWN else preference.value
 
 
 _WORDS = {level: level.name.lower().replace("_", "-") for level in ChangeLevel}
 
 
-def change_row(event: ChangeSeen) -> Row:
+def change_row(event: ChangeSeen) -> ChangeRow:
     """The row of a comparison. From MAJOR on it counts as a change."""
-    return (event.url, site_of(event.url), event.seen_at, _WORDS[event.level], event.level >= ChangeLevel.MAJOR)
+    return ChangeRow(
+        event.url, site_of(event.url), event.seen_at, _WORDS[event.level], event.level >= ChangeLevel.MAJOR
+    )
 
 
-def sitemap_row(event: SitemapVisited) -> Row:
+def sitemap_row(event: SitemapVisited) -> SitemapRow:
     """The row of a visit."""
-    return (
+    return SitemapRow(
         event.url,
         site_of(event.url),
         event.tree,
@@ -203,24 +207,3 @@ def sitemap_row(event: SitemapVisited) -> Row:
         event.failures,
         event.retired or None,
     )
-
-
-def verdict_row(event: SubjectJudged) -> Row:
-    """The row of a judgement."""
-    return (
-        event.subject, event.kind, event.judge, event.verdict, event.score, list(event.evidence), event.judged_at,
-    )  # fmt: skip
-
-
-def form_row(event: FormProbed) -> Row:
-    """The row of what became known of a form. A form that was never open has no numbers."""
-    is_open = bool(event.requests or event.queries or event.status in ("open", "ended"))
-    numbers = (
-        event.queries, event.requests, event.records, event.new_records, event.estimate, event.low, event.high,
-        event.page_size,
-    )  # fmt: skip
-    return (
-        f"{event.key:016x}", event.site, event.page, event.action, event.method, event.kind, list(event.fields),
-        event.status, event.reason or None, *(numbers if is_open else (None,) * len(numbers)), list(event.templates),
-        event.at,
-    )  # fmt: skip

@@ -58,6 +58,7 @@ class Tables:
             self._tables = {
                 name: opened.enter_context(closing(Table(name, folder, spool, self._settings, shard, place)))
                 for name, place in self._places.items()
+                if name in SCHEMAS
             }
             opened.pop_all()
 
@@ -94,7 +95,7 @@ class Tables:
             for name, table in self._tables.items():
                 table.forget(self._places[name])
             self._spill()
-            self._places = {name: table.advance(everything=everything) for name, table in self._tables.items()}
+            self._places |= {name: table.advance(everything=everything) for name, table in self._tables.items()}
             self._list_finished()
         pa.default_memory_pool().release_unused()  # until the next checkpoint nothing of it is needed
         return msgspec.msgpack.encode(self._places)
@@ -135,7 +136,7 @@ def _listed_at(folder: Path, shard: int, places: Places) -> TableFiles:
             if f"{name}/{path.name}" not in listed:
                 raise unlisted(folder, path, shard)
             check_size(path, listed[f"{name}/{path.name}"])
-    kept = {path: file for path, file in listed.items() if number_of(Path(path)) < places[_table_of(path)].number}
+    kept = {path: file for path, file in listed.items() if number_of(Path(path)) < _place(path, places).number}
     if len(kept) < len(listed):
         _check_newest(folder, shard, listed, places)
         write_manifest(folder, shard, kept)
@@ -145,12 +146,17 @@ def _listed_at(folder: Path, shard: int, places: Places) -> TableFiles:
 def _check_newest(folder: Path, shard: int, listed: TableFiles, places: Places) -> None:
     """A checkpoint finishes one file of a table at most: a list that is further ahead belongs to a later mark."""
     for path in listed:
-        if number_of(Path(path)) > places[_table_of(path)].number:
+        if number_of(Path(path)) > _place(path, places).number:
             listing = manifest_path(folder, shard)
             raise CollectionDamaged(
                 f"{listing} lists {path}, which the state does not know of: the state is older than the tables",
                 hint=repair_hint(listing),
             )
+
+
+def _place(path: str, places: Places) -> Place:
+    """The place of the table that a listed file belongs to."""
+    return places.get(_table_of(path), Place())
 
 
 def _table_of(path: str) -> str:
@@ -161,7 +167,7 @@ def surviving_mark(folder: Path, spool: Path, shard: int) -> bytes:
     """A mark made from the files alone, for a shard whose state is lost: every row, once."""
     listed = read_manifest(folder, shard) or {}
     places: Places = {}
-    for name in SCHEMAS:
+    for name in {**SCHEMAS, **{_table_of(path): None for path in listed}}:
         number = 1 + max((number_of(Path(path)) for path in listed if _table_of(path) == name), default=0)
         places[name] = Place(number, *whole_batches(spool_path(spool, name, number)))
     return msgspec.msgpack.encode(places)
@@ -178,13 +184,14 @@ def usable_mark(mark: bytes | None, spool: Path) -> bytes:
 
 
 def places_of(mark: bytes | None) -> Places:
-    """The place of each table at a mark; the beginning if there is none."""
+    """The place of each table at a mark, the beginning if there is none; also of tables whose part is gone."""
+    start = {name: Place() for name in SCHEMAS}
     if mark is None:
-        return {name: Place() for name in SCHEMAS}
+        return start
     try:
         places = msgspec.msgpack.decode(mark, type=Places)
     except msgspec.MsgspecError as error:
         raise CollectionDamaged(
             "the position of the tables in the state cannot be read", hint="run periplus repair DIR"
         ) from error
-    return {name: places.get(name, Place()) for name in SCHEMAS}
+    return start | places

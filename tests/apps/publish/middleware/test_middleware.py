@@ -305,6 +305,40 @@ def test_a_page_older_than_the_last_scan_changes_nothing(site: Site) -> None:
         assert observe(publisher.ledger, url, before, site.now + 1) == "changed"
 
 
+@pytest.mark.parametrize("kind", ["wsgi", "asgi"])
+def test_a_page_is_as_old_as_its_request(site: Site, kind: str) -> None:
+    """It is on its way, slowly, while the site is built again and scanned: it moves no date."""
+    before = site.path(3).read_bytes() + b"<!-- served -->"
+
+    def rebuild() -> None:
+        site.next_day()
+        site.edit(3)
+        site.scan()
+        site.now += 60.0
+
+    def slow(_: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        start("200 OK", [("Content-Type", "text/html")])
+        yield before[:100]
+        rebuild()
+        yield before[100:]
+
+    async def slowly(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+        await send({"type": "http.response.body", "body": before[:100], "more_body": True})
+        rebuild()
+        await send({"type": "http.response.body", "body": before[100:]})
+
+    with site.publisher(settings(observe=1.0)) as publisher:
+        if kind == "wsgi":
+            call(publisher.wsgi(slow), "/page3.html")
+        else:
+            asyncio.run(_ask(publisher.asgi(slowly), "/page3.html"))
+    with site.publisher() as publisher:
+        row = publisher.ledger.row("https://www.example.org/page3.html")
+    assert row is not None
+    assert row.lastmod == site.now - 60.0
+
+
 def test_new_pages_are_added_only_on_request(site: Site) -> None:
     (site.root / "late.html").write_text(site.html(1).replace("Page 1", "Late"))
     for discover, known in ((False, False), (True, True)):

@@ -20,8 +20,6 @@ COMMENTED = 20
 """One honest site in this many has comments that link to the farm: 5 %."""
 COMMENTED_PAGES = 4
 """On such a site one page in this many has a comment with links."""
-PLACED = 3
-"""Domains of the farm that the comments on one site link to: a spammer leaves the same text everywhere."""
 LINKS = 30
 """Links of a page of the farm: a third each to new hosts of its domain, to its own pages, and to other domains."""
 

@@ -106,6 +106,7 @@ class _Tap:
         self.headers = headers
         self.status = 0
         self.size = 0
+        self.asked_at = live.clock()
         self.body: bytearray | None = None
 
     async def __call__(self, message: Any) -> None:
@@ -148,7 +149,7 @@ class _Tap:
         try:
             self.live.count(self.headers, self.path, self.query, self.status, self.size)
             if self.body is not None:
-                self.live.saw(self.path, self.query, bytes(self.body))
+                self.live.saw(self.path, self.query, bytes(self.body), self.asked_at)
         except Exception as error:  # the application must not notice
             self.live.complain(error)
 

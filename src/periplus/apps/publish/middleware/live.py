@@ -262,14 +262,17 @@ class Live:
         self._looked[key] = now
         return True
 
-    def saw(self, path: str, query: str, body: bytes) -> None:
-        """Compare a page that passed by with the ledger, in the thread, if its bytes are not the same."""
+    def saw(self, path: str, query: str, body: bytes, asked_at: float) -> None:
+        """Compare a page that passed by with the ledger, in the thread, if its bytes are not the same.
+
+        It is as old as its request: a scan may have ended while it was on its way.
+        """
         known = self.known(path, query)
         if known is not None and known.raw == raw_digest(body):
             return
         url = canonical(f"{self._origin}{path}?{query}" if query else self._origin + path)
         if url is not None and not self._waiting.full():
-            self._waiting.put_nowait((url, body, self.clock()))
+            self._waiting.put_nowait((url, body, asked_at))
 
     def count(self, headers: Mapping[str, str], path: str, query: str, status: int, size: int) -> None:
         """Count the answer to a request, if it went to a crawler."""

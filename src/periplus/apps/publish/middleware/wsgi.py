@@ -75,7 +75,7 @@ def _hook(live: Live, method: str, headers: dict[str, str], environ: dict[str, A
 class _Tap:
     """Looks at the answer of an application while it passes."""
 
-    __slots__ = ("body", "headers", "live", "method", "path", "query", "size", "start_response", "status")
+    __slots__ = ("asked_at", "body", "headers", "live", "method", "path", "query", "size", "start_response", "status")
 
     def __init__(
         self,
@@ -94,6 +94,7 @@ class _Tap:
         self.headers = headers
         self.status = 0
         self.size = 0
+        self.asked_at = live.clock()
         self.body: bytearray | None = None
 
     def start(self, status: str, pairs: _Pairs, *rest: Any) -> Any:
@@ -128,7 +129,7 @@ class _Tap:
         try:
             self.live.count(self.headers, self.path, self.query, self.status, self.size)
             if self.body is not None:
-                self.live.saw(self.path, self.query, bytes(self.body))
+                self.live.saw(self.path, self.query, bytes(self.body), self.asked_at)
         except Exception as error:  # the application must not notice
             self.live.complain(error)
 

@@ -1,0 +1,192 @@
+"""`model.rows`: a table is declared once, and one of a part in its folder, by one module."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from periplus.model.rows import Moment, Number, TableRow, Text, WordList, columns_of, summary
+
+ROOT = Path(__file__).resolve().parents[2]
+PART = '''
+"""When the sea is high."""
+
+from __future__ import annotations
+
+from periplus.model.rows import Moment, TableQuestion, Real, TableRow, TableView, Word, WordList
+
+
+class Tide(TableRow, frozen=True):
+    """Every tide that was seen.
+
+    The moon makes them.
+    """
+
+    table = "tides"
+    key = ("port", "at")
+
+    port: Word
+    """where"""
+    at: Moment
+    """when"""
+    height: Real | None
+    """metres above
+    the map's zero"""
+    seen_by: WordList
+    """who saw it"""
+
+
+HIGHEST = "select port, max(height) as height from tides group by port"
+VIEWS = (TableView("spring_tides", "The highest tide of each port.", HIGHEST),)
+QUESTIONS = (TableQuestion("tides", "Where the sea is high.", "Wait.", "select * from spring_tides order by height"),)
+'''
+NEW_PART = """
+import sys
+from pathlib import Path
+
+import periplus.parts
+
+periplus.parts.__path__.append(sys.argv[1])
+from tests import declared_tables
+
+from periplus.insight.views import QUESTIONS, Views
+from periplus.parts.tides.rows import Tide
+from periplus.store.tables import Spooled, Tables, read
+from periplus.store.tables.reader import rows_of
+
+folder = Path(sys.argv[2])
+tables = Tables(folder / "tables", folder / "spool", shard=0, mark=None)
+tables.record([Tide("Massalia", 1.5, 0.25, ("Pytheas",)), Tide("Massalia", 2.5, None, ())])
+tables.settle()
+tables.record([Tide("Gades", 3.0, 3.0, ("Poseidonios", "Strabo"))])
+spooled = [Spooled(0, folder / "spool", tables.checkpoint())]
+tables.close()
+with Views(folder, spooled=spooled) as views:
+    print(views.rows(QUESTIONS["tides"].sql))
+    print(views.rows("select seen_by from tides where port = 'Gades'"))
+print(rows_of(Tide, read(folder / "tables", "tides").to_batches()[0]))
+print(declared_tables.tables_page().partition("## tides")[2])
+print("| `spring_tides` | The highest tide of each port. |" in declared_tables.measures_page())
+"""
+SECTION = """
+
+Every tide that was seen. The moon makes them.
+
+| column | type | meaning |
+|---|---|---|
+| `port` | dictionary | where |
+| `at` | timestamp | when |
+| `height` | double | metres above the map's zero |
+| `seen_by` | list<string> | who saw it |
+
+True
+"""
+WITHOUT_A_PART = """
+import sys
+from pathlib import Path
+
+from periplus.insight.views import QUESTIONS, VIEWS, Views
+from periplus.store.tables import SCHEMAS, Tables
+from periplus.store.tables.writer import places_of
+
+folder = Path(sys.argv[1])
+tables = Tables(folder / "tables", folder / "spool", shard=0, mark=bytes.fromhex(sys.argv[2]))
+mark = tables.settle()
+tables.close()
+with Views(folder) as views:
+    for name in VIEWS:
+        views.rows(f'select * from "{name}"')
+    for question in QUESTIONS.values():
+        views.rows(question.sql)
+print([name for name in ("form_probes", "forms") if name in {*SCHEMAS, *VIEWS, *QUESTIONS}], mark.hex())
+"""
+WITH_IT = """
+import sys
+from pathlib import Path
+
+from periplus.parts.forms.rows import FormProbed
+from periplus.store.tables import Tables, read
+
+folder = Path(sys.argv[1])
+mark = bytes.fromhex(sys.argv[2]) if len(sys.argv) > 2 else None
+probed = FormProbed("1", "a.test", "p", "a", "GET", "search", (), "found", None, *[None] * 8, (), 1.0)
+tables = Tables(folder / "tables", folder / "spool", shard=0, mark=mark)
+tables.record([probed])
+print(tables.settle().hex(), len(read(folder / "tables", "form_probes")))
+tables.close()
+"""
+
+
+def run(script: str, *arguments: str | Path, source: Path = ROOT / "src") -> str:
+    """What a program writes that imports this source."""
+    ran = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        env={"PYTHONPATH": f"{source}:{ROOT}"}, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert not ran.returncode, ran.stderr
+    return ran.stdout
+
+
+class Landing(TableRow, frozen=True):
+    """Every landing,
+    wherever.
+
+    More of it.
+    """
+
+    table = "landings"
+    key = ("at",)
+
+    at: Moment
+    place: Text | None
+    ships: Number
+    names: WordList
+
+
+def test_columns_are_the_fields_and_the_first_paragraph_tells_of_the_table() -> None:
+    """In their order, with the words of the docs for their types."""
+    found = {name: kind.value for name, kind in columns_of(Landing).items()}
+    assert found == {"at": "timestamp", "place": "string", "ships": "int32", "names": "list<string>"}
+    assert summary(Landing) == "Every landing, wherever."
+
+
+def test_a_field_that_is_no_column_is_refused() -> None:
+    """Its type has no Arrow type."""
+
+    class Odd(TableRow, frozen=True):
+        what: str
+
+    with pytest.raises(TypeError, match="not the type of a column"):
+        columns_of(Odd)
+
+
+def test_a_new_part_has_its_table_view_question_and_docs_by_one_module(tmp_path: Path) -> None:
+    """Written, read back from Parquet and from a spool, asked in SQL and shown in the docs; nothing else is changed."""
+    part = tmp_path / "parts" / "tides"
+    part.mkdir(parents=True)
+    (part / "__init__.py").write_text('"""Tides."""')
+    (part / "rows.py").write_text(PART)
+    asked, seen, rows, section = run(NEW_PART, tmp_path / "parts", tmp_path / "c").split("\n", 3)
+    assert asked == "[{'port': 'Massalia', 'height': 0.25}, {'port': 'Gades', 'height': 3.0}]"
+    assert seen == "[{'seen_by': ['Poseidonios', 'Strabo']}]"
+    assert rows == (
+        "[Tide(port='Massalia', at=1.5, height=0.25, seen_by=['Pytheas']),"
+        " Tide(port='Massalia', at=2.5, height=None, seen_by=[])]"
+    )
+    assert section == SECTION
+
+
+def test_a_part_that_is_gone_has_no_table_and_no_view(tmp_path: Path) -> None:
+    """The others are written and asked as before, and its rows are there again when it is."""
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(tmp_path / "src" / "periplus" / "parts" / "forms")
+    folder = tmp_path / "c"
+    mark, rows = run(WITH_IT, folder).split()
+    assert rows == "1"
+    found, mark = run(WITHOUT_A_PART, folder, mark, source=tmp_path / "src").rsplit(maxsplit=1)
+    assert found == "[]"
+    assert run(WITH_IT, folder, mark).split()[1] == "2"
