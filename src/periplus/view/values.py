@@ -52,10 +52,21 @@ class Sheet(Struct, frozen=True, kw_only=True):
     figure: str = ""
 
 
-def sheet_of(title: str, columns: Sequence[Column], cells: Iterable[Sequence[Any]], notes: Sequence[str] = ()) -> Sheet:
-    """A sheet from rows of cells in the order of the columns, with lines below it."""
-    rows = [{column.name: cell for column, cell in zip(columns, row, strict=True)} for row in cells]
-    return Sheet(name="", title=title, columns=tuple(columns), rows=rows, says="\n".join(notes))
+def _titled(title: str) -> Column:
+    kinds: dict[str, Kind] = {"<": "text", "~": "picture"}
+    return Column(title.lstrip("<~"), kind=kinds.get(title[:1], "number"))
+
+
+def sheet_of(
+    title: str, columns: Sequence[Column | str], cells: Iterable[Sequence[Any]], notes: Sequence[str] = ()
+) -> Sheet:
+    """A sheet from rows of cells in the order of the columns, with lines below it.
+
+    A column that is only a title is one of numbers; of texts if the title begins with `<`, of pictures if with `~`.
+    """
+    known = tuple(each if isinstance(each, Column) else _titled(each) for each in columns)
+    rows = [{column.name: cell for column, cell in zip(known, row, strict=True)} for row in cells]
+    return Sheet(name="", title=title, columns=known, rows=rows, says="\n".join(notes))
 
 
 class FactSheet(Struct, frozen=True):

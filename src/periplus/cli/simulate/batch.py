@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from periplus.view.values import Sheet
+from periplus.view.values import Sheet, sheet_of
 
 from . import options
 from .experiment import ScenarioExperiment
-from .output import ExperimentProgress, per_cent, table_of, warn
+from .output import ExperimentProgress, per_cent, warn
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.results import BatchRow
@@ -99,4 +99,4 @@ class BatchExperiment(ScenarioExperiment["BatchRow"]):
             "idle: the robots' time without work, in per cent; mostly idle: the time in which most of them had none",
         )
         columns = ("k", "bytes/s", "~robots at work", "idle", "mostly idle", "virtual time")
-        return table_of(f"{self._robots}; {self.seeds_words}", columns, lines, notes)
+        return sheet_of(f"{self._robots}; {self.seeds_words}", columns, lines, notes)

@@ -9,11 +9,11 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from periplus.view.values import Sheet
+from periplus.view.values import Sheet, sheet_of
 
 from . import options
 from .experiment import Experiment, ScenarioExperiment
-from .output import ExperimentProgress, per_cent, share_name, table_of
+from .output import ExperimentProgress, per_cent, share_name
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.freshness import FreshnessResult
@@ -107,7 +107,7 @@ class SignalsExperiment(Experiment["SignalsRow"]):
             "ones; trusting: believes every signal",
         )
         columns = ("<policy", "<signals", *(_head(varied, at) for at in places), "useful")
-        return table_of(self._world, columns, lines, notes)
+        return sheet_of(self._world, columns, lines, notes)
 
 
 def _head(varied: str, at: float) -> str:
@@ -204,7 +204,7 @@ class FreshnessExperiment(ScenarioExperiment["FreshnessRow"]):
             *(f"{count:,} x {reason}: left out of what was read" for reason, count in self.left_out.items() if count),
         )
         columns = ("<policy", "~by budget", *(f"at {share_name(at)}" for at in budgets), "needless")
-        return table_of(f"{history}; {self.seeds_words}", columns, lines, notes)
+        return sheet_of(f"{history}; {self.seeds_words}", columns, lines, notes)
 
 
 def _cells(own: Sequence[FreshnessRow], plain: Sequence[FreshnessRow]) -> list[str]:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 class RunOption(Struct, frozen=True):
     """An option of an experiment.
 
-    `sets` is the setting that it stands for, if there is one; `read` makes its value of the flag and the text. `more`
-    is for typer.
+    `sets` is the setting that it stands for, if there is one; `read` makes its value of the flag and the text.
     """
 
     flag: str
@@ -38,7 +37,6 @@ class RunOption(Struct, frozen=True):
     most: float | None = None
     default: Any = None
     read: Callable[[str, Any], object] | None = None
-    more: dict[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -49,8 +47,7 @@ class RunOption(Struct, frozen=True):
     def typed(self) -> Any:
         """The option for typer."""
         return typer.Option(
-            self.flag, metavar=self.metavar, help=self.help, rich_help_panel=self.panel, min=self.least, max=self.most,
-            **self.more,
+            self.flag, metavar=self.metavar, help=self.help, rich_help_panel=self.panel, min=self.least, max=self.most
         )  # fmt: skip
 
     @property

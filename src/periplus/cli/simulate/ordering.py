@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from periplus.model import UsageError
-from periplus.view.values import Sheet
+from periplus.view.values import Sheet, sheet_of
 
 from . import options
 from .experiment import Experiment, ScenarioExperiment, network_words
 from .options import RunOption
-from .output import ExperimentProgress, Files, per_cent, share_name, table_of, warn
+from .output import ExperimentProgress, Files, per_cent, share_name, warn
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.focused import FocusedRow
@@ -104,7 +104,7 @@ class OrderingExperiment(ScenarioExperiment["OrderingRow"]):
             cells = [per_cent(own[at].pagerank, own[at].low, own[at].high) if at in own else "-" for at in budgets]
             lines.append([policy, pictures[policy], *cells, per_cent(any_row.mean_pagerank), lasting(any_row.makespan)])
         at = (f"at {share_name(budget)}" for budget in budgets)
-        return table_of(
+        return sheet_of(
             self._circumstances,
             ("<ordering", "~PageRank by pages", *at, "mean", "virtual time"),
             lines,
@@ -178,7 +178,7 @@ class FocusedExperiment(Experiment["FocusedRow"]):
             for row in self.rows
         ]
         first = self.rows[0]
-        return table_of(
+        return sheet_of(
             f"{first.total:,} pages, of which {first.relevant:,} are relevant",
             ("<topic", "<ordering", "harvest", "recall", "area", "pages"),
             lines,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -19,9 +19,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from periplus.view.terminal import print_line
-from periplus.view.values import Column, Kind, Sheet, sheet_of
-
 from ..app import INTERRUPTED
 from ..consoles import stderr_console
 
@@ -29,19 +26,9 @@ if TYPE_CHECKING:
     from periplus.apps.simulate.results import ResultRow
 
 
-def table_of(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], notes: Sequence[str] = ()) -> Sheet:
-    """A table of results.
-
-    Columns are numbers; texts if their name begins with `<`, and pictures if it begins with `~`.
-    """
-    kinds: dict[str, Kind] = {"<": "text", "~": "picture"}
-    found = [Column(name.lstrip("<~"), kind=kinds.get(name[0], "number")) for name in columns]
-    return sheet_of(title, found, rows, notes)
-
-
 def warn(text: str) -> None:
     """Print a warning on stderr."""
-    print_line(stderr_console(), f"warning: {text}", "yellow")
+    stderr_console().print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)
 
 
 def print_json(rows: Sequence[ResultRow]) -> None:
@@ -97,7 +84,7 @@ class ExperimentProgress:
         if now - self._said_at >= PLAIN_EVERY:
             self._said_at = now
             line = f"{lasting(now - self._began_at)}: {self._what}, {done / max(total, 1):.0%} done"
-            print_line(self._console, line)
+            self._console.print(Text(line), soft_wrap=True)
 
 
 class Files:
@@ -121,7 +108,7 @@ class Files:
         """Print the paths on stderr."""
         console = stderr_console()
         for path in self._paths:
-            print_line(console, f"wrote {path}")
+            console.print(Text(f"wrote {path}"), soft_wrap=True)
 
 
 @contextmanager

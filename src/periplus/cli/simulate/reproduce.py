@@ -20,10 +20,10 @@ from rich.text import Text
 
 from periplus.model import UsageError
 from periplus.view.terminal import print_table
-from periplus.view.values import Sheet
+from periplus.view.values import Sheet, sheet_of
 
 from ..consoles import stderr_console, stdout_console
-from .output import ExperimentProgress, Files, print_json, stoppable, table_of
+from .output import ExperimentProgress, Files, print_json, stoppable
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.findings import ReplicatedValue
@@ -107,7 +107,7 @@ def sheet(paper: Paper, findings: Sequence[ReplicatedValue]) -> Sheet:
     agreeing = sum(found.verdict == "agrees" for found in findings)
     differing = sum(found.verdict.startswith("differs") for found in findings)
     count = f"{agreeing} agree, {differing} differ, {len(findings) - agreeing - differing} cannot be compared"
-    return table_of(_TITLES[paper], columns, lines, (*(f"[{number}] {note}" for note, number in notes.items()), count))
+    return sheet_of(_TITLES[paper], columns, lines, (*(f"[{number}] {note}" for note, number in notes.items()), count))
 
 
 def _spread(found: ReplicatedValue) -> str:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from periplus.view.values import Sheet
+from periplus.view.values import Sheet, sheet_of
 
 from . import options
 from .experiment import Experiment
 from .options import NETWORK, RunOption, counts, duration
-from .output import ExperimentProgress, table_of
+from .output import ExperimentProgress
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.scaling import ScalingRow
@@ -109,7 +109,7 @@ class ScalingExperiment(Experiment["ScalingRow"]):
             f"{saturated_at(replace(coordinator, status_seconds_a_shard=0.0)):,.0f}; a shard lets "
             f"{self.scaling.exchange.windows} batches be on their way at once",
         )
-        return table_of(self._circumstances, columns, [_cells(row) for row in self.rows], notes)
+        return sheet_of(self._circumstances, columns, [_cells(row) for row in self.rows], notes)
 
 
 def _cells(row: ScalingRow) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from periplus.view.values import Sheet
+from periplus.view.values import Sheet, sheet_of
 
 from . import options
 from .experiment import Experiment
 from .options import RunOption
-from .output import ExperimentProgress, per_cent, table_of
+from .output import ExperimentProgress, per_cent
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.balance import BalanceRow
@@ -46,7 +46,7 @@ class ReputationExperiment(Experiment["ReputationRow"]):
             "addresses: one for each domain of the farm; domains: twice as many; bought: a link from a random honest "
             "domain for each; seed: a link from one seed; all: all of it",
         )
-        return table_of(
+        return sheet_of(
             f"{HONEST:,} honest domains, a farm of {farm}, {SEEDS} domains of seeds; {self.seeds_words}",
             ("<score", "honest", "farm", *dict.fromkeys(row.farm for row in self.rows)),
             lines,
@@ -83,7 +83,7 @@ class BalanceExperiment(Experiment["BalanceRow"]):
             "queues",
             "the last two columns are in per cent: of the unique pages of the best split, and of all fetches",
         )
-        return table_of(
+        return sheet_of(
             f"sites of {pages:,} pages, {budget:,} fetches each; {self.seeds_words}",
             ("<site", "<way", "unique pages", "of the best split", "from sitemaps"),
             lines,

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from periplus.model import UsageError
-from periplus.view.values import Sheet
+from periplus.view.values import Sheet, sheet_of
 
 from . import options
 from .experiment import ScenarioExperiment
-from .output import ExperimentProgress, table_of, warn
+from .output import ExperimentProgress, warn
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.results import SpeedupRow
@@ -106,4 +106,4 @@ class SpeedupExperiment(ScenarioExperiment["SpeedupRow"]):
         note = (
             "speed-up of the whole crawl, and of its first half of pages; no scheduler can surpass what is in `at most`"
         )
-        return table_of(f"{self.scenario.web_name}; {circumstances}", columns, lines, (note,))
+        return sheet_of(f"{self.scenario.web_name}; {circumstances}", columns, lines, (note,))

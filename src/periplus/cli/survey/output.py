@@ -17,7 +17,7 @@ from periplus.collection.collection import CollectionSetup, states, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.summary import Summary
 from periplus.view.terminal import print_line, print_table
-from periplus.view.values import Column, Sheet, sheet_of
+from periplus.view.values import Sheet, sheet_of
 from periplus.view.wording import count, counted, lasting, one_line, pace, size
 
 from ..consoles import stdout_console
@@ -191,7 +191,5 @@ def _sheet(table: SurveyTable) -> Sheet:
     is_whole = table.name == "summary"
     rows = table.shown(None if is_whole else _SHOWN)
     more = len(table.rows) - len(rows)
-    columns = [
-        Column(each.name.replace("_", " "), kind="count" if each.kind != "text" else "text") for each in table.columns
-    ]
+    columns = ["<" * (each.kind == "text") + each.name.replace("_", " ") for each in table.columns]
     return sheet_of(table.title, columns, rows, (f"and {more:,} more rows",) if more > 0 else ())
