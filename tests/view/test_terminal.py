@@ -18,7 +18,7 @@ def printed(table: Sheet, *, is_terminal: bool = False, has_head: bool = True) -
 
 def test_lines_are_aligned_and_pictures_left_out() -> None:
     """Where there is no terminal a row is a line, whatever its length."""
-    table = sheet_of("", ("<name", "~curve", "value"), [["a", "▁▂", "1.0"], ["longer" * 20, "▁▂", 1000]], ["a note"])
+    table = sheet_of("", ("<name", "~curve", "value"), [["a", "▁▂", "1.0"], ["longer" * 20, "▁▂", "1,000"]], ["a note"])
     assert printed(table) == [
         "name" + " " * 118 + "value", "a" + " " * 123 + "1.0", "longer" * 20 + "  1,000", "a note",
     ]  # fmt: skip

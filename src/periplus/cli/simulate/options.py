@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class RunOption(Struct, frozen=True):
     """An option of an experiment.
 
-    `sets` is the setting that it stands for, if there is one; `read` makes its value of the flag and the text.
+    `sets` is the setting that it stands for, if there is one; `read` makes its value of the flag and the text. `more`
+    is for typer.
     """
 
     flag: str
@@ -37,6 +38,7 @@ class RunOption(Struct, frozen=True):
     most: float | None = None
     default: Any = None
     read: Callable[[str, Any], object] | None = None
+    more: dict[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -47,7 +49,8 @@ class RunOption(Struct, frozen=True):
     def typed(self) -> Any:
         """The option for typer."""
         return typer.Option(
-            self.flag, metavar=self.metavar, help=self.help, rich_help_panel=self.panel, min=self.least, max=self.most
+            self.flag, metavar=self.metavar, help=self.help, rich_help_panel=self.panel, min=self.least, max=self.most,
+            **self.more,
         )  # fmt: skip
 
     @property
