@@ -2,9 +2,9 @@
 
 A `Comparison` is fed slices of entries while the file arrives and classifies each as the same as before, added, or with
 a later `lastmod` or its first one. At the end it returns the removed entries and the memory for the next reading
-(`FileMemory`), whose size is bounded whatever the file holds. An entry of a file too large to be remembered whole may be
-`UNKNOWN`: the record of its URL then shows whether it is new, and its `lastmod` whether it moved. An entry that occurs
-twice in a file is reported twice; the counts of `Compared` are of different entries, and of those in memory.
+(`FileMemory`), whose size is bounded whatever the file holds. An entry of a file too large to be remembered whole may
+be `UNKNOWN`: the record of its URL then shows whether it is new, and its `lastmod` whether it moved. An entry that
+occurs twice in a file is reported twice; the counts of `Compared` are of different entries, and of those in memory.
 """
 
 from __future__ import annotations
