@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from periplus.apps.mapping.listed_urls import Judging
 from periplus.apps.ulinks import Listed, Sample, TreeStatistics, Ulink, chosen_ulinks, exact_ulinks, tree_statistics
 from periplus.apps.ulinks.titles import entitled, grouped, pages_of, sites_of
 from periplus.collection.collection import CollectionSetup, states
 from periplus.collection.facts.balance import balance_of
-from periplus.collection.facts.listed_urls import Judging
 from periplus.collection.facts.lookup import facts_of_parts, site_facts_of_parts
 from periplus.collection.facts.site_list import key_of, names_of
 from periplus.engine.router import owner_of
