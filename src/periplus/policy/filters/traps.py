@@ -35,7 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from periplus.model import ConfigError, Discovery, Reject, Source, Url, Verdict
+from periplus.model import ConfigError, Discovery, Reject, Site, Source, Url, Verdict
+from periplus.urls import site_of
 
 from .reasons import ACCEPT
 from .settings import TrapSettings
@@ -61,6 +62,8 @@ class Traps:
         self._states = states
         self._settings = settings = _checked(settings or TrapSettings())
         self._limits = [int(2**64 * settings.throttle**steps) for steps in range(MAX_STEPS + 1)]
+        self.lifted: dict[Site, None] = {}
+        """Sites of which a kind of URL is throttled less since this was last cleared."""
 
     def concerns(self, state: SiteFilterState) -> bool:
         """Whether something is throttled at a site: at few sites it is."""
@@ -101,12 +104,18 @@ class Traps:
         for key in keys:
             window = _filed(key, state, settings.max_templates)
             if window is not None:
-                _note(window, is_unique, settings.window, settings.min_unique, state)
+                self._note(url, window, is_unique, settings.min_unique, state)
         if "?" not in template or not state.parameters:
             return
         for _, parameter in _parameters(url, template, state):
             least = 0.0 if parameter.values is not None else settings.min_unique_values
-            _note(parameter.window, is_unique, settings.window, least, state)
+            self._note(url, parameter.window, is_unique, least, state)
+
+    def _note(self, url: Url, window: Window, is_unique: bool, least: float, state: SiteFilterState) -> None:
+        was_throttled = window.steps > 0
+        if window.observe(is_unique, self._settings.window, least) < 0:
+            self.lifted[site_of(url)] = None
+        state.throttled += (window.steps > 0) - was_throttled
 
     def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
         """Throttle the template of a page read for the first time if it ends a long chain of pages without contents.
@@ -210,12 +219,6 @@ def _make_room(templates: dict[int, Window]) -> bool:
             del templates[key]
             return True
     return False
-
-
-def _note(window: Window, is_unique: bool, size: int, least: float, state: SiteFilterState) -> None:
-    was_throttled = window.steps > 0
-    window.observe(is_unique, size, least)
-    state.throttled += (window.steps > 0) - was_throttled
 
 
 def _contents_of(directory: str) -> str:
