@@ -296,7 +296,7 @@ class MirrorHosts:
 
     def renamed(self, url: Url) -> Url | None:
         """The name of a URL on the host that is kept; `None` if it keeps its own."""
-        if not self._rules or xxh3_64_intdigest(url.encode()) < self._limit:
+        if not self._rules or self._is_let_through(url):
             return None
         name = url
         for _ in range(_MAX_HOPS):
@@ -345,8 +345,12 @@ class MirrorHosts:
             self.refused[site] = None
 
     def _is_parked(self, url: Url) -> bool:
-        """Whether a URL is of a parked domain, and not a home page."""
-        return len(url) > url.index("/", 8) + 1 and domain_of(url, self._suffixes) in self._parked
+        """Whether a URL is of a parked domain, neither its home page nor one of the share that is let through."""
+        is_home = len(url) == url.index("/", 8) + 1
+        return not is_home and domain_of(url, self._suffixes) in self._parked and not self._is_let_through(url)
+
+    def _is_let_through(self, url: Url) -> bool:
+        return xxh3_64_intdigest(url.encode()) < self._limit
 
     def _once(self, url: Url) -> Url | None:
         site = site_of(url)
