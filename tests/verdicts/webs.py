@@ -8,7 +8,10 @@ subject the kind may cost. `lessons` are what jobs have learnt after so many pag
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterable
+from hashlib import sha256
+from itertools import count
 from random import Random
 from typing import Final
 
@@ -20,6 +23,7 @@ from periplus.model import Site
 from periplus.parts.mirrors.policy import HostRule, LearntHosts, encode_hosts
 
 _HTML: Final = (("Content-Type", "text/html; charset=utf-8"),)
+_SESSION: Final = re.compile(r"(?:/[a-z_-]*[0-9a-f]{8,})?(?:/p/(\d+)|/)")
 _LETTERS: Final = "abcdefghijklmnoprstuvw"
 
 
@@ -155,10 +159,61 @@ def parked_by_mistake(chance: Random) -> Web:
     return Web(tuple(f"http://{host}/" for host in hosts), show, owed, 4, lessons=lessons)
 
 
+def sessions_in_the_path(chance: Random) -> Web:
+    """Every link of every page has a session of its own in an ordinary segment."""
+    pages, salt = chance.randint(120, 180), chance.random()
+    length, name = chance.choice((8, 16, 32)), chance.choice(("s-", "sid_", ""))
+    views = count()
+
+    def show(_host: str, target: str) -> Shown | None:
+        found = _SESSION.fullmatch(target)
+        if found is None:
+            return None
+        number = int(found[1] or 0)
+        session = sha256(f"{salt} {next(views)}".encode()).hexdigest()
+        session = f"{name}{session[: length - 1]}7"
+        onward = [
+            3 * number + 1,
+            3 * number + 2,
+            3 * number + 3,
+            number + 1,
+            Random(f"{salt} {number}").randrange(pages),
+        ]
+        return _shown(f"page {number}", [f"/{session}/p/{each % pages}" for each in onward])
+
+    owed = frozenset(f"page {number}" for number in range(pages))
+    return Web(("http://one.test/",), show, owed, 4 * pages)
+
+
+def sorted_lists(chance: Random) -> Web:
+    """Lists in every order that visitors may ask for."""
+    lists, size, salt = chance.randint(8, 14), chance.randint(8, 14), chance.random()
+    name = chance.choice(("sort", "order_by", "orderby"))
+    orders = ("price", "name", "new", "rating")
+
+    def show(_host: str, target: str) -> Shown | None:
+        path, _, query = target.partition("?")
+        kind, _, number = path[1:].partition("/")
+        if path == "/":
+            return _shown("home", [f"/list/{each}" for each in range(lists)])
+        if kind != "list":
+            return _shown(f"item {number}", ["/"])
+        items = [int(number) * size + place for place in range(size)]
+        Random(f"{query} {number}").shuffle(items)
+        text = " ".join(prose((salt, item), 40) for item in items)
+        links = [f"/item/{item}" for item in sorted(items)] + [f"{path}?{name}={order}" for order in orders]
+        return _shown(f"list {number}", links, text)
+
+    owed = {f"list {number}" for number in range(lists)} | {f"item {number}" for number in range(lists * size)}
+    return Web(("http://one.test/",), show, frozenset(owed), 7 * lists // 2)
+
+
 KINDS: Final[dict[str, Callable[[Random], Web]]] = {
     "copies of another site": copied_elsewhere,
     "mirrors": mirrors,
     "mirrors that part": mirrors_that_part,
     "parked by mistake": parked_by_mistake,
+    "sessions in the path": sessions_in_the_path,
+    "sorted lists": sorted_lists,
 }
 """Every kind by its name."""
