@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import msgspec
-
 from periplus.apps.logs.agents import Crawler, known_agents
 from periplus.apps.logs.identity import IdentityVerdict, LedgerAnswers, read_ranges, verdict
 from periplus.formats.resourcesync import WELL_KNOWN
@@ -28,11 +26,11 @@ from periplus.urls import canonical
 
 from .. import changes_feed, llms_guide
 from ..archives import LIST, RESYNC_FOLDER
-from ..dating import Content, raw_digest
+from ..dating import raw_digest
 from ..files import NotOurs, digest_of, with_block
 from ..hook_requests import receive, refusal
 from ..hooks import observe
-from ..ledger import Ledger
+from ..ledger import Ledger, decode_content
 from ..scan import hidden_reason
 from ..serving import Answer, Known, OwnFile, file_answer, not_modified
 from ..settings import PublishSettings
@@ -135,7 +133,6 @@ PERIOD: Final = 60.0
 """Seconds between two writes of counted visits, two looks at the same page, and two messages in the log."""
 CLIENT: Final = ":client"
 """The address of the visitor among the headers of a request: no header can have this name."""
-_decode_content = msgspec.msgpack.Decoder(Content).decode
 _log = logging.getLogger("periplus.publish")
 Lines = Callable[[Sequence[str], list[str]], list[str]]
 
@@ -353,7 +350,7 @@ class Live:
         if row is None:
             return None
         packed, lastmod, confirmed = row
-        content = None if packed is None else _decode_content(packed)
+        content = None if packed is None else decode_content(packed)
         etag = ""
         if content is not None:
             etag = f'W/"{content.raw if content.digests is None else content.digests.main:x}"'
