@@ -143,6 +143,12 @@ def heading_of(content: Content) -> tuple[int, ...]:
     return content.sums[Aspect.TITLE - Aspect.LINKS : Aspect.MARKS - Aspect.LINKS]
 
 
+def etag_of(content: Content) -> str:
+    """A weak entity tag: another one if the main text or the links of a page are different."""
+    digests = content.digests
+    return f'W/"{content.raw if digests is None else digests.main ^ digests.links:x}"'
+
+
 def judge(before: Content, after: Content) -> Judgement:
     """How much one resource has changed, by itself."""
     if before.raw == after.raw:
