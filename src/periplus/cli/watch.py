@@ -87,6 +87,8 @@ class WatchLine(Struct, frozen=True):
     waiting: int
     next_visits: tuple[UpcomingVisit, ...]
     ended: str = ""
+    minor: int = 0
+    template: int = 0
 
 
 class Watched(Struct, frozen=True):
@@ -97,6 +99,7 @@ class Watched(Struct, frozen=True):
     new: int
     fetches: int
     errors: dict[str, int]
+    levels: dict[str, int]
 
     @property
     def visits(self) -> int:
@@ -118,6 +121,7 @@ def since(before: CrawlStats, now: CrawlStats) -> Watched:
         max(now.new - before.new, 0),
         max(now.fetches - before.fetches, 0),
         {reason: number for reason, number in errors.items() if number > 0},
+        {level: max(number - before.levels.get(level, 0), 0) for level, number in now.levels.items()},
     )
 
 
@@ -228,6 +232,8 @@ def line_of(collection: str, progress: Progress, before: CrawlStats, budget: flo
         waiting=progress.queued,
         next_visits=tuple(_upcoming_visit(visit, progress.at) for visit in progress.next_visits),
         ended=ended,
+        minor=done.levels.get("minor", 0),
+        template=done.levels.get("template", 0),
     )
 
 

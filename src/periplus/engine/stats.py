@@ -65,6 +65,8 @@ class CrawlStats(Struct):
     (`fetched page`), `types` by media type of pages, `type_bytes` the same in bytes; `durations` counts fetches by the
     bound of their class in seconds (`DURATIONS`; `more`: longer ones), which took `seconds` together.
 
+    `levels` counts visits to known pages by how much those had changed; from `minor` on they are `changed`.
+
     Of a crawl with a topic: `appraised` pages have a relevance, and `relevant` of them are on the topic; of the
     `recent` last ones, `recent_relevant`. `dry` counts the pages since next to none was.
     """
@@ -94,6 +96,7 @@ class CrawlStats(Struct):
     recent: int = 0
     recent_relevant: int = 0
     dry: int = 0
+    levels: dict[str, int] = field(default_factory=dict)
 
     @property
     def known(self) -> int:
@@ -124,8 +127,9 @@ class CrawlStats(Struct):
             elif isinstance(event, FetchEnded):
                 self._count_fetch(event.outcome)
             elif isinstance(event, ChangeSeen):
-                self.changed += event.level >= ChangeLevel.MAJOR
-                self.same += event.level < ChangeLevel.MAJOR
+                self.changed += event.level >= ChangeLevel.MINOR
+                self.same += event.level < ChangeLevel.MINOR
+                _add(self.levels, event.level.word)
 
     def _count_fetch(self, outcome: FetchOutcome) -> None:
         if isinstance(outcome, Excluded):
