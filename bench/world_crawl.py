@@ -98,6 +98,9 @@ class WorldCrawl:
             retries=config.retries,
             frontier=config.frontier,
             reading=config.reading,
+            budgets=config.budgets.of_domains() if config.scope.kind == "any" else None,
+            suffixes=config.scope.suffixes,
+            seeds=tuple(self._seeds),
         )
         self.state = MemoryState()
         self._guard: Guard = Chain([])
