@@ -27,6 +27,8 @@ FORMAT: Final = 4
 in form 3 words were not counted: the next scan reads every page again."""
 PATIENCE: Final = 30.0
 """Seconds that a writer waits for another one: far longer than any transaction but the end of a large scan takes."""
+FIRST_SCAN: Final = "first_scan"
+"""The name of the note with the number of the last event of the first scan."""
 EVENTS_KEPT: Final = 100_000
 """Events beyond which the oldest are removed: many times what a feed or a change list shows."""
 

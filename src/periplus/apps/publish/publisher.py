@@ -270,7 +270,8 @@ class Publisher:
         return hidden_reason(url, None, self._robots())
 
     def _write_feed(self) -> None:
-        body = changes_feed.changes_feed(self.ledger, self.base_url, self.settings.feed)
+        types = self.settings.sitemap.types
+        body = changes_feed.changes_feed(self.ledger, self.base_url, self.settings.feed, types)
         self._write_changed(changes_feed.NAME, body)
 
     def _write_changed(self, name: str, body: bytes) -> None:

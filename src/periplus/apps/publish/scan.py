@@ -46,7 +46,7 @@ from .dating import (
     raw_digest,
     ways_of,
 )
-from .ledger import EVENTS_KEPT, Details, Ledger, Row, decode_content, packed
+from .ledger import EVENTS_KEPT, FIRST_SCAN, Details, Ledger, Row, decode_content, packed
 from .resources import Inventory, Resource
 
 PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
@@ -309,6 +309,8 @@ def _apply(running: _Scan, ledger: Ledger, now: float, *, is_complete: bool, all
         db.execute("update resources set gone = ? where id = ?", (now, number))
         event(db, url, title, "removed", now, lastmod)
     db.execute("delete from events where id <= (select max(id) from events) - ?", (EVENTS_KEPT,))
+    if ledger.note("scans") == 1:
+        ledger.keep_note(FIRST_SCAN, db.execute("select coalesce(max(id), 0) from events").fetchone()[0])
     if is_complete:
         ledger.keep_note("scanned_at", now)
     hidden = dict(db.execute("select hidden, count(*) from resources where gone is null and hidden != '' group by 1"))

@@ -66,12 +66,18 @@ def feed(ledger: Ledger, settings: PublishSettings, base_url: str, now: float, *
             seen = ledger.note(note)
             if seen is None and target.protocol == INDEXNOW:
                 seen = last if written is None else written
-                unsent = ledger.count() if written is None else unsent
+                unsent = unsent if written is not None else _count_listed(db, settings.sitemap.types)
                 ledger.keep_note(note, seen)
             if seen is None or seen < last:
                 _add(db, target, int(seen or 0), settings, base_url, now)
                 ledger.keep_note(note, last)
     return unsent
+
+
+def _count_listed(db: sqlite3.Connection, types: Sequence[str]) -> int:
+    marks = ",".join("?" * len(types))
+    sql = f"select count(*) from resources where gone is null and hidden = '' and mime in ({marks})"
+    return int(db.execute(sql, tuple(types)).fetchone()[0])
 
 
 def _add(
