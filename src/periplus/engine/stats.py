@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -45,6 +45,11 @@ _MAX_TYPES = 32
 _TYPE = "content-type"
 _TYPE_LENGTH = len(_TYPE)
 _OUTCOMES = {Fetched: "fetched", NotModified: "not-modified", Redirected: "redirected", Failed: "failed"}
+
+DRY: Final = 0.02
+"""Harvest rate below which a focused crawl finds next to nothing."""
+DRY_PAGES: Final = 2_000
+"""Pages in a row with such a harvest rate after which the crawl says so."""
 
 
 class CrawlStats(Struct):

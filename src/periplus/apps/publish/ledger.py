@@ -22,10 +22,13 @@ from periplus.model import CollectionDamaged, PeriplusError
 
 from .dating import Content
 
-FORMAT: Final = 3
-"""The number of the tables' form; a later form is refused. In form 2 visits were counted without verdicts."""
+FORMAT: Final = 4
+"""The number of the tables' form; a later form is refused. In form 2 visits were counted without verdicts,
+in form 3 words were not counted: the next scan reads every page again."""
 PATIENCE: Final = 30.0
 """Seconds that a writer waits for another one: far longer than any transaction but the end of a large scan takes."""
+FIRST_SCAN: Final = "first_scan"
+"""The name of the note with the number of the last event of the first scan."""
 EVENTS_KEPT: Final = 100_000
 """Events beyond which the oldest are removed: many times what a feed or a change list shows."""
 
@@ -103,7 +106,7 @@ _COLUMNS = (
     "id, url, mime, size, stamp, digest, content, title, details, hidden, source_date, lastmod, first_seen, confirmed, "
     "minor, gone"
 )
-_decode_content = msgspec.msgpack.Decoder(Content).decode
+decode_content = msgspec.msgpack.Decoder(Content).decode
 _decode_details = msgspec.msgpack.Decoder(Details).decode
 _encode = msgspec.msgpack.encode
 _NO_DETAILS = Details()
@@ -126,7 +129,8 @@ class Ledger:
                 raise LedgerDamaged(f"{path} has form {version}; this version of Periplus reads form {FORMAT}")
             if version < FORMAT:
                 old = "drop table if exists visits;" if version == 2 else ""
-                self.db.executescript(f"begin immediate;{old}{_TABLES}pragma user_version={FORMAT};commit;")
+                new = "update resources set stamp = 0;" if version else ""
+                self.db.executescript(f"begin immediate;{old}{_TABLES}{new}pragma user_version={FORMAT};commit;")
         except sqlite3.OperationalError as error:
             raise LedgerBusy(f"{path} cannot be opened: {error}") from error
         except sqlite3.DatabaseError as error:
@@ -200,6 +204,6 @@ def packed(value: Content | Details | None) -> bytes | None:
 
 def _row(found: tuple[Any, ...]) -> Row:
     values = list(found)
-    values[6] = None if found[6] is None else _decode_content(found[6])
+    values[6] = None if found[6] is None else decode_content(found[6])
     values[8] = _NO_DETAILS if found[8] is None else _decode_details(found[8])
     return Row(*values)

@@ -36,8 +36,8 @@ class SourceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Leave `.html` out of URLs."""
     include: tuple[str, ...] = ()
     """Patterns of paths to publish; empty: all."""
-    exclude: tuple[str, ...] = ("_drafts/*", "drafts/*", "*.draft.*")
-    """Patterns of paths not to publish."""
+    exclude: tuple[str, ...] = ("_drafts/*", "drafts/*", "*.draft.*", "_sources/*", "*/_sources/*")
+    """Patterns of paths not to publish. Sphinx keeps the sources of its pages in `_sources`."""
 
     def __post_init__(self) -> None:
         """Refuse what is not a source of dates."""

@@ -172,6 +172,11 @@ class Frontier:
         """Queue URLs again that were renamed while they waited, after the rule for duplicate URLs was withdrawn."""
         self._queued([*self._admission.retry_renamed(site)], now)
 
+    def requeue_refused(self, sites: Sequence[Site], now: float) -> None:
+        """Queue URLs of sites again that a verdict had refused, after it has fallen."""
+        for site in sites:
+            self._queued([*self._admission.retry_refused(site)], now)
+
     def queue_files(self, urls: Sequence[Url], now: float) -> None:
         """Queue sitemap files. They are not discoveries: what named them reports that itself."""
         self._queued(queued_files(self._state, urls, now), now)
@@ -337,6 +342,7 @@ class Frontier:
         self._pages_out -= lease.is_of_page
         if lease.ticket is not None:
             self._reports.page(active, lease.ticket, outcome, reading, now)
+            self.requeue_refused(self._guard.lifted(), now)
         elif outcome.task.ip is None:
             self._preflight.located(active, outcome, now)
         else:
@@ -348,6 +354,7 @@ class Frontier:
     def adopt(self, outcome: FetchOutcome, now: float, reading: BodyReading | None, *, is_counted: bool) -> None:
         """Learn from an archived answer of a crawl whose state is lost."""
         self._adoption.adopt(outcome, now, reading, is_counted=is_counted)
+        self.requeue_refused(self._guard.lifted(), now)
 
     def end_adoption(self, now: float) -> None:
         """End the adoption of archived answers."""

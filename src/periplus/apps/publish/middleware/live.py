@@ -18,21 +18,20 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import msgspec
-
 from periplus.apps.logs.agents import Crawler, known_agents
 from periplus.apps.logs.identity import IdentityVerdict, LedgerAnswers, read_ranges, verdict
+from periplus.content import read_page
 from periplus.formats.resourcesync import WELL_KNOWN
 from periplus.formats.robots import Robots
 from periplus.urls import canonical
 
 from .. import changes_feed, llms_guide
 from ..archives import LIST, RESYNC_FOLDER
-from ..dating import Content, raw_digest
+from ..dating import content_of, etag_of, raw_digest
 from ..files import NotOurs, digest_of, with_block
 from ..hook_requests import receive, refusal
 from ..hooks import observe
-from ..ledger import Ledger
+from ..ledger import Ledger, decode_content
 from ..scan import hidden_reason
 from ..serving import Answer, Known, OwnFile, file_answer, not_modified
 from ..settings import PublishSettings
@@ -135,7 +134,6 @@ PERIOD: Final = 60.0
 """Seconds between two writes of counted visits, two looks at the same page, and two messages in the log."""
 CLIENT: Final = ":client"
 """The address of the visitor among the headers of a request: no header can have this name."""
-_decode_content = msgspec.msgpack.Decoder(Content).decode
 _log = logging.getLogger("periplus.publish")
 Lines = Callable[[Sequence[str], list[str]], list[str]]
 
@@ -262,6 +260,13 @@ class Live:
         self._looked[key] = now
         return True
 
+    def is_version(self, path: str, query: str, body: bytes, known: Known) -> bool:
+        """Whether a page that the application answered with is the version of the ledger."""
+        if known.raw == raw_digest(body):
+            return True
+        url = f"{self._origin}{path}?{query}" if query else self._origin + path
+        return etag_of(content_of(read_page(body, url, "text/html"), body)) == known.etag
+
     def saw(self, path: str, query: str, body: bytes, asked_at: float) -> None:
         """Compare a page that passed by with the ledger, in the thread, if its bytes are not the same.
 
@@ -353,10 +358,8 @@ class Live:
         if row is None:
             return None
         packed, lastmod, confirmed = row
-        content = None if packed is None else _decode_content(packed)
-        etag = ""
-        if content is not None:
-            etag = f'W/"{content.raw if content.digests is None else content.digests.main:x}"'
+        content = None if packed is None else decode_content(packed)
+        etag = "" if content is None else etag_of(content)
         raw = None if content is None else content.raw
         return Known(etag, lastmod, max(confirmed, self._scanned_at), raw)
 
