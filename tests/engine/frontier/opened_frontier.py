@@ -16,6 +16,7 @@ from periplus.engine.frontier import (
     FrontierState,
     PolitenessSettings,
     RetrySettings,
+    Revisiting,
     SiteRecords,
 )
 from periplus.model import EventSink, Ordering
@@ -35,6 +36,7 @@ class FrontierOptions(Struct, frozen=True):
     max_sites: int = 50_000
     shards: int = 1
     seed: int = 0
+    revisits: Revisiting = Revisiting()
 
 
 class OpenedFrontier:
@@ -51,7 +53,9 @@ class OpenedFrontier:
             shards=options.shards,
         )
         random = Random(options.seed)
-        desk = FrontierDesk(state, self._records, rules, options.guard, options.ordering, options.events, random)
+        desk = FrontierDesk(
+            state, self._records, rules, options.guard, options.ordering, options.events, random, options.revisits
+        )
         self.frontier = Frontier(desk, saved)
 
     def commit(self) -> bytes:

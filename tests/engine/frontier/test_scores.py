@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.engine.frontier.opened_frontier import FrontierOptions, OpenedFrontier
+from tests.engine.frontier.opened_frontier import FrontierOptions, OpenedFrontier, open_frontier
 from tests.reference.event_sink import MemoryEventSink
 
-from periplus.engine.frontier import Frontier, PolitenessSettings
+from periplus.engine.frontier import Frontier, PolitenessSettings, Revisiting
+from periplus.engine.frontier.revisiting import ToldPage
 from periplus.engine.stats import frontier_stats
 from periplus.model import (
     Accept,
@@ -18,7 +19,10 @@ from periplus.model import (
     Failed,
     Fetched,
     FetchTask,
+    FirstSeen,
+    Lane,
     Purpose,
+    Queued,
     Refused,
     Reject,
     Rewrite,
@@ -27,6 +31,7 @@ from periplus.model import (
     Source,
     Stage,
     Url,
+    UrlRecord,
     Verdict,
 )
 from periplus.policy.filters import Chain
@@ -304,3 +309,34 @@ def test_listed_pages_that_wait_are_scored_again() -> None:
     crawl.reopen()
     crawl.frontier.rescore_listed({url("/c"): 9.0, url("/a"): 0.5}.get, NOW)
     assert [crawl.fetch(), crawl.fetch(), crawl.fetch()] == ["c", "b", "a"]
+
+
+class Telling(Revisiting):
+    """Reports pages as changed; `told` is what the next input returns."""
+
+    def __init__(self) -> None:
+        self.next: list[ToldPage] = []
+
+    def told(self) -> list[ToldPage]:
+        told, self.next = self.next, []
+        return told
+
+
+def test_page_that_is_reported_as_changed_moves_up_where_it_waits() -> None:
+    """A page that waits for a revisit gets the level of now; one that does not is queued. One that is out stays."""
+    telling = Telling()
+    state = MemoryState()
+    frontier = open_frontier(state, FrontierOptions(revisits=telling))
+    names = [Url(f"http://a.test/{name}") for name in "abc"]
+    seen = (FirstSeen(Source.SEED, NOW),)
+    state.records.put([UrlRecord(each, seen) for each in names])
+    telling.next = [ToldPage(Queued(each, SITE, Lane.REFRESH, 60)) for each in names[:2]]
+    frontier.discover([], NOW)
+    telling.next = [
+        ToldPage(Queued(names[1], SITE, Lane.REFRESH, 40), is_waiting=True),
+        ToldPage(Queued(names[2], SITE, Lane.REFRESH, 50)),
+    ]
+    frontier.discover([], NOW)
+    heads = state.queues.heads(SITE, Lane.REFRESH, 9)
+    assert [(head.entry.url, head.entry.level) for head in heads] == [(names[1], 40), (names[2], 50), (names[0], 60)]
+    assert frontier.revisits_waiting == 3

@@ -153,7 +153,8 @@ class Frontier:
         new = [each.entry for each in told if not each.is_waiting]
         self._state.queues.push(new)
         for entry in [each.entry for each in told if each.is_waiting]:
-            heads = self._state.queues.heads(entry.site, Lane.REFRESH, self._selector.revisits_waiting)
+            length = self._state.queues.length(entry.site, Lane.REFRESH)
+            heads = self._state.queues.heads(entry.site, Lane.REFRESH, length)
             ticket = next((head for head in heads if head.entry.url == entry.url), None)
             if ticket is not None and entry.level < ticket.entry.level and not self._leases.holds(entry.url):
                 self._state.queues.remove([ticket])
