@@ -58,6 +58,8 @@ def test_every_page_that_archives_describe_is_found(tmp_path: Path) -> None:
     assert len(archives_asked(web)) == 2
     assert archives_asked(web).count(min(first)) == 1
     assert {url for url in web.asked if "/p/" in url} == {f"{HOME}p/{n}" for n in range(250, 260)}
+    purposes = rows(tmp_path, "select distinct purpose from fetches where url like '%/meta/%'")
+    assert purposes == [{"purpose": "archive"}]
     kinds = rows(tmp_path, "select kind, outcome, sum(problem_count) bad from sitemaps group by all")
     assert kinds == [{"kind": "archive", "outcome": None, "bad": 0}]
 

@@ -132,8 +132,8 @@ def planned(
         _refuse_other_folders(folder)
     check_contents(folder, except_for=(_SOCKET,))
     check_whole(layout)
-    before = Config() if is_new else Config.load(layout.settings)
-    config = Config.load(settings) if settings is not None else before
+    before = Config() if is_new else Config.load(layout.settings, options)
+    config = Config.load(settings, options) if settings is not None else before
     config = config.with_options(options)
     named = _seeds_of(config, settings.parent) if settings is not None else _seeds_asked(options)
     named, given = seeds_and_credentials([*named, *typed, *_seeds_in(typed_lines)])

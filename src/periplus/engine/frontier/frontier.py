@@ -29,6 +29,8 @@ from periplus.model import (
     Queued,
     Ranking,
     Site,
+    Source,
+    Ticket,
     Url,
     UrlRecord,
 )
@@ -214,6 +216,20 @@ class Frontier:
         """Refuse URLs that match these patterns, fetch others first, and allow again what was refused."""
         self.steering.change(excluded, preferred, allowed)
         self.scores.raise_all(to_be_raised(self._state.queues, self.steering.prefers, self._leases.holds))
+        self._queued((), now)
+
+    def rescore_listed(self, score_of: Callable[[Url], float | None], now: float) -> None:
+        """Score pages again that wait because a sitemap lists them, at the start of a process: none is out."""
+        for site, lane, length in list(self._state.queues.waiting()):
+            if lane is not Lane.SITEMAPS:
+                continue
+            levels: list[tuple[Ticket, int]] = []
+            for ticket in self._state.queues.heads(site, lane, length):
+                score = score_of(ticket.entry.url)
+                if score is not None:
+                    found = Discovery(ticket.entry.url, Source.SITEMAP, now, score=score)
+                    levels.append((ticket, self._admission.candidate(found)[2].level))
+            self.scores.rescore(levels)
         self._queued((), now)
 
     # take

@@ -21,7 +21,7 @@ from periplus.urls import canonical, site_of
 from .settings import SitemapRules
 from .store import SitemapStore, visit_event
 from .trees import WELL_KNOWN, Origin, SitemapNode, twin_key
-from .visits import is_dead, is_doubted, unread, vouched_for, woken
+from .visits import REST, is_dead, is_doubted, unread, vouched_for, woken
 
 _SURE = (Origin.PING, Origin.SUBMITTED)
 """Origins for which a file is read again, whatever its earlier result."""
@@ -31,8 +31,6 @@ _GUIDE = "/llms.txt"
 """Where a site's guide for language models is (llmstxt.org)."""
 UNNAMED = "bad-name"
 """Why an archive is not read whose name does not say which time it covers."""
-_REST = 7 * 86_400.0
-"""Seconds after which a file that was given up is fetched again, if robots.txt still names it: a week."""
 _AT_ONCE, _LATER = 3, 3600.0
 """Hosts for which a file is read again at once; for more hosts when nothing else is to be done, or this much later."""
 
@@ -149,7 +147,7 @@ class SitemapDiscovery:
                 continue
             if node.url != url and is_dead(node):
                 self.rename(replace(node, tree=url, origin=origin), url, now)
-            elif origin in _SURE or (node.retired and origin is Origin.ROBOTS and now > node.due_at + _REST):
+            elif origin in _SURE or (node.retired and origin is Origin.ROBOTS and now > node.due_at + REST):
                 self._store.put(woken(node, now))
             if by is not None:
                 self._vouch(self._store.get(url) or node, by, now)

@@ -323,7 +323,8 @@ class SitemapRow(TableRow, frozen=True):
     failures: Number
     """failed visits since the last success"""
     retired: Word | None
-    """why it is no longer visited: `gone` `unreachable` `not-a-sitemap` `empty` `useless` `unlisted` `moved`"""
+    """why it is no longer visited: `gone` `unreachable` `not-a-sitemap` `empty` `useless` `unchanged` `unlisted`
+    `moved` `bad-name`"""
 
 
 class SitemapEntryRow(TableRow, frozen=True):

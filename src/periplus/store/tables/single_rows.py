@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from periplus.formats.image_size import image_size
+from periplus.formats.metadata_archive import read_name
 from periplus.model import (
     NO_PREFERENCES,
     ChangeLevel,
@@ -20,11 +21,13 @@ from periplus.model import (
     Failed,
     Fetched,
     FetchEnded,
+    FetchTask,
     Located,
     NotModified,
     PageRead,
     Preference,
     Preferences,
+    Purpose,
     Redirected,
     SitemapVisited,
     Stored,
@@ -75,7 +78,7 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | N
             return None
     digest, file, offset, length, is_revisit = _NOT_STORED if stored is None else _where(stored)
     return FetchRow(
-        task.url, task.site, domain_of(task.site, suffixes), task.purpose._value_, task.lane._value_,
+        task.url, task.site, domain_of(task.site, suffixes), _purpose(task), task.lane._value_,
         task.source._value_, word, status, reason, rule, detail, started_at, ended_at, duration, size, kind, ip, target,
         task.depth, task.attempt, task.redirects, is_truncated, digest, file, offset, length, is_revisit, width, height,
     )  # fmt: skip
@@ -164,6 +167,13 @@ def _preferences(preferences: Preferences) -> Stated:
         _word(preferences.search), _word(preferences.ai_input), _word(preferences.train),
         None if use is None else use.value, _word(preferences.tdm), preferences.said_by,
     )  # fmt: skip
+
+
+def _purpose(task: FetchTask) -> str:
+    """What was fetched; archives of metadata are files of their own kind, which their names show."""
+    if task.purpose is Purpose.SITEMAP and read_name(task.url) is not None:
+        return "archive"
+    return task.purpose.value
 
 
 def _word(preference: Preference) -> str | None:
