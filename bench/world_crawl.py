@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import count
+from typing import Protocol
 
-from periplus.apps.lab import Request, World
+from periplus.apps.lab import Answer, Request
 from periplus.collection.config.settings import Config
 from periplus.engine.inputs import (
     Answered,
@@ -43,6 +45,9 @@ from periplus.parts.dust.given import GivenRules, RuleFile, write_rule_file
 from periplus.parts.dust.part import DustLearner
 from periplus.parts.dust.renames import Renames
 from periplus.parts.dust.settings import DustTables
+from periplus.parts.mirrors.part import Mirrors
+from periplus.parts.mirrors.policy import MirrorHosts
+from periplus.parts.mirrors.settings import MirrorTables
 from periplus.parts.sitemaps.part import SitemapScheduler
 from periplus.parts.sitemaps.settings import SitemapCrawlSettings, SitemapRules
 from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
@@ -57,6 +62,17 @@ _DURATION = 0.001
 """Seconds that an answer takes."""
 
 
+class AnsweringWorld(Protocol):
+    """A world that answers requests."""
+
+    @property
+    def epoch(self) -> float:
+        """When it begins."""
+
+    def answer(self, request: Request) -> Answer:
+        """The answer to a request."""
+
+
 class WorldCrawl:
     """One crawl of a world. `fetched` are the URLs of pages that were asked for, in order, with their status.
 
@@ -65,7 +81,7 @@ class WorldCrawl:
 
     def __init__(
         self,
-        world: World,
+        world: AnsweringWorld,
         seeds: Iterable[str],
         config: Config | None = None,
         *,
@@ -82,6 +98,9 @@ class WorldCrawl:
             retries=config.retries,
             frontier=config.frontier,
             reading=config.reading,
+            budgets=config.budgets.of_domains() if config.scope.kind == "any" else None,
+            suffixes=config.scope.suffixes,
+            seeds=tuple(self._seeds),
         )
         self.state = MemoryState()
         self._guard: Guard = Chain([])
@@ -102,26 +121,38 @@ class WorldCrawl:
             parts=[
                 lambda desk: [DustLearner(desk, config.some(DustTables).dust, given or GivenRules())],
                 lambda desk: [
-                    SitemapScheduler(desk, SitemapRules(SitemapCrawlSettings(follow=config.value("sitemaps.follow"))))
+                    Mirrors(desk, MirrorHosts(config.some(MirrorTables).mirrors, config.scope.suffixes)),
+                    SitemapScheduler(desk, SitemapRules(SitemapCrawlSettings(follow=config.value("sitemaps.follow")))),
                 ],
             ],
-            load_learnt=lambda _kind, _generation: None if learnt is None else write_rule_file(learnt),
+            load_learnt=lambda kind, _generation: self._learnt.get(kind),
         )
         self.fetched: list[tuple[Url, int]] = []
         self.events: list[Event] = []
         self.now = world.epoch
+        self._learnt: dict[str, bytes] = {}
+        self._generations = count(1)
         if learnt is not None:
-            self.machine.apply(Learnt("dust", 1, self.now))
+            self.teach("dust", write_rule_file(learnt))
         self._limit = limit
+
+    def teach(self, kind: str, content: bytes) -> None:
+        """Give the crawl what a job has learnt."""
+        self._learnt[kind] = content
+        self._apply(self.machine.apply(Learnt(kind, next(self._generations), self.now)))
 
     def run(self) -> WorldCrawl:
         """Crawl until nothing is left, or the limit is reached."""
-        self._apply(self.machine.apply(PageBudgetSet(self._limit, self.now)))
         self._apply(
             self.machine.apply(
                 Discovered(tuple(Discovery(url, Source.SEED, self.now) for url in self._seeds), self.now)
             )
         )
+        return self.go_on(self._limit)
+
+    def go_on(self, limit: int | None = None) -> WorldCrawl:
+        """Crawl on until nothing is left, or this limit of all pages is reached."""
+        self._apply(self.machine.apply(PageBudgetSet(limit, self.now)))
         rounds = 0
         while not self.machine.frontier.is_idle:
             tasks = self._apply(self.machine.apply(Granted(_TOGETHER, self.now)))

@@ -19,6 +19,7 @@ from periplus.collection.background import (
     EVERY_SECONDS,
     FIRST_COST,
     FIRST_PAGES,
+    FIRST_VERDICT,
     LOG_FILE,
     SHARE,
     BackgroundJobs,
@@ -67,10 +68,10 @@ PLENTY = 1e9
 
 def test_jobs_are_due_by_their_share_of_the_processor_time() -> None:
     """The first run early or by its estimate; each further one when all runs and it fit, by the cost of the last."""
-    schedule = JobSchedule(0, 0.0)
-    assert not schedule.is_due(EARLY_PAGES - 1, 1.0, 0.99 * FIRST_COST / SHARE)
-    assert schedule.is_due(EARLY_PAGES - 1, 1.0, FIRST_COST / SHARE)
-    assert schedule.is_due(EARLY_PAGES, 1.0, 0.0)
+    schedule = JobSchedule(1, 0.0)
+    assert not schedule.is_due(EARLY_PAGES, 1.0, 0.99 * FIRST_COST / SHARE)
+    assert schedule.is_due(EARLY_PAGES, 1.0, FIRST_COST / SHARE)
+    assert schedule.is_due(EARLY_PAGES + 1, 1.0, 0.0)
     schedule.began(10_000, 1.0)
     schedule.ended(4.0)
     assert schedule.next_cost(15_000) == 6.0
@@ -82,9 +83,9 @@ def test_jobs_are_due_by_their_share_of_the_processor_time() -> None:
 
 def test_jobs_are_due_when_the_pages_have_doubled() -> None:
     """First after `FIRST_PAGES`, then with each doubling or `EVERY_PAGES` new pages, if the share allows it."""
-    schedule = JobSchedule(0, 0.0)
-    assert not schedule.is_due(FIRST_PAGES - 1, 1.0, PLENTY)
-    assert schedule.is_due(FIRST_PAGES, 1.0, PLENTY)
+    schedule = JobSchedule(1, 0.0)
+    assert not schedule.is_due(FIRST_PAGES, 1.0, PLENTY)
+    assert schedule.is_due(FIRST_PAGES + 1, 1.0, PLENTY)
     schedule.began(10 * FIRST_PAGES, 1.0)
     schedule.ended(1.0)
     assert not schedule.is_due(20 * FIRST_PAGES - 1, 2.0, PLENTY)
@@ -108,7 +109,7 @@ def test_a_crawl_that_waits_has_jobs_by_the_time_that_has_passed() -> None:
 
 def test_the_share_holds_over_a_whole_crawl() -> None:
     """Whatever runs cost, at most the share is used when one begins, and never more than one run above it."""
-    chance, schedule = Random(1), JobSchedule(0, 0.0)
+    chance, schedule = Random(1), JobSchedule(1, 0.0)
     runs, highest = 0, 0.0
     for pages in range(0, 3_000_000, 1000):
         crawl_seconds = 0.002 * pages
@@ -122,11 +123,25 @@ def test_the_share_holds_over_a_whole_crawl() -> None:
     assert runs >= 3
 
 
+def test_a_new_crawl_has_its_first_verdict_early() -> None:
+    """After `FIRST_VERDICT` pages whatever it costs, and once more after `EARLY_PAGES`; then by the share."""
+    schedule = JobSchedule(0, 0.0)
+    assert not schedule.is_due(FIRST_VERDICT - 1, 1.0, 0.0)
+    assert schedule.is_due(FIRST_VERDICT, 1.0, 0.0)
+    schedule.began(FIRST_VERDICT, 1.0)
+    schedule.ended(2.0)
+    assert not schedule.is_due(EARLY_PAGES, 2.0, 0.0)
+    assert schedule.is_due(FIRST_VERDICT + EARLY_PAGES, 2.0, 0.0)
+    schedule.began(FIRST_VERDICT + EARLY_PAGES, 2.0)
+    schedule.ended(2.0)
+    assert not schedule.is_due(20 * EARLY_PAGES, 3.0, 0.0)
+
+
 def test_a_small_crawl_has_jobs_only_at_its_end() -> None:
-    """From `FIRST_PAGES` on; with fewer pages it pays nothing."""
+    """From `FIRST_PAGES` on; with fewer pages it pays nothing but for the first verdict."""
     assert not JobSchedule(0, 0.0).is_due_at_end(FIRST_PAGES - 1)
     assert JobSchedule(0, 0.0).is_due_at_end(FIRST_PAGES)
-    assert not JobSchedule(0, 0.0).is_due(EARLY_PAGES - 1, 10.0, 10.0)
+    assert not JobSchedule(0, 0.0).is_due(FIRST_VERDICT - 1, 10.0, 10.0)
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_reading_of_a_page() -> None:
     outcome = read(ONE, text(1), head='<meta name="robots" content="noindex">')
     page = outcome[1]
     assert page is not None
-    placement = Placement(0, Url(ONE), 1, 1.0, False)
+    placement = Placement(0, Url(ONE), 1, 1.0, False, site=Site("a.test"))
     expected = BodyReading(page.digests, False, is_indexable=False, version=version_of(page), placement=placement)
     assert deduplicator(MemoryState()).judge([outcome], 5.0) == [expected]
 

@@ -76,7 +76,7 @@ def test_index_coverage_and_utility(tmp_path: Path) -> None:
     made = Made(tmp_path)
     pages: list[tuple[str, str, dict[str, Any]]] = [("good", "sitemap", {})]
     pages += [("own", "link", {"canonical": f"{A}/own"}), ("hidden", "link", {"noindex": True})]
-    pages += [("print", "sitemap", {"canonical": f"{A}/own"}), ("other", "link", {"canonical": f"{A}/good"})]
+    pages += [("print", "sitemap", {"canonical": f"{A}/own"}), ("other", "link", {"canonical": f"{A}/unread"})]
     for number, (name, source, more) in enumerate(pages):
         made.told(f"{A}/{name}", source)
         made.got(f"{A}/{name}", 2 if name == "print" else number + 1, **more)

@@ -31,8 +31,11 @@ FIRST_COST: Final = 1.5
 """Processor seconds that the first run is expected to take: most of them to load libraries."""
 FIRST_PAGES: Final = 500
 """New pages without which jobs do not run: smaller crawls end before a job could change anything."""
+FIRST_VERDICT: Final = 200
+"""Pages of a new crawl after which the jobs run for the first time, whatever they cost: until then, domains of seeds
+come first (`engine.frontier.domains`)."""
 EARLY_PAGES: Final = 5000
-"""New pages after which the jobs run for the first time, although `SHARE` would come to that only at some 25,000."""
+"""New pages after which the jobs run once more, although `SHARE` would come to that only at some 25,000."""
 EVERY_PAGES: Final = 100_000
 """New pages from which jobs may run though the pages have not doubled."""
 EVERY_SECONDS: Final = 1800.0
@@ -56,16 +59,20 @@ class JobSchedule:
         self._ran_at = now
         self._pages = pages
         self._cost: float | None = None
+        self._is_new = pages == 0
+        self._runs = 0
         self.used = 0.0
         """Processor seconds of all runs so far."""
 
     def is_due(self, pages: int, now: float, crawl_seconds: float) -> bool:
         """Whether the jobs may run now, `crawl_seconds` being the processor seconds of the crawl so far."""
         new = pages - self._pages
+        if self._is_new and not self._runs and new >= FIRST_VERDICT:
+            return True
         is_late = now - self._ran_at >= EVERY_SECONDS and new > 0
         if not is_late and new < min(max(FIRST_PAGES, self._pages), EVERY_PAGES):
             return False
-        if self._cost is None and new >= EARLY_PAGES:
+        if self._runs <= self._is_new and new >= EARLY_PAGES:
             return True
         seconds = max(crawl_seconds, now - self._began_at) if is_late else crawl_seconds
         return self.used + self.next_cost(pages) <= self._share * seconds
@@ -86,6 +93,7 @@ class JobSchedule:
     def began(self, pages: int, now: float) -> None:
         """A run has begun."""
         self._pages, self._ran_at = pages, now
+        self._runs += 1
 
     def ended(self, seconds: float) -> None:
         """The run has ended, and took these processor seconds."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from periplus import parts
 from periplus.engine.fetch import NO_CREDENTIALS, Credentials, opened_by
 from periplus.engine.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
@@ -91,6 +92,11 @@ class CollectionSetup(Struct, frozen=True):
     def check_trusted(self) -> None:
         """Raise `ConfigError` if the folder has settings that no person has given: they are needed from here on."""
         trust.check(self.untrusted, self.folder)
+
+
+def is_map(collection: CollectionSetup) -> bool:
+    """Whether no pages are fetched, but only what sites publish about themselves."""
+    return "sitemaps" in parts.names() and bool(collection.config.value("sitemaps.only"))
 
 
 def cores() -> int:

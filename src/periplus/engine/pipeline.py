@@ -40,6 +40,7 @@ from periplus.model import (
     Preference,
     Purpose,
     Redirected,
+    Site,
     Sketched,
     Source,
     Url,
@@ -48,6 +49,7 @@ from periplus.model import (
 )
 from periplus.policy.filters import Guard, MediaTypes, type_of_header
 from periplus.store import State
+from periplus.urls import site_of
 
 from .comparison import Compared, PageComparer
 from .inputs import FetchAnswer
@@ -321,10 +323,21 @@ class Deduplicator:
 
     def _reading(self, read: _Read, placement: Placement | None, at: float) -> BodyReading:
         page, _, compared = read
-        is_copy = self._is_repeated(page, at) if placement is None else placement.is_copy
+        if placement is None:
+            first = self._first_with(b"text", page.digests.main, page, at) if page.main_text else None
+            is_copy, text, site = first is not None, page.digests.main, site_of(first) if first is not None else None
+        else:
+            is_copy, text, site = placement.is_copy, placement.cluster, placement.site
         is_indexable = not page.directives.noindex and page.preferences.search is not Preference.DISALLOW
         return BodyReading(
-            page.digests, is_copy, is_indexable, compared.level, version_of(page), compared.blocks, placement
+            page.digests,
+            is_copy,
+            is_indexable,
+            compared.level,
+            version_of(page),
+            compared.blocks,
+            placement,
+            is_copy and self._is_repeated(text, site, page, at),
         )
 
     def _placements(self, read: Sequence[_Read]) -> list[Placement | None]:
@@ -339,19 +352,23 @@ class Deduplicator:
             for page, record, value in zip(pages, records, worth, strict=True)
         ]
 
-    def _is_repeated(self, page: ParsedPage, at: float) -> bool:
-        """Whether a very short page has exactly the text of another URL."""
-        if not page.main_text:
-            return False
-        digest = b"text" + page.digests.main.to_bytes(8, "big")
-        first = self._state.payloads.add_new(Payload(digest, page.url, at, ""))
-        return first is not None and first.url != page.url
+    def _is_repeated(self, text: int, first_site: Site | None, page: ParsedPage, at: float) -> bool:
+        """Whether the site of a copy had its text before. The first of each site that copies another is remembered."""
+        site = site_of(page.url)
+        if site == first_site:
+            return True
+        return self._first_with(b"site", xxh3_64_intdigest(f"{site} {text}".encode()), page, at) is not None
+
+    def _first_with(self, kind: bytes, key: int, page: ParsedPage, at: float) -> Url | None:
+        """The other URL that was the first with a text, by its hash; `None` if it is this page."""
+        first = self._state.payloads.add_new(Payload(kind + key.to_bytes(8, "big"), page.url, at, ""))
+        return None if first is None or first.url == page.url else first.url
 
 
 def _absent(read: _Read) -> BodyReading:
     """The result for a soft 404: it is in no cluster, and not to be indexed."""
     page, _, compared = read
-    return BodyReading(page.digests, True, False, compared.level, version_of(page), compared.blocks)
+    return BodyReading(page.digests, True, False, compared.level, version_of(page), compared.blocks, is_repeated=True)
 
 
 def _is_gone(outcome: FetchOutcome) -> bool:

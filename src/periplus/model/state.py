@@ -285,7 +285,7 @@ class Placement(Struct, frozen=True, gc=False):
 
     `likeness` is how much the page resembles the text of the cluster's first page, from 0 to 1; `is_copy`: another page
     had that text before, and still has as far as is known. `names` is the canonical URL that the page itself names; in
-    a large cluster that is kept only for the few pages that may represent it.
+    a large cluster that is kept only for the few pages that may represent it. `site`: of the cluster's first page.
     """
 
     cluster: int
@@ -294,6 +294,7 @@ class Placement(Struct, frozen=True, gc=False):
     likeness: float
     is_copy: bool
     names: Url | None = None
+    site: Site | None = None
 
 
 class BodyReading(Struct, frozen=True):
@@ -301,6 +302,7 @@ class BodyReading(Struct, frozen=True):
 
     `level` is how much it differs from the version before (`None`: there was none), `version` what to keep of it, and
     `blocks` of its parts. `placement` is where it was put among pages with the same text, if it has enough text.
+    `is_repeated`: another URL of its own site had the text before, not only one of another site.
     """
 
     digests: Digests
@@ -310,6 +312,7 @@ class BodyReading(Struct, frozen=True):
     version: bytes = b""
     blocks: bytes = b""
     placement: Placement | None = None
+    is_repeated: bool = False
 
     @property
     def cluster(self) -> int:

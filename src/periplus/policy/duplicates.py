@@ -28,7 +28,8 @@ what is known of its target contradicts it:
 | `elsewhere` | no | not asked for yet, and on another site, which would have to agree |
 | `moved-for-now` | no | a redirect for the time being: the page keeps its name |
 
-A hint believed before its target was read must be judged again afterwards.
+`believe` is the one rule; `insight` has it in SQL. A hint believed before its target was read must be judged again
+afterwards.
 
 A sketch has 128 values of 32 bits. Its *brief* is the lowest byte of each: b-bit minwise hashing (Li & König 2010) with
 b = 8. Two values that differ agree in that byte once in 256 times, which is taken off again: the estimate of

@@ -255,7 +255,7 @@ class SketchBook:
         self.count += 1
         self._changed[number] = brief + _encode(founded(page, site))
         self._bands.add(number, *bands)
-        return number + _FIRST + _ALIKE, Placement(self.next_number - 1, page.url, 1, 1.0, False, page.canonical)
+        return number + _FIRST + _ALIKE, Placement(self.next_number - 1, page.url, 1, 1.0, False, page.canonical, site)
 
     def _join(self, number: bytes, page: Sketched, likeness: float, was: bytes | None) -> tuple[bytes, Placement]:
         """`was`: what the page counted as there, if it is there already."""
@@ -353,7 +353,8 @@ def _damaged(why: str) -> CollectionDamaged:
 def _placement(number: bytes, cluster: Cluster, url: Url, likeness: float, is_copy: bool) -> Placement:
     known = known_as(cluster, url)
     names = None if known is None else known.names
-    return Placement(int.from_bytes(number, "big"), canonical(cluster) or url, cluster.size, likeness, is_copy, names)
+    best = canonical(cluster) or url
+    return Placement(int.from_bytes(number, "big"), best, cluster.size, likeness, is_copy, names, cluster.site)
 
 
 class _Dict(dict[bytes, bytes]):

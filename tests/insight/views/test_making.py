@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from tests.each_case import each_case
 from tests.insight.asked_collection import Made
 
 from periplus.insight.executors import SerialExecutor, Workplace
 from periplus.insight.views import Views, ViewSettings
-from periplus.model import Executor, UsageError
+from periplus.insight.views.making import BELIEVED
+from periplus.model import Executor, Url, UsageError
+from periplus.policy.duplicates import Hint, HintKind, HintTarget, believe
 
 A, B = "http://a.test", "http://b.test"
 
@@ -89,3 +93,42 @@ def test_parts_are_as_many_as_jobs_need(tmp_path: Path, job_bytes: int, parts: i
     assert workplace.parts(1000) == parts
     assert workplace.parts(1 << 50) <= 1 << 20
     assert workplace.parts(0) == 1
+
+
+@pytest.mark.parametrize("named", ["home", "next", "gone", "first"])
+def test_a_canonical_that_is_not_believed_keeps_no_page_from_the_index(tmp_path: Path, named: str) -> None:
+    """Templates that name the home page, the next page, an error, or the first page of a list."""
+    made, pages = Made(tmp_path), 9
+    for number in range(pages):
+        url = f"{A}/list/{number}" if number else f"{A}/"
+        target = {"home": f"{A}/", "next": f"{A}/list/{number + 1}", "gone": f"{A}/404", "first": f"{A}/list/1"}
+        made.told(url, "link" if number else "seed")
+        made.got(url, number + 1, canonical=target[named] if number < pages - 1 or named != "next" else None)
+    made.told(f"{A}/404", "link")
+    made.asked(f"{A}/404", 404)
+    with made.views() as views:
+        assert views.rows("select count(*) as indexed from urls where is_indexable") == [{"indexed": pages}]
+        assert views.rows("select distinct believed_canonical, same_as from urls where is_page") == [
+            {"believed_canonical": None, "same_as": None}
+        ]
+
+
+def test_the_rule_in_sql_is_that_of_the_policy() -> None:
+    """`BELIEVED` and `believe` agree on every combination of what may be known of a target."""
+    targets = (f"{A}/p", f"{A}/", f"{A}/x", f"{B}/x", f"{B}/")
+    database = duckdb.connect()
+    for target, is_asked, is_there, likes, names in product(
+        targets, (True, False), (True, False), (True, False), (None, "itself", f"{A}/y")
+    ):
+        if (is_there or names or likes) and not is_asked:
+            continue  # what was not asked for is not known
+        name = target if names == "itself" else names
+        known = HintTarget(
+            is_asked, likes if is_there else None, is_asked and not is_there, Url(name) if name else None
+        )
+        belief = believe(Hint(Url(f"{A}/p"), Url(target), HintKind.CANONICAL), known)
+        row = {"canonical": target, "url": f"{A}/p", "site": "a.test", "is_asked": is_asked, "is_there": is_there}
+        row |= {"names": name, "named_cluster": 1, "cluster": 1 if likes else 2}
+        columns = ", ".join(f"${key} as {key}" for key in row)
+        (found,) = database.execute(f"select {BELIEVED} from (select {columns})", row).fetchone() or (None,)
+        assert (found is not None) == (belief.is_believed and target != f"{A}/p"), (row, belief)

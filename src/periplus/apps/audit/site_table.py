@@ -5,8 +5,8 @@
 * `is_listed`: a sitemap lists it now (feeds do not count: they list what is new, not what there is);
 * `forbidden_by`: the rule of robots.txt that kept the crawl from fetching it;
 * `is_soft_error`: it answers 200 with a message that the page does not exist;
-* `is_first`: of all URLs of one page, without those with another canonical URL, the listed, then the shortest;
-  `same_as` is that URL, for the others;
+* `is_first`: of all URLs of one page, without those with another canonical URL that is believed, the listed, then the
+  shortest; `same_as` is that URL, for the others;
 * `is_error`, `is_redirect`, `is_good`: its last answer; a good page exists, is indexable, and is not a soft error;
 * `description`: the meta description of its last reading.
 
@@ -156,10 +156,11 @@ known as (
         left join described using (url)
     where list_contains($sites, site)),
 groups as (
-    select cluster, arg_min(url, row(coalesce(canonical <> url, false), not is_listed, length(url), url)) as first
+    select cluster, arg_min(url, row(believed_canonical is not null, not is_listed, length(url), url)) as first
     from known where is_page group by cluster)
 select * exclude (same_as),
-    case when is_page and canonical <> url then canonical when is_page and not is_first then first end as same_as,
+    case when not is_page then null when believed_canonical is not null then believed_canonical
+        when not is_first then first end as same_as,
     is_crawled and (fails_now or (coalesce(status, 0) >= 400 and coalesce(reason, '') <> 'unwanted-type')) as is_error,
     is_crawled and not fails_now and (outcome = 'redirected' or (leads_to is not null and leads_to <> url))
         as is_redirect,

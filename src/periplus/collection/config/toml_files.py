@@ -134,7 +134,7 @@ def _composed(config: C, tree: Mapping[str, object], source: str) -> C:
     changed: dict[str, Struct] = {}
     for name, table in tree.items():
         if name not in tables:
-            raise _unknown_table(config, name, source)
+            raise _unknown_table(config, name, source, is_table=isinstance(table, dict))
         if not isinstance(table, dict):
             raise ConfigError(f"{source}: {name} is a table", hint=f"write [{name}] on a line of its own")
         changed[tables[name].attribute] = _read_table(config, name, table, source)
@@ -207,12 +207,19 @@ def _example(field: SettingField) -> str:
     return f"write it as {field.name} = {written(example, field)}"
 
 
-def _unknown_table(config: Struct, name: str, source: str) -> ConfigError:
+def _unknown_table(config: Struct, name: str, source: str, *, is_table: bool = False) -> ConfigError:
     tables = settings_of(type(config))
-    homes = [table for table in tables if name in settings_of(type(getattr(config, tables[table].attribute)))]
+    homes = (
+        []
+        if is_table
+        else [table for table in tables if name in settings_of(type(getattr(config, tables[table].attribute)))]
+    )
     if homes:
         return ConfigError(f"{source}: {name} is outside its table", hint=f"put it below [{homes[0]}]")
-    return ConfigError(f"{source}: unknown table [{name}]", hint=_did_you_mean(name, tables, "[{}]"))
+    hint = f"{_did_you_mean(name, tables, '[{}]')} If it was of a part that is not there any more, remove it"
+    return ConfigError(
+        f"{source}: unknown table [{name}]", hint=hint if is_table else _did_you_mean(name, tables, "[{}]")
+    )
 
 
 def _unknown_key(config: Struct, table: str, key: str, known: Mapping[str, object], source: str) -> ConfigError:

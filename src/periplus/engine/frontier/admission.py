@@ -31,6 +31,7 @@ from periplus.model import (
     Verdict,
 )
 from periplus.policy.filters import WantedPair
+from periplus.policy.filters.reasons import LIFTED
 from periplus.policy.ordering import LAST_LEVEL, level_of, lowered
 from periplus.store import SiteState
 from periplus.urls import site_of
@@ -54,6 +55,10 @@ LANES = {
 """Which budget pays for the URLs of a source."""
 RENAMED = "renamed"
 """The reason of URLs that a rule for duplicate URLs knows by another name."""
+_REMEMBERED = frozenset({"low-yield", "parameter-values"})
+"""The reasons of verdicts that fall while a crawl runs."""
+_FOUND_AGAIN = LIFTED - {"parked"}
+"""Those for which a URL is refused when it is found: it would not be found again if the verdict still held."""
 _RETRIED_TOGETHER, _MAX_RETRIED = 1000, 100_000
 """URLs of an unreachable site that are queued again together, and in all; the others are tried another time."""
 
@@ -85,9 +90,12 @@ class Admission:
     def _admit(self, discoveries: Sequence[Discovery], *, may_raise: bool) -> list[Queued]:
         events: list[Event] = []
         renamed: dict[Url, Discovery] = {}
-        wanted = self._scores.unknown_judged(self._filter(discoveries, events, renamed))
+        refused: dict[Url, UrlRecord] = {}
+        wanted = self._scores.unknown_judged(self._filter(discoveries, events, renamed, refused))
         if renamed:
             self._remember(renamed)
+        if refused:
+            self._remember_refused(refused)
         before = self._state.records.add_new([_record(discovery) for discovery in wanted])
         candidates: list[Candidate] = []
         changed: dict[Url, UrlRecord] = {}
@@ -164,8 +172,15 @@ class Admission:
     ) -> None:
         """A known URL may gain a source, be queued in another lane, or be reported as changed.
 
-        A known source may have named it earlier: of two lists the later may be queued sooner.
+        A known source may have named it earlier: of two lists the later may be queued sooner. A URL that a verdict had
+        refused, and that the filters accept by now, is queued as a new one is.
         """
+        if known.reason in _FOUND_AGAIN and not known.visits:
+            others = [seen for seen in known.first_seen if seen.source is not discovery.source]
+            changed[discovery.url] = replace(known, first_seen=(*_record(discovery).first_seen, *others), reason="")
+            candidates.append(self.candidate(discovery))
+            events.append(UrlDiscovered(discovery, False))
+            return
         mentioned = self._revisits.mentioned(discovery, known)
         if mentioned is not known:
             changed[discovery.url] = known = mentioned
@@ -216,10 +231,23 @@ class Admission:
             if self._guard.may_remember(variant)
         )
 
+    def _remember_refused(self, refused: dict[Url, UrlRecord]) -> None:
+        """Give URLs that a verdict refused when they were found a record: they are queued if it falls."""
+        known = self._state.records.get(list(refused))
+        news = [record for record, before in zip(refused.values(), known, strict=True) if before is None]
+        self._state.records.put([record for record in news if self._guard.may_remember_refused(record.url)])
+
     def _filter(
-        self, discoveries: Sequence[Discovery], events: list[Event], renamed: dict[Url, Discovery]
+        self,
+        discoveries: Sequence[Discovery],
+        events: list[Event],
+        renamed: dict[Url, Discovery],
+        refused: dict[Url, UrlRecord],
     ) -> list[Discovery]:
-        """Those that are wanted, by their names. `renamed` gets those that a learnt rule renamed, by the old ones."""
+        """Those that are wanted, by their names. `renamed` gets those that a learnt rule renamed, by the old ones.
+
+        `refused` gets those that a trap refused, which may be wanted later.
+        """
         wanted = []
         is_on, site_record = self._domains.is_on, self._records.get
         for discovery, judged in zip(discoveries, self._judge(discoveries), strict=True):
@@ -231,6 +259,8 @@ class Admission:
             if isinstance(verdict, Reject):
                 if not discovery.is_more:  # it was reported when the URL was first found
                     events.append(Refused(discovery, verdict.reason, verdict.rule))
+                    if verdict.reason in _REMEMBERED:
+                        refused[discovery.url] = replace(_record(discovery), reason=verdict.reason)
             elif isinstance(verdict, Rewrite):
                 wanted.append(replace(discovery, url=verdict.url))
                 if verdict.learnt_from is not None:
@@ -274,6 +304,15 @@ class Admission:
     def retry_renamed(self, site: Site) -> Iterator[Queued]:
         """Queue again what was renamed while it waited at a site: a rule was withdrawn, and the others are asked."""
         yield from self._queue_again(site, _is_renamed)
+
+    def retry_refused(self, site: Site) -> Iterator[Queued]:
+        """Queue again what verdicts on a site, or on a kind of its URLs, refused, as far as it is accepted by now."""
+        yield from self._queue_again(site, self._is_lifted)
+
+    def _is_lifted(self, record: UrlRecord) -> bool:
+        if record.visits or record.reason not in LIFTED:
+            return False
+        return not isinstance(self._guard.judge_all([_discovered(record)])[0], Reject)
 
     def _queue_again(self, site: Site, is_wanted: Callable[[UrlRecord], bool]) -> Iterator[Queued]:
         refused = (record.url for record in self._state.records.of_site(site) if is_wanted(record))

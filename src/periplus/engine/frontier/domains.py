@@ -5,8 +5,12 @@ Every site of a domain shares its counts. A domain is in memory while one of its
 rows, so memory grows neither with domains nor with hosts.
 
 The crawl as a whole is in a pass: sites of a domain whose next page belongs to a later one wait in their queues. It
-ends when nothing else is active, or when requests could have been made for `patience` seconds and no site was ready.
-Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
+ends when nothing else is active, or when requests could have been made for `patience` seconds and no site was ready;
+not before it had `PASS_PAGES` pages, twice as many as the pass before: sites that rest between requests are no reason
+to hurry. Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
+
+Until the first verdict on domains, or `UNJUDGED_PAGES` pages, all domains but those of seeds are discounted: what a
+link farm has been given before nobody takes back.
 
 Discounted domains, such as those judged to be spam, do not wait for passes. While other sites are active or wait for a
 pass, they get a share of the requests (`policy.domain_budgets.DiscountCredit`), and only some of their sites are
@@ -23,6 +27,7 @@ from msgspec import Struct
 
 from periplus.model import Discovery, DomainVisits, Reject, Rows, Site, Source, Url
 from periplus.policy.domain_budgets import (
+    MAX_PASS,
     DiscountCredit,
     base_at,
     host_is_admitted,
@@ -46,6 +51,10 @@ MAX_DISCOUNTED_SITES = 1000
 """Sites of such domains that are active at a time, at most: they get few requests, and must not fill the memory."""
 DISCOUNTED_REST = 5.0
 """Seconds after which a discounted site that may not be asked is looked at again: with those above 200 per second."""
+UNJUDGED_PAGES = 5000
+"""Pages of a shard after which domains that nobody has judged are not held back any longer: no job runs."""
+PASS_PAGES = 100
+"""Pages that the first pass lasts at least while sites are active; each further pass twice as long."""
 _NEVER = 1 << 30
 """A pass that never comes: nothing waits for a later one."""
 _LOOKED_AT_PER_SECOND = 10_000
@@ -56,7 +65,8 @@ class PassState(Struct, frozen=True, array_like=True):
     """The pass of a crawl. `later`: the first pass for which a site waits; `idle_since`: since when no site was ready.
 
     `is_full`: sites wait because others of their domain are active; `has_ended`: a site has ended since they were last
-    looked for; `look_at`: when they may be looked for again; `credit`: saved requests to discounted domains.
+    looked for; `look_at`: when they may be looked for again; `credit`: saved requests to discounted domains; `pages`:
+    pages that were granted; `began`: how many of these before this pass.
     """
 
     number: int = 0
@@ -66,6 +76,8 @@ class PassState(Struct, frozen=True, array_like=True):
     has_ended: bool = False
     look_at: float = 0.0
     credit: float = 0.0
+    pages: int = 0
+    began: int = 0
 
 
 class Domain:
@@ -131,13 +143,23 @@ class Domains:
         self._active = self._discounted_active = 0
         self.pass_number, self.later, self.idle_since = saved.number, saved.later, saved.idle_since
         self.is_full, self.has_ended, self.look_at = saved.is_full, saved.has_ended, saved.look_at
+        self._pages, self._began = saved.pages, saved.began
+        self._is_judged = False
 
     @property
     def state(self) -> PassState:
         """The state to commit besides rows."""
         credit = self._credit.credit
         return PassState(
-            self.pass_number, self.later, self.idle_since, self.is_full, self.has_ended, self.look_at, credit
+            self.pass_number,
+            self.later,
+            self.idle_since,
+            self.is_full,
+            self.has_ended,
+            self.look_at,
+            credit,
+            self._pages,
+            self._began,
         )
 
     def flush(self) -> None:
@@ -177,10 +199,16 @@ class Domains:
         else:
             budget = self._budget_of(domain.name) or base_at(domain.hops, settings.base)
             remaining = self.discounts.budget(domain.name)
-            domain.budget, domain.is_discounted = max(round(budget * remaining), 1), remaining < 1
+            domain.budget = max(round(budget * remaining), 1)
+            domain.is_discounted = remaining < 1 or self._is_before_verdicts
         self._discounted_active += domain.active * (domain.is_discounted - was_discounted)
         domain.max_active = max_active_hosts(domain.budget, settings.largest)
         self._set_octave(domain)
+
+    @property
+    def _is_before_verdicts(self) -> bool:
+        """Whether domains of seeds, of which there are some, come first because no other was judged yet."""
+        return not self._is_judged and self._pages < UNJUDGED_PAGES and bool(self._seeds)
 
     def _set_octave(self, domain: Domain) -> None:
         """Set the order of its next page, and the first page for which another one holds."""
@@ -201,6 +229,9 @@ class Domains:
     def granted(self, domain: Domain) -> None:
         """Count a page of a domain that is fetched for the first time."""
         if self.is_on:
+            self._pages += 1
+            if self._pages == UNJUDGED_PAGES and not self._is_judged:
+                self.appraise_again()
             domain.fetched += 1
             self._changed[domain.name] = None
             if domain.fetched + 1 >= domain.until:
@@ -356,6 +387,8 @@ class Domains:
             return None
         if self.is_only_discounted:
             return 0.0
+        if self._pages - self._began < PASS_PAGES << min(self.pass_number, MAX_PASS):
+            return None
         return self.idle_since + self._budgets.patience if self.idle_since else None
 
     def begin_pass(self, now: float) -> bool:
@@ -364,7 +397,7 @@ class Domains:
         if at is None or at > now:
             return False
         self.pass_number = max(self.later, self.pass_number)
-        self.idle_since = 0.0
+        self.idle_since, self._began = 0.0, self._pages
         return True
 
     def took(self, has_spare: bool, now: float) -> None:
@@ -382,7 +415,7 @@ class Domains:
 
     def set_budgets(self, budget_of: Callable[[str], int | None]) -> None:
         """Give each domain for which this returns a budget that one. A pass that has begun goes on."""
-        self._budget_of = budget_of
+        self._budget_of, self._is_judged = budget_of, True
         self.appraise_again()
 
     def appraise_again(self) -> None:

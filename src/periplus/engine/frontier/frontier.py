@@ -43,6 +43,7 @@ from .leases import Lease, Leases
 from .politeness import Setbacks, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
+from .revisiting import ToldPage
 from .robots import RobotsGate
 from .schedule import Schedule
 from .scores import FixedScores, PriorityIndex, Scores
@@ -141,7 +142,22 @@ class Frontier:
         """Add discovered URLs. Known ones gain a source; refused ones are reported with their rule."""
         pages = self._queue_robots(discoveries, now)
         queued = [*self._admission.retry_unreachable(pages, now), *self._admission.admit(pages, self.page_budget)]
+        if told := self._revisits.told():
+            queued += self._queue_told(told)
         self._queued(queued, now)
+
+    def _queue_told(self, told: Sequence[ToldPage]) -> list[Queued]:
+        """Queue pages that were reported as changed; one that waits already moves up to its new level."""
+        new = [each.entry for each in told if not each.is_waiting]
+        self._state.queues.push(new)
+        for entry in [each.entry for each in told if each.is_waiting]:
+            heads = self._state.queues.heads(entry.site, Lane.REFRESH, self._selector.revisits_waiting)
+            ticket = next((head for head in heads if head.entry.url == entry.url), None)
+            if ticket is not None and entry.level < ticket.entry.level and not self._leases.holds(entry.url):
+                self._state.queues.remove([ticket])
+                self._state.queues.push([entry])
+                self.schedule.raise_level(entry.site, entry.level)
+        return new
 
     def _queue_robots(self, discoveries: Sequence[Discovery], now: float) -> Sequence[Discovery]:
         """Queue robots.txt files that were not requested yet; return the discoveries of pages."""
@@ -154,9 +170,20 @@ class Frontier:
         """Queue URLs again that were renamed while they waited, after the rule for duplicate URLs was withdrawn."""
         self._queued([*self._admission.retry_renamed(site)], now)
 
+    def requeue_refused(self, sites: Sequence[Site], now: float) -> None:
+        """Queue URLs of sites again that a verdict had refused, after it has fallen."""
+        for site in sites:
+            self._queued([*self._admission.retry_refused(site)], now)
+
     def queue_files(self, urls: Sequence[Url], now: float) -> None:
         """Queue sitemap files. They are not discoveries: what named them reports that itself."""
         self._queued(queued_files(self._state, urls, now), now)
+
+    def expire_robots(self, site: Site) -> None:
+        """Have the robots.txt of a site read again before anything else is fetched from it."""
+        record = self._records.get(site)
+        record.robots_expire_at = 0.0
+        self._records.changed(record)
 
     def queue_probes(self, probes: Sequence[Probe], now: float) -> None:
         """Queue URLs that are fetched for comparison only. One that waits already, or is out, is not queued again."""
@@ -299,6 +326,7 @@ class Frontier:
         self._pages_out -= lease.is_of_page
         if lease.ticket is not None:
             self._reports.page(active, lease.ticket, outcome, reading, now)
+            self.requeue_refused(self._guard.lifted(), now)
         elif outcome.task.ip is None:
             self._preflight.located(active, outcome, now)
         else:
@@ -310,6 +338,7 @@ class Frontier:
     def adopt(self, outcome: FetchOutcome, now: float, reading: BodyReading | None, *, is_counted: bool) -> None:
         """Learn from an archived answer of a crawl whose state is lost."""
         self._adoption.adopt(outcome, now, reading, is_counted=is_counted)
+        self.requeue_refused(self._guard.lifted(), now)
 
     def end_adoption(self, now: float) -> None:
         """End the adoption of archived answers."""

@@ -124,7 +124,7 @@ class Reports:
         self.pages_done += 1
         self._scores.pages = self.pages_done
         if isinstance(outcome, Fetched) and outcome.task.visited_at is None:  # a revisit finds what it knows
-            self._guard.observe(outcome.task.url, reading is not None and not reading.is_copy)
+            self._guard.observe(outcome.task.url, reading is not None and not reading.is_repeated)
 
     def finish_request(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
         """After a request: until when the site is left alone, or whether it is given up."""

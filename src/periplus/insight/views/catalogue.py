@@ -8,8 +8,8 @@ The words are those of Schonfeld & Shivakumar (2009). *Sitemaps* stands for all 
 feeds, pings, archives), *Discovery* for all else (seeds, links, redirects, forms). *Seen* is a URL that was discovered
 in a source, within the scope of the crawl; *crawled*, one that was requested; *unique*, one page of each cluster of
 near-duplicates; *indexed*, one page of each cluster that may be indexed: it is there (200), does not forbid it
-(noindex, or a preference against search), and names no other URL as its canonical. That stands in for the index of a
-search engine, which we do not have.
+(noindex, or a preference against search), and names no other URL as its canonical that is believed. That stands in for
+the index of a search engine, which we do not have.
 """
 
 # ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted

@@ -6,8 +6,10 @@ counts as seen: it is the noise that a source makes. A URL is refused when it is
 its turn comes: by robots.txt, or by what its kind has yielded since (`fetches`, excluded). `refused` is either.
 
 The status of a URL is that of its last visit with a lasting answer: a timeout today does not remove the page of
-yesterday. Clusters and PageRank come from `insight.clusters` and `insight.graph`, which know URLs by fingerprints; the
-tables are joined by the MD5 of URLs, because DuckDB's own hash gives many that differ in two places the same number.
+yesterday. A page that names another URL as its canonical is not indexable if that is believed (`BELIEVED`).
+
+Clusters and PageRank come from `insight.clusters` and `insight.graph`, which know URLs by fingerprints; the tables are
+joined by the MD5 of URLs, because DuckDB's own hash gives many that differ in two places the same number.
 """
 
 # ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted
@@ -95,6 +97,7 @@ create or replace temp table reading as
 select md5_number_lower(url) as key, read_at, title, language, mime, canonical,
     coalesce(refresh, script_redirect) as leads_to, noindex, text_length, main_length, links as outlinks, resources,
     coalesce(search = 'disallow', false) as is_not_for_search,
+    case when canonical <> url then md5_number_lower(canonical) end as names_key,
     coalesce(list_contains(problems, 'soft-404'), false)
         or url in (select subject from verdicts where judge = 'soft-404') as is_absent
 from pages semi join (select url, max(read_at) as read_at from pages group by url) using (url, read_at)
@@ -113,6 +116,26 @@ select id, count(*) over (partition by cluster, path) > 1 as has_variants,
 from members
 """
 
+_NAMED: Final = f"""
+create or replace temp table named as
+select told.key as names_key, visits is not null or refused is not null or kept_out is not null as is_asked,
+    coalesce({_IS_PAGE} and read_at is not null, false) as is_there, canonical as names, cluster as named_cluster
+from told join facts using (id) left join visited using (key) left join kept_out using (key)
+    left join reading using (key)
+where key in (select names_key from reading)
+"""
+"""The URLs that other pages name as their canonical."""
+
+BELIEVED: Final = """case
+    when canonical is null or canonical = url then null
+    when is_asked and not is_there then null
+    when names <> canonical then null
+    when is_asked then case when named_cluster = cluster then canonical end
+    when regexp_extract(canonical, '^[a-z]+://([^/]+)', 1) <> site then null
+    when canonical in ('http://' || site || '/', 'https://' || site || '/') then null
+    else canonical end"""
+"""The other URL that a page names as its canonical, if that is believed: `policy.duplicates.believe` in SQL."""
+
 _URLS: Final = f"""
 with known as (
     select told.* exclude (key, is_seed, refused), domain,
@@ -124,15 +147,17 @@ with known as (
         pagerank, inlinks, own_links, clicks, cluster, coalesce(best, told.url) as best, has_variants
     from told join facts using (id) join domains using (site)
         left join visited using (key) left join kept_out using (key)
-        left join reading using (key) left join crowds using (id))
+        left join reading using (key) left join crowds using (id)),
+believing as (
+    select known.* exclude (names_key), {BELIEVED} as believed_canonical from known left join named using (names_key))
 select * exclude (id, best, has_variants, is_absent, is_not_for_search),
-    case when not is_page then null when best <> url then best when canonical <> url then canonical end as same_as,
+    case when not is_page then null when best <> url then best else believed_canonical end as same_as,
     is_page and best = url as is_representative,
     is_page and not coalesce(noindex or is_absent or is_not_for_search, false)
-        and coalesce(canonical = url, true) as is_indexable,
+        and believed_canonical is null as is_indexable,
     contains(url, '?') and (coalesce(has_variants, false)
         or coalesce(split_part(canonical, '?', 1) = split_part(url, '?', 1), false)) as is_parameter_of_same
-from known
+from believing
 """
 
 _SITE_RANKS: Final = """
@@ -159,12 +184,12 @@ def make(views: Views) -> None:
     pa.default_memory_pool().release_unused()
     database.register("facts", _facts(seen, ranks, clusters))
     database.register("domains", _domains(sites, ranks))
-    for sql in (_VISITED, _KEPT_OUT, _READ, _CROWDS):
+    for sql in (_VISITED, _KEPT_OUT, _READ, _CROWDS, _NAMED):
         database.execute(sql)
     _write(views, "urls", _URLS)
     _write(views, "site_ranks", _SITE_RANKS.format(urls=_quoted(views.kept.draft("urls"))))
     views.kept.publish(["urls", "site_ranks"])
-    for name in ("table visited", "table kept_out", "table reading", "table crowds", "view told"):
+    for name in ("table visited", "table kept_out", "table reading", "table crowds", "table named", "view told"):
         database.execute(f"drop {name}")
     for name in ("facts", "domains"):
         database.unregister(name)

@@ -52,6 +52,26 @@ SAMPLED_OF: Final = 8
 _SPELLING: Final = frozenset({"lower-case", "drop-suffix"})
 _UNKNOWN: Final = frozenset({"drop-param", "drop-param-value", "replace-segment"})
 """Kinds of rules about names whose meaning a site alone knows; a prefix that is not common is another."""
+ORDERS: Final = frozenset(
+    [
+        "dir",
+        "direction",
+        "order",
+        "order_by",
+        "order-by",
+        "orderby",
+        "orderdir",
+        "ordering",
+        "sort",
+        "sort_by",
+        "sort-by",
+        "sort_order",
+        "sortby",
+        "sortdir",
+        "sortorder",
+    ]
+)
+"""Names of parameters that order a list, in lower case."""
 _UNSEEN_KINDS: Final = frozenset({"drop-prefix", "replace-segment"})
 _ELSEWHERE: Final = frozenset({"host", "scheme"})
 """Kinds whose bases are not of the site or scheme of the page: nothing waits for those."""
@@ -343,6 +363,8 @@ def _is_acceptable(
 
 def is_unknown(rule: DustRule) -> bool:
     """Whether only the pages of the site can say what a rule is about."""
+    if rule.kind == "drop-param" and rule.name.lower() in ORDERS:
+        return False
     return rule.kind in _UNKNOWN or (rule.kind == "drop-prefix" and rule.name not in PREFIXES)
 
 

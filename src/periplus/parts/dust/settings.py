@@ -18,8 +18,8 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
     file: Annotated[str, Personal(or_inside=True)] = ""
     """A JSON file of rules, such as an edited `insight/dust.json`, relative to the collection."""
     accept: float = 0.7
-    """Minimum 5 % quantile of the posterior for rules about spelling, or a parameter idle on many domains: 8 equal
-    pairs."""
+    """Minimum 5 % quantile of the posterior for rules about spelling, the order of lists, or a parameter idle on
+    many domains: 8 equal pairs."""
     accept_varied: float = 0.9
     """The same for a parameter with eight values or more, or confirmed by canonical links or sitemaps: 28 equal
     pairs."""

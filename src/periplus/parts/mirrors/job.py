@@ -11,7 +11,7 @@ that runs later sees more. No request is made.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import combinations, groupby
@@ -19,6 +19,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.engine.part import Setup
 from periplus.insight.views import Views
@@ -28,7 +29,7 @@ from periplus.store import LearntFiles
 from periplus.store.tables.verdicts import write_verdicts
 from periplus.urls import domain_of
 
-from .parked import HomePage, parked_domains
+from .parked import HomePage, OtherPage, parked_domains, suspicion
 from .policy import (
     MAX_PATHS,
     HostFacts,
@@ -58,9 +59,12 @@ _FEWEST_SHARED: Final = 5
 """Texts that two hosts have in common from which they are compared whatever their paths."""
 _WORD_LENGTH: Final = 6
 """Characters of a word, with its space, by which the words of a page are estimated from the length of its text."""
+_MAX_OTHERS: Final = 8
+"""Pages of a host, besides its home page, that show whether a suspect has a text of its own: the shortest paths."""
 _PATH: Final = "regexp_replace(url, '^[a-z]+://[^/]+', '')"
 _LAST_PAGES: Final = f"""
-    (select site, {_PATH} as path, sketch, main_digest, main_length, text_length, links, problems, url
+    (select site, {_PATH} as path, sketch, main_digest, main_length, text_length, links, problems, url,
+        title
      from pages {{where}} qualify row_number() over (partition by url order by read_at desc) = 1)
 """
 _PAGES: Final = _LAST_PAGES.format(where="")
@@ -273,7 +277,7 @@ def _home_pages(views: Views, settings: ParkedSettings, domain: DomainOf) -> lis
     """The home page of each domain: of the host with the shortest name."""
     homes = views.rows(
         f"""
-        select site, url, sketch, text_length from {_PAGES}
+        select site, url, title, sketch, text_length from {_PAGES}
         where path = '/' and links > 0 and text_length between 1 and {_WORD_LENGTH * settings.max_words}
         """
     )
@@ -283,10 +287,42 @@ def _home_pages(views: Views, settings: ParkedSettings, domain: DomainOf) -> lis
         if name is not None:
             by_domain.setdefault(name, row)
     targets = _targets(views, [row["url"] for row in by_domain.values()], domain)
-    return [
-        HomePage(name, row["text_length"] // _WORD_LENGTH, row["sketch"], targets.get(row["url"], ()))
+    pages = [
+        HomePage(
+            name, row["text_length"] // _WORD_LENGTH, row["sketch"], targets.get(row["url"], ()), row["title"] or ""
+        )
         for name, row in by_domain.items()
     ]
+    suspects = [page for page in pages if suspicion(page, settings) is not None]
+    return _with_others(views, suspects, domain) if suspects else []
+
+
+def _with_others(views: Views, pages: list[HomePage], domain: DomainOf) -> list[HomePage]:
+    """Home pages with what is known of the other pages of their domains."""
+    names = {page.domain for page in pages}
+    sites = {row["site"]: domain(row["site"]) for row in views.rows("select distinct site from discoveries")}
+    wanted: dict[str, object] = {"sites": sorted(site for site, name in sites.items() if name in names)}
+    read = views.rows(
+        f"""
+        select site, path, sketch from {_PAGES} where site in (select unnest($sites)) and path <> '/'
+            and main_length > 0 and not list_contains(coalesce(problems, []), 'soft-404')
+        qualify row_number() over (partition by site order by length(path), path) <= {_MAX_OTHERS} order by all
+        """,
+        wanted,
+    )
+    others: dict[Domain | None, list[OtherPage]] = defaultdict(list)
+    for row in read:
+        others[sites[row["site"]]].append(OtherPage(row["path"], row["sketch"]))
+    known: Counter[Domain | None] = Counter()
+    for row in views.rows(
+        f"""
+        select site, count(distinct url) as count from discoveries
+        where site in (select unnest($sites)) and {_PATH} <> '/' and refused is null group by site
+        """,
+        wanted,
+    ):
+        known[sites[row["site"]]] += row["count"]
+    return [replace(page, others=tuple(others[page.domain]), known=known[page.domain]) for page in pages]
 
 
 def _targets(views: Views, urls: list[str], domain: DomainOf) -> dict[str, list[Domain | None]]:

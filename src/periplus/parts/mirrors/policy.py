@@ -21,7 +21,9 @@ A URL of a mirror becomes the same path of the host that is kept, wherever it is
 chosen by hash) keeps its name and is fetched, so that the job sees if the two hosts part; that share is all that a
 mirror costs. URLs that were queued before are refused as `mirror` when their turn comes, and their other names are
 found in their place; a parked domain gets one page, and its other URLs are refused as `parked`. Seeds are exempt: a
-person asked for them.
+person asked for them. Where the kept host has no page by the new name, the URL is fetched by its old ones, as if the
+kept host redirected there. A later file without a rule lifts it: what it refused is queued again, and what it renamed
+is found by its old name.
 
 A host is kept by trust, by the number of hosts that link to it, the shorter name, the alphabet.
 `www.` never wins over the same name without it if a sitemap lists that.
@@ -266,11 +268,15 @@ class MirrorHosts:
         self._rules: dict[Site, list[HostRule]] = {}
         self._parked: frozenset[str] = frozenset()
         self._renamed: list[Discovery] = []
+        self._sources: dict[Site, list[HostRule]] = {}
+        self.refused: dict[Site, None] = {}
+        """Hosts at which URLs that waited were refused, at most `MAX_RULES`."""
 
-    def load(self, learnt: LearntHosts) -> None:
-        """Take the place of what was learnt before."""
+    def load(self, learnt: LearntHosts) -> list[HostRule]:
+        """Take the place of what was learnt before; the rules that have fallen."""
         if not self._is_enabled:
-            return
+            return []
+        before = {rule for some in self._rules.values() for rule in some}
         rules: dict[Site, list[HostRule]] = {}
         for rule in learnt.rules[:MAX_RULES]:
             rules.setdefault(rule.site, []).append(rule)
@@ -278,10 +284,19 @@ class MirrorHosts:
             some.sort(key=lambda rule: (-len(rule.root), rule.root))
         self._rules = rules
         self._parked = frozenset(learnt.parked[:MAX_RULES])
+        self._sources = {}
+        for rule in learnt.rules[:MAX_RULES]:
+            self._sources.setdefault(rule.target, []).append(rule)
+        return sorted(before - {*learnt.rules}, key=lambda rule: (rule.site, rule.root))
+
+    def old_names(self, url: Url) -> list[Url]:
+        """The URLs that rules rename to this one, if it is of a host that is kept."""
+        rules = self._sources.get(site_of(url)) if self._sources else None
+        return [] if not rules else [name for rule in rules if (name := old_name(rule, url)) is not None]
 
     def renamed(self, url: Url) -> Url | None:
         """The name of a URL on the host that is kept; `None` if it keeps its own."""
-        if not self._rules or xxh3_64_intdigest(url.encode()) < self._limit:
+        if not self._rules or self._is_let_through(url):
             return None
         name = url
         for _ in range(_MAX_HOPS):
@@ -300,6 +315,7 @@ class MirrorHosts:
             if each.source is not Source.SEED
             and each.purpose is Purpose.PAGE
             and (other := self.renamed(each.url)) is not None
+            and not _comes_back(each, other)
             else each
             for each in discoveries
         ]
@@ -310,10 +326,12 @@ class MirrorHosts:
         if (not self._rules and not self._parked) or discovery.source is Source.SEED:
             return ACCEPT
         if self._parked and self._is_parked(url):
+            self._note_refused(site_of(url))
             return Reject("parked", f"domain {domain_of(url, self._suffixes)}")
         other = self.renamed(url)
-        if other is None:
+        if other is None or _comes_back(discovery, other):
             return ACCEPT
+        self._note_refused(site_of(url))
         self._renamed.append(replace(discovery, url=other))
         return Reject("mirror", f"mirror of {site_of(other)}")
 
@@ -322,9 +340,17 @@ class MirrorHosts:
         found, self._renamed = self._renamed, []
         return found
 
+    def _note_refused(self, site: Site) -> None:
+        if len(self.refused) < MAX_RULES:
+            self.refused[site] = None
+
     def _is_parked(self, url: Url) -> bool:
-        """Whether a URL is of a parked domain, and not a home page."""
-        return len(url) > url.index("/", 8) + 1 and domain_of(url, self._suffixes) in self._parked
+        """Whether a URL is of a parked domain, neither its home page nor one of the share that is let through."""
+        is_home = len(url) == url.index("/", 8) + 1
+        return not is_home and domain_of(url, self._suffixes) in self._parked and not self._is_let_through(url)
+
+    def _is_let_through(self, url: Url) -> bool:
+        return xxh3_64_intdigest(url.encode()) < self._limit
 
     def _once(self, url: Url) -> Url | None:
         site = site_of(url)
@@ -338,6 +364,19 @@ class MirrorHosts:
             if path.startswith(rule.root):
                 return Url(f"{scheme}://{rule.target}{rule.target_root}{path[len(rule.root) :]}")
         return None
+
+
+def old_name(rule: HostRule, url: Url) -> Url | None:
+    """The URL that a rule renames to this one."""
+    start = url.index("/", 8)
+    if site_of(url) != rule.target or not url.startswith(rule.target_root, start):
+        return None
+    return Url(f"{url[: url.index(':')]}://{rule.site}{rule.root}{url[start + len(rule.target_root) :]}")
+
+
+def _comes_back(discovery: Discovery, other: Url) -> bool:
+    """Whether a URL was found because the kept host has no page by its name, or redirects to it."""
+    return discovery.source is Source.REDIRECT and discovery.referrer in (other, None)
 
 
 class HostFacts(Struct, frozen=True):

@@ -47,6 +47,7 @@ from .difference import is_appended, unpack
 from .discovery import SitemapDiscovery
 from .file import SitemapFile, source_of, unpack_slice
 from .held_seeds import HeldSeeds
+from .parser import ARCHIVE
 from .revisit import IndexTrust
 from .scores import Priorities, RankOf, sitemap_score
 from .settings import SCORES, ScoreSettings, SitemapRules, SitemapTables
@@ -302,6 +303,8 @@ class SitemapScheduler(Part):
         if due_at is None or due_at > now:
             return
         for node in self._store.due(now, _DUE_TOGETHER):
+            if node.kind == ARCHIVE and node.parent is None:  # its site may have published others since
+                self._frontier.expire_robots(site_of(node.url))
             self.discovery.enqueue(node, now)
 
     def _read_on(self, file: SitemapFile) -> int:
@@ -446,7 +449,8 @@ class SitemapScheduler(Part):
 
     def _keep(self, node: SitemapNode, now: float) -> None:
         """Keep a node after a visit, and report it. A file is not read more often than that pays."""
-        node = replace(node, due_at=max(node.due_at, now + self._revisits.file_interval(site_of(node.url))))
+        pays_at = now + min(self._revisits.file_interval(site_of(node.url)), self._rules.revisit.longest)
+        node = replace(node, due_at=max(node.due_at, pays_at))
         self._store.put(node)
         self._events.record([visit_event(node, now)])
 

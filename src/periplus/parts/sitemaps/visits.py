@@ -7,6 +7,7 @@ Reasons for which a file retires, stable words that tables count:
 * `not-a-sitemap`: another kind of document is served in its place, again and again
 * `empty`: no entries, reading after reading; `useless`: no wanted entries
 * `unlisted`: the index that named it does so no more
+* `bad-name`: an archive of metadata whose name does not say which time it covers; it is never read
 
 When a robots.txt, a user, a ping or an index names a retired file again, it may be woken (`woken`).
 """

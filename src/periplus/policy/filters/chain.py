@@ -33,7 +33,7 @@ from .reasons import ACCEPT
 from .scope import Scope, Shape
 from .sessions import Sessions
 from .settings import BudgetSettings, FilterSettings
-from .site_states import FilterStates, SiteFilterState
+from .site_states import MAX_REFUSED, FilterStates, SiteFilterState
 from .traps import Traps
 
 MAX_REWRITES = 4
@@ -119,6 +119,12 @@ class Guard(CountingFilter, ObservingFilter, ReconsideringFilter, RenamingFilter
 
     def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
         """Learn from a page that was read for the first time: how far from the seeds, its text, and where it leads."""
+
+    def may_remember_refused(self, url: Url) -> bool:
+        """Whether there is room to remember a URL that was refused by a verdict that may fall. It is counted."""
+
+    def lifted(self) -> list[Site]:
+        """Sites at which a verdict on a kind of URL has fallen since the last call."""
 
 
 class Chain:
@@ -206,6 +212,22 @@ class Chain:
         """Learn from a page that was read for the first time: how far from the seeds, its text, and where it leads."""
         for each in self._traps:
             each.page_read(url, depth, sketch, links)
+
+    def may_remember_refused(self, url: Url) -> bool:
+        """Whether there is room to remember a URL that was refused by a verdict that may fall. It is counted."""
+        if self._states.about(url).refused >= MAX_REFUSED:
+            return False
+        self._states.changing(url).refused += 1
+        return True
+
+    def lifted(self) -> list[Site]:
+        """Sites at which a verdict on a kind of URL has fallen since the last call."""
+        if not any(each.lifted for each in self._traps):
+            return []
+        sites = [site for each in self._traps for site in each.lifted]
+        for each in self._traps:
+            each.lifted.clear()
+        return sites
 
     def renamed(self, variant: Url, target: Url) -> None:
         """Note that a URL was rewritten to one that was not known before."""

@@ -30,6 +30,8 @@ REASONS: Final = {
     "rewrite-loop": "rewriting it did not end",
 }
 """The reasons of `Reject`."""
+LIFTED: Final = frozenset({"low-yield", "parameter-values", "mirror", "parked", "calendar"})
+"""Those that hang on a verdict on a kind of URL or a host: a URL refused for one is wanted when the verdict falls."""
 
 
 ACCEPT: Final = Accept()

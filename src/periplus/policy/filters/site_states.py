@@ -24,6 +24,8 @@ from .templates import PageChain
 
 MAX_STEPS = 9
 MAX_WINDOW = 64
+MAX_REFUSED = 10_000
+"""URLs of a site that are remembered, at most, after a verdict that may fall refused them when they were found."""
 MAX_PATHS = 2048
 """Paths of a site that are remembered, at most: 8 KiB, and only of sites whose URLs have parameters."""
 _HASH_BYTES = 4
@@ -146,7 +148,8 @@ class SiteFilterState(PartValues, Struct, array_like=True):
 
     `dated` are templates whose URLs name dates, `ahead` the days that those of a template name more than a month ahead.
     `chains` are pages that each linked to one more. `paths` are those of which a page was read, since the first page
-    with parameters. `values` is what parts have learnt that decide about URLs.
+    with parameters. `values` is what parts have learnt that decide about URLs. `refused`: URLs that were refused when
+    they were found, and are remembered until the verdict falls.
     """
 
     admitted: int = 0
@@ -158,6 +161,7 @@ class SiteFilterState(PartValues, Struct, array_like=True):
     chains: list[PageChain] = field(default_factory=list)
     paths: Paths | None = None
     values: dict[str, Raw] = field(default_factory=dict)
+    refused: int = 0
 
 
 _NOTHING = SiteFilterState()

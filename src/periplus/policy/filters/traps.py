@@ -22,7 +22,8 @@ and that the pages say the same (Olston & Najork 2010, section 6.2). So pages ar
 Pages that repeat what their own path shows with other parameters are evidence about parameters. They say nothing about
 paths of which no page was read: a URL of such a path is judged by the pages that were the first of their paths, in
 windows of their own. Nor is a URL throttled whose path was read, and whose only parameter has at most eight values:
-there are no more of them than that for each path, unless new paths have no new contents either.
+there are no more of them than that for each path, unless new paths have no new contents either. A segment that looks
+made up (`/s-3f9a60c1/`) is a parameter in this respect: it may be a session, and the path without it the page.
 
 No URL is refused for lack of evidence: a shop with 50,000 products is not a trap because none of them was fetched yet.
 The price is that a trap's URLs enter the queue until its first window is full; `reconsider` asks again when such a URL
@@ -32,10 +33,12 @@ bounded: templates, parameters and their values for each site.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from periplus.model import ConfigError, Discovery, Reject, Source, Url, Verdict
+from periplus.model import ConfigError, Discovery, Reject, Site, Source, Url, Verdict
+from periplus.urls import site_of
 
 from .reasons import ACCEPT
 from .settings import TrapSettings
@@ -52,6 +55,10 @@ _FEWEST_SLASHES = 4
 """Slashes of the shortest URL whose path has two segments: `http://host/a/a`."""
 _SHORTEST_ORIGIN = len("http://h")
 """Characters of a URL before which no path begins."""
+_MADE_UP = re.compile(
+    r"/(?:[A-Za-z]{1,12}[-_=.])?(?=[a-z]*\d|[A-Z]*\d)(?:[0-9a-f]{8,64}|[0-9A-F]{8,64})(?=/)", re.ASCII
+)
+"""A segment within a path that may be a session: a hexadecimal number, perhaps behind a name."""
 
 
 class Traps:
@@ -61,6 +68,8 @@ class Traps:
         self._states = states
         self._settings = settings = _checked(settings or TrapSettings())
         self._limits = [int(2**64 * settings.throttle**steps) for steps in range(MAX_STEPS + 1)]
+        self.lifted: dict[Site, None] = {}
+        """Sites of which a kind of URL is throttled less since this was last cleared."""
 
     def concerns(self, state: SiteFilterState) -> bool:
         """Whether something is throttled at a site: at few sites it is."""
@@ -101,12 +110,18 @@ class Traps:
         for key in keys:
             window = _filed(key, state, settings.max_templates)
             if window is not None:
-                _note(window, is_unique, settings.window, settings.min_unique, state)
+                self._note(url, window, is_unique, settings.min_unique, state)
         if "?" not in template or not state.parameters:
             return
         for _, parameter in _parameters(url, template, state):
             least = 0.0 if parameter.values is not None else settings.min_unique_values
-            _note(parameter.window, is_unique, settings.window, least, state)
+            self._note(url, parameter.window, is_unique, least, state)
+
+    def _note(self, url: Url, window: Window, is_unique: bool, least: float, state: SiteFilterState) -> None:
+        was_throttled = window.steps > 0
+        if window.observe(is_unique, self._settings.window, least) < 0:
+            self.lifted[site_of(url)] = None
+        state.throttled += (window.steps > 0) - was_throttled
 
     def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
         """Throttle the template of a page read for the first time if it ends a long chain of pages without contents.
@@ -186,8 +201,8 @@ def _window_keys(template: str) -> tuple[int, ...]:
 
 
 def _is_first(url: Url, template: str, state: SiteFilterState) -> bool:
-    """Whether this page is the first of its path, as far as known. Paths count once a page with parameters was read."""
-    if state.paths is None and "?" in template:
+    """Whether this page is the first of its path, as far as known. Paths count once one was read that may vary."""
+    if state.paths is None and _is_varied(url, template):
         state.paths = Paths()
     return state.paths is not None and state.paths.add(_path_key(url))
 
@@ -212,12 +227,6 @@ def _make_room(templates: dict[int, Window]) -> bool:
     return False
 
 
-def _note(window: Window, is_unique: bool, size: int, least: float, state: SiteFilterState) -> None:
-    was_throttled = window.steps > 0
-    window.observe(is_unique, size, least)
-    state.throttled += (window.steps > 0) - was_throttled
-
-
 def _contents_of(directory: str) -> str:
     """The name under which the pages directly in a directory count together. No template holds a space."""
     return f"in {directory}"
@@ -234,7 +243,13 @@ def _first_of(template: str) -> str:
 
 
 def _path_key(url: Url) -> int:
-    return key_of(url.partition("?")[0])
+    """The key of a path without parameters, nor segments that look made up."""
+    return key_of(_MADE_UP.sub("", url.partition("?")[0]))
+
+
+def _is_varied(url: Url, template: str) -> bool:
+    """Whether a URL has parameters, or a segment that looks made up, so that others may show the same."""
+    return "?" in template or ("*" in template and _MADE_UP.search(url, _SHORTEST_ORIGIN) is not None)
 
 
 def _is_throttled(name: str, state: SiteFilterState) -> bool:
@@ -243,7 +258,9 @@ def _is_throttled(name: str, state: SiteFilterState) -> bool:
 
 
 def _has_few_values(url: Url, state: SiteFilterState) -> bool:
-    """Whether a URL has no parameter, or one that has taken few values."""
+    """Whether a URL has neither a parameter nor a segment that looks made up, or one parameter with few values."""
+    if _MADE_UP.search(url, _SHORTEST_ORIGIN):
+        return False
     names = {name for name, _ in parameters_of(url)}
     if len(names) != 1:
         return not names

@@ -170,14 +170,9 @@ def _word(preference: Preference) -> str | None:
     return None if preference is Preference.UNKNOWN else preference.value
 
 
-_WORDS = {level: level.name.lower().replace("_", "-") for level in ChangeLevel}
-
-
 def change_row(event: ChangeSeen) -> ChangeRow:
     """The row of a comparison. From MAJOR on it counts as a change."""
-    return ChangeRow(
-        event.url, site_of(event.url), event.seen_at, _WORDS[event.level], event.level >= ChangeLevel.MAJOR
-    )
+    return ChangeRow(event.url, site_of(event.url), event.seen_at, event.level.word, event.level >= ChangeLevel.MAJOR)
 
 
 def sitemap_row(event: SitemapVisited) -> SitemapRow:

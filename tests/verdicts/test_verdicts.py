@@ -1,0 +1,32 @@
+"""No verdict loses an honest page, on webs of every kind that three seeds draw; and what a kind may waste."""
+
+from __future__ import annotations
+
+import pytest
+from bench.world_crawl import WorldCrawl, hurried
+from tests.verdicts.crawled import crawl_kind
+from tests.verdicts.webs import KINDS
+
+from periplus.apps.lab.spam_web import Farm, HostileWorld
+
+SEEDS = (1, 2, 3)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_honest_page_is_lost(kind: str, seed: int) -> None:
+    """Every page that is owed is found, and no more is wasted than the kind allows."""
+    harvest = crawl_kind(kind, seed)
+    assert harvest.lost == ()
+    assert harvest.wasted <= harvest.allowance
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.1, 1.0])
+def test_a_farm_gets_little_before_the_first_verdict(delay: float) -> None:
+    """However fast or slow the crawl is: while the domains of seeds have pages, others get their share at most."""
+    world = HostileWorld(31, 200, pages=6000, parts=(Farm,))
+    seeds = [f"http://{site.host}/" for site in list(world.sites())[::10]]
+    config = hurried(scope__kind="any", scope__suffixes=("lab.test",), politeness__delay=delay)
+    crawl = WorldCrawl(world, seeds, config, limit=400).run()
+    farm = sum(world.is_spam(url.split("/")[2]) for url, _ in crawl.fetched)
+    assert farm <= 0.1 * len(crawl.fetched)

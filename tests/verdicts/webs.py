@@ -1,0 +1,219 @@
+"""Webs drawn from a seed, a function for each kind, with what is true of them.
+
+A web answers requests, and knows the *subject* of every URL: URLs with one subject show the same page. Subjects that
+are *owed* are honest pages: a crawl that misses one has lost it. `allowance` is how many requests beyond one for each
+subject the kind may cost. `lessons` are what jobs have learnt after so many pages, with its kind.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from itertools import count
+from random import Random
+from typing import Final
+
+from msgspec import Struct
+
+from periplus.apps.lab import Answer, Request
+from periplus.apps.lab.world import DEFAULT_EPOCH
+from periplus.model import Site
+from periplus.parts.mirrors.policy import HostRule, LearntHosts, encode_hosts
+
+_HTML: Final = (("Content-Type", "text/html; charset=utf-8"),)
+_SESSION: Final = re.compile(r"(?:/[a-z_-]*[0-9a-f]{8,})?(?:/p/(\d+)|/)")
+_LETTERS: Final = "abcdefghijklmnoprstuvw"
+
+
+class Shown(Struct, frozen=True):
+    """A page: what it is about, its text, and where it leads."""
+
+    subject: str
+    text: str
+    links: tuple[str, ...] = ()
+
+
+Show = Callable[[str, str], Shown | None]
+"""The page of a host at a target; `None`: there is none."""
+
+
+class Web(Struct, frozen=True):
+    """A web with its truth."""
+
+    seeds: tuple[str, ...]
+    show: Show
+    owed: frozenset[str]
+    allowance: int
+    lessons: tuple[tuple[int, str, bytes], ...] = ()
+    epoch: float = DEFAULT_EPOCH
+
+    def answer(self, request: Request) -> Answer:
+        """The answer to a request."""
+        shown = None if request.target == "/robots.txt" else self.show(request.host, request.target)
+        if shown is None:
+            return Answer(404, _HTML, b"<html><title>Not found</title><body>There is no such page.</body></html>")
+        links = "".join(f'<li><a href="{html.escape(link)}">{html.escape(link)}</a>' for link in shown.links)
+        title = html.escape(shown.subject)
+        page = f"<html><head><title>{title}</title></head><body><main><p>{shown.text}</p></main><ul>{links}</ul>"
+        return Answer(200, _HTML, f"{page}</body></html>".encode())
+
+    def subject(self, url: str) -> str | None:
+        """What a URL shows."""
+        host, _, target = url.partition("://")[2].partition("/")
+        shown = self.show(host, f"/{target}")
+        return None if shown is None else shown.subject
+
+
+def prose(key: object, words: int = 120) -> str:
+    """A text that no other key has."""
+    chance = Random(repr(key))
+    return " ".join("".join(chance.choices(_LETTERS, k=chance.randint(3, 9))) for _ in range(words))
+
+
+def _shown(subject: str, links: Iterable[str] = (), text: str = "") -> Shown:
+    return Shown(subject, text or prose(subject), tuple(links))
+
+
+def copied_elsewhere(chance: Random) -> Web:
+    """A site that mostly shows what another site shows as well, and some pages of its own among these."""
+    own, copied = chance.randint(8, 20), chance.randint(150, 220)
+    numbers = list(range(own + copied))
+    chance.shuffle(numbers)
+    owned = frozenset(numbers[:own])
+    seeds = ["http://first.test/", "http://second.test/"]
+    chance.shuffle(seeds)
+
+    def show(host: str, target: str) -> Shown | None:
+        is_first = host == "first.test"
+        if target == "/":
+            links = [f"/p/{number}" for number in range(own + copied) if not is_first or number not in owned]
+            return _shown(f"home of {host}", links)
+        number = int(target.rpartition("/")[2])
+        if number in owned:
+            return None if is_first else _shown(f"own {number}", ["/"])
+        return _shown(f"shared {number}", ["/"])
+
+    subjects = {f"own {number}" for number in owned} | {f"shared {number}" for number in numbers[own:]}
+    return Web(tuple(seeds), show, frozenset(subjects), copied + 4)
+
+
+def mirrors(chance: Random) -> Web:
+    """Two hosts with the same pages, but for a few that only one of them has; after some pages one is a mirror."""
+    pages = chance.randint(150, 220)
+    missing = frozenset(chance.sample(range(pages), 5))
+    hosts = ["one.test", "two.test"]
+    chance.shuffle(hosts)
+    kept, mirror = hosts
+
+    def show(host: str, target: str) -> Shown | None:
+        if target == "/":
+            return _shown("home", [f"http://{chosen}/p/{number}" for number in range(pages) for chosen in hosts])
+        number = int(target.rpartition("/")[2])
+        return None if host == kept and number in missing else _shown(f"page {number}", ["/"])
+
+    learnt = encode_hosts(LearntHosts((HostRule(Site(mirror), "/", Site(kept), "/"),)))
+    owed = frozenset(f"page {number}" for number in range(pages))
+    seeds = tuple(f"http://{host}/" for host in sorted(hosts))
+    taught = chance.choice((60, 150, 300))
+    return Web(seeds, show, owed, taught + 30, lessons=((taught, "mirrors", learnt),))
+
+
+def mirrors_that_part(chance: Random) -> Web:
+    """Two hosts that are judged to be mirrors, wrongly: half of the pages differ. A later judgement withdraws that."""
+    pages = chance.randint(150, 220)
+    kept, mirror = ("one.test", "two.test") if chance.random() < 0.5 else ("two.test", "one.test")
+
+    def show(host: str, target: str) -> Shown | None:
+        if target == "/":
+            return _shown(
+                "home", [f"http://{chosen}/p/{number}" for number in range(pages) for chosen in (kept, mirror)]
+            )
+        number = int(target.rpartition("/")[2])
+        return _shown(f"page {number}" if number % 2 else f"{host} {number}", ["/"])
+
+    learnt = encode_hosts(LearntHosts((HostRule(Site(mirror), "/", Site(kept), "/"),)))
+    owed = {show(host, f"/p/{number}").subject for host in (kept, mirror) for number in range(pages)}  # type: ignore[union-attr]
+    seeds = ("http://one.test/", "http://two.test/")
+    taught = chance.choice((5, 60, 150))
+    lessons = ((taught, "mirrors", learnt), (taught + 90, "mirrors", encode_hosts(LearntHosts())))
+    return Web(seeds, show, frozenset(owed), pages + 10, lessons=lessons)
+
+
+def parked_by_mistake(chance: Random) -> Web:
+    """A domain that is judged to be parked, wrongly, and not any more later."""
+    pages = chance.randint(60, 120)
+
+    def show(host: str, target: str) -> Shown | None:
+        if target == "/":
+            return _shown(f"home of {host}", [f"/p/{number}" for number in range(pages)])
+        return _shown(f"{host} {target}", ["/"])
+
+    hosts = ("news.one.test", "www.one.test", "two.test")
+    lessons = (
+        (10, "mirrors", encode_hosts(LearntHosts(parked=("one.test",)))),
+        (80, "mirrors", encode_hosts(LearntHosts())),
+    )
+    owed = frozenset(f"{host} /p/{number}" for host in hosts for number in range(pages))
+    return Web(tuple(f"http://{host}/" for host in hosts), show, owed, 4, lessons=lessons)
+
+
+def sessions_in_the_path(chance: Random) -> Web:
+    """Every link of every page has a session of its own in an ordinary segment."""
+    pages, salt = chance.randint(120, 180), chance.random()
+    length, name = chance.choice((8, 16, 32)), chance.choice(("s-", "sid_", ""))
+    views = count()
+
+    def show(_host: str, target: str) -> Shown | None:
+        found = _SESSION.fullmatch(target)
+        if found is None:
+            return None
+        number = int(found[1] or 0)
+        session = sha256(f"{salt} {next(views)}".encode()).hexdigest()
+        session = f"{name}{session[: length - 1]}7"
+        onward = [
+            3 * number + 1,
+            3 * number + 2,
+            3 * number + 3,
+            number + 1,
+            Random(f"{salt} {number}").randrange(pages),
+        ]
+        return _shown(f"page {number}", [f"/{session}/p/{each % pages}" for each in onward])
+
+    owed = frozenset(f"page {number}" for number in range(pages))
+    return Web(("http://one.test/",), show, owed, 4 * pages)
+
+
+def sorted_lists(chance: Random) -> Web:
+    """Lists in every order that visitors may ask for."""
+    lists, size, salt = chance.randint(8, 14), chance.randint(8, 14), chance.random()
+    name = chance.choice(("sort", "order_by", "orderby"))
+    orders = ("price", "name", "new", "rating")
+
+    def show(_host: str, target: str) -> Shown | None:
+        path, _, query = target.partition("?")
+        kind, _, number = path[1:].partition("/")
+        if path == "/":
+            return _shown("home", [f"/list/{each}" for each in range(lists)])
+        if kind != "list":
+            return _shown(f"item {number}", ["/"])
+        items = [int(number) * size + place for place in range(size)]
+        Random(f"{query} {number}").shuffle(items)
+        text = " ".join(prose((salt, item), 40) for item in items)
+        links = [f"/item/{item}" for item in sorted(items)] + [f"{path}?{name}={order}" for order in orders]
+        return _shown(f"list {number}", links, text)
+
+    owed = {f"list {number}" for number in range(lists)} | {f"item {number}" for number in range(lists * size)}
+    return Web(("http://one.test/",), show, frozenset(owed), 7 * lists // 2)
+
+
+KINDS: Final[dict[str, Callable[[Random], Web]]] = {
+    "copies of another site": copied_elsewhere,
+    "mirrors": mirrors,
+    "mirrors that part": mirrors_that_part,
+    "parked by mistake": parked_by_mistake,
+    "sessions in the path": sessions_in_the_path,
+    "sorted lists": sorted_lists,
+}
+"""Every kind by its name."""
