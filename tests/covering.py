@@ -90,6 +90,9 @@ def main(folder: str = "") -> int:
         print(f"{folder}: not a folder of src/periplus", file=sys.stderr)  # noqa: T201
         return 2
     paths = covering(folder.strip("/")) if folder else [TESTS]
+    if not paths:
+        print(f"no test covers {folder}: its own belong into tests/{folder}", file=sys.stderr)  # noqa: T201
+        return 2
     print(*(path.relative_to(TESTS.parent) for path in paths), sep="\n")  # noqa: T201
     return 0
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from periplus.apps.mapping.listed_urls import ALLOWED, FetchVerdict, Judging, MapFiles
 from periplus.cli.crawl.live import screen
 from periplus.cli.map import MapSummary, print_files, print_rows, print_summary
 from periplus.cli.survey.command import BadLine, DomainList
 from periplus.cli.survey.output import FILES, print_bad_lines
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
-from periplus.collection.facts.listed_urls import ALLOWED, FetchVerdict, Judging, MapFiles
 from periplus.collection.progress import Progress
 from periplus.engine.stats import CrawlStats
 from periplus.insight.listed import ListedUrl

@@ -216,3 +216,33 @@ def test_a_rendered_page_is_compared_with_rendered_versions_only() -> None:
     assert levels == [ChangeLevel.MAJOR, ChangeLevel.RAW_ONLY, ChangeLevel.RAW_ONLY, ChangeLevel.MAJOR]
     assert read_from(version_of(rendered)) is ReadFrom.BROWSER
     assert likeness(version_of(plain), version_of(changed)) == 1.0
+
+
+def templated(number: int, menu: int, *, story: int = 0, added: str = "") -> bytes:
+    """A page under a menu that all pages of the site share."""
+    links = "".join(f"<li><a href=/m{each}>Part {each}</a></li>" for each in range(menu))
+    words = " ".join(f"word{number}x{story}x{place}." for place in range(400))
+    paragraph = f"<p class=new>{added}</p>" if added else ""
+    return f"<title>{number}</title><nav><ul>{links}</ul></nav><main><p>{words}</p>{paragraph}</main>".encode()
+
+
+def test_change_of_the_template_is_no_change_of_its_pages() -> None:
+    """After five pages with the same new menu; one whose story changed as well has changed. Also without blocks."""
+    for wants_blocks in (True, False):
+        site = Memory()
+
+        def level(number: int, story: int = 0, site: Memory = site, has_blocks: bool = wants_blocks) -> object:
+            old = read(number, templated(number, 4), wants_blocks=has_blocks)
+            return site.level(old, read(number, templated(number, 5, story=story)))
+
+        found = [level(number) for number in range(12)]
+        assert found == [ChangeLevel.MAJOR] * 5 + [ChangeLevel.TEMPLATE] * 7
+        assert level(20, story=1) is ChangeLevel.MAJOR
+
+
+def test_template_is_forgotten() -> None:
+    """A day without another page that changed so: the next one counts."""
+    site = Memory()
+    pairs = [(read(n, templated(n, 4)), read(n, templated(n, 5))) for n in range(8)]
+    assert [site.level(*pair) for pair in pairs[:7]][-1] is ChangeLevel.TEMPLATE
+    assert site.level(*pairs[7], apart=3 * DAY) is ChangeLevel.MAJOR

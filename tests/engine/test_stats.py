@@ -58,11 +58,12 @@ def test_pages_are_what_was_answered_well() -> None:
 
 
 def test_comparisons_are_the_same_or_changed() -> None:
-    """A single word or a clock is not a change."""
+    """A clock or a template is not a change; a single word is a minor one."""
     stats = CrawlStats()
     for level in ChangeLevel:
         stats.count([ChangeSeen(URL, 0.0, level)])
-    assert (stats.changed, stats.same) == (1, 3)
+    assert (stats.changed, stats.same) == (2, 3)
+    assert stats.levels == {"same": 1, "raw-only": 1, "template": 1, "minor": 1, "major": 1}
 
 
 def test_failures_redirects_and_refusals_go_by_reason() -> None:

@@ -58,17 +58,25 @@ def test_every_page_that_archives_describe_is_found(tmp_path: Path) -> None:
     assert len(archives_asked(web)) == 2
     assert archives_asked(web).count(min(first)) == 1
     assert {url for url in web.asked if "/p/" in url} == {f"{HOME}p/{n}" for n in range(250, 260)}
+    purposes = rows(tmp_path, "select distinct purpose from fetches where url like '%/meta/%'")
+    assert purposes == [{"purpose": "archive"}]
     kinds = rows(tmp_path, "select kind, outcome, sum(problem_count) bad from sitemaps group by all")
     assert kinds == [{"kind": "archive", "outcome": None, "bad": 0}]
 
 
+def test_archive_without_dates_in_its_name_is_reported(tmp_path: Path) -> None:
+    """It is not read, since nothing says which time it covers; the table of files says why."""
+    rules = f"Metadata-archive: {HOME}meta/all.gz\n"
+    with ScriptedWeb({HOME: page("home"), f"{HOME}robots.txt": rules.encode()}) as web:
+        crawl(tmp_path, [HOME], web.settings)
+    assert archives_asked(web) == []
+    found = rows(tmp_path, "select url, retired from sitemaps where url like '%.gz' and retired is not null")
+    assert {"url": f"{HOME}meta/all.gz", "retired": "bad-name"} in found
+
+
 def let_a_day_pass(folder: Path) -> None:
-    """The site is asked for its robots.txt again, and a file is due, so that there is a reason to visit it."""
+    """An archive is due, which is a reason to ask for the names of others: they are in robots.txt."""
     state = DiskState(Layout(folder).shard(0))
-    [site] = state.sites.get([Site("a.test")])
-    assert site is not None
-    site.robots_expire_at = 0.0
-    state.sites.put([site])
     nodes = SitemapStore(state)
     oldest = min(nodes.of_site(Site("a.test")), key=lambda node: node.url)
     nodes.put(replace(oldest, due_at=0.0))

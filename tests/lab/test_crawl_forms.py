@@ -20,8 +20,8 @@ from periplus.apps.lab import World
 from periplus.apps.report.drawing import FIGURES
 from periplus.apps.report.questions import BY_CHAPTER
 from periplus.cli.app import app
-from periplus.collection.facts.forms import FormFacts
 from periplus.insight.views import Views
+from periplus.parts.forms.show import FormFacts
 
 HOST = "kaimplolail.lab.test"
 """The smallest database of the lab whose form robots.txt allows."""

@@ -9,9 +9,9 @@ import pytest
 from bench.media import PublishedSite, crawl_images
 
 import periplus
+from periplus.apps.mapping.cost import estimate
 from periplus.collection.collection import existing, planned
 from periplus.collection.importing import import_archives
-from periplus.collection.mapping import estimate
 from periplus.store.export.exporting import Committed
 from periplus.store.export.wacz import PackageFacts, export_wacz
 from periplus.store.warc import WarcRecord, read_records

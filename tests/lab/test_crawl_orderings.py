@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import pytest
 from tests.lab.crawling import by_proxy, crawl, rows, standing
+from tests.lab.scripted_web import ScriptedWeb, page
 
 from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningLab
@@ -206,3 +207,14 @@ def test_the_hub_is_fetched_before_what_was_found_first(name: str, place: int, t
     server.server_close()
     assert sorted(HubSite.asked) == sorted(HUB)
     assert HubSite.asked.index("/hub") == place
+
+
+def test_links_count_as_soon_as_they_are_read(tmp_path: Path) -> None:
+    """By in-degree a page that every page links to is fetched after a few, however fast the crawl is."""
+    said: dict[str, str | bytes] = {f"http://a.test/p{n}": page(f"p {n}", "/hub") for n in range(60)}
+    said["http://a.test/"] = page("home", *(f"/p{n}" for n in range(60)))
+    said["http://a.test/hub"] = page("hub")
+    with ScriptedWeb(said) as web:
+        options = {"crawl.ordering": "indegree", "sitemaps.follow": False, "crawl.workers": 1, "politeness.delay": 0.0}
+        crawl(tmp_path, ["http://a.test/"], web.settings | options)
+    assert web.asked.index("http://a.test/hub") < 12

@@ -191,6 +191,8 @@ def test_shares_can_be_fixed() -> None:
     assert balance.history[-1].move.word == "fixed"
     assert balance.history[-1].sitemaps_utility == 1.0
     assert SiteBalance(BalanceSettings(first_epoch=100, share=0.0)).quotas == (10, 90)
+    assert SiteBalance(BalanceSettings(first_epoch=100, share=1.0, is_fixed=True)).quotas == (100, 0)
+    assert crawl_epoch(SiteBalance(BalanceSettings(share=1.0, is_fixed=True)), {S: True, D: True})[D] == 0
 
 
 def run_toy(settings: BalanceSettings, seed: int, epochs: int) -> list[int]:

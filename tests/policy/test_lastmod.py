@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 
 from periplus.model import Granularity, Lastmod
-from periplus.policy.lastmod import SignalSettings, floor_to, is_plausible, is_signal
+from periplus.policy.lastmod import floor_to, is_plausible, is_signal
 
 DAY = 86_400.0
 HOUR = 3_600.0
-SETTINGS = SignalSettings()
 
 
 def at(text: str) -> float:
@@ -32,7 +31,8 @@ def second(text: str) -> Lastmod:
     [
         (second("2026-03-14T13:00:00"), VISIT + 2 * HOUR, True),
         (second("2026-03-14T11:00:00"), VISIT + 2 * HOUR, False),  # it describes what we fetched
-        (second("2026-03-14T12:01:00"), VISIT + 4 * 60, False),  # too soon after
+        (second("2026-03-14T12:01:00"), VISIT + 4 * 60, True),  # soon after, and later all the same
+        (Lastmod(at("2026-03-14"), Granularity.DAY), VISIT + 4 * 60, False),  # more likely what we fetched
         (second("2026-03-16T12:00:00"), VISIT + 2 * HOUR, False),  # the day after tomorrow
         (Lastmod(at("2026-03-14"), Granularity.DAY), VISIT + 2 * HOUR, True),  # the same day may be later that day
         (Lastmod(at("2026-03-13"), Granularity.DAY), VISIT + 2 * HOUR, False),
@@ -42,32 +42,18 @@ def second(text: str) -> Lastmod:
     ],
 )
 def test_signal_is_later_than_the_visit_as_far_as_one_can_tell(lastmod: Lastmod, now: float, answer: bool) -> None:
-    """A moved date counts if the period it names does not lie before our visit, and not just after the visit."""
-    assert is_signal(0.0, lastmod, VISIT, now, HOUR / 2, SETTINGS) is answer
+    """A moved date counts if the period it names does not lie before our visit, and one that may, not just after."""
+    assert is_signal(0.0, lastmod, VISIT, now) is answer
 
 
 def test_only_forward_moves_of_visited_pages_are_signals() -> None:
     """A date that stands still or moves back says nothing; nor does any date of a page we never fetched."""
     moved = second("2026-03-14T20:00:00")
     later = VISIT + DAY
-    assert is_signal(moved.at - 1, moved, VISIT, later, HOUR, SETTINGS)
-    assert not is_signal(moved.at, moved, VISIT, later, HOUR, SETTINGS)
-    assert not is_signal(moved.at + 1, moved, VISIT, later, HOUR, SETTINGS)
-    assert not is_signal(0.0, moved, None, later, HOUR, SETTINGS)
-
-
-def test_files_read_seldom_are_believed_later() -> None:
-    """T_delay is half the time between two readings, and five minutes at least."""
-    assert SETTINGS.delay(60.0) == 300.0
-    assert SETTINGS.delay(DAY) == DAY / 2
-    moved = second("2026-03-14T20:00:00")
-    assert not is_signal(0.0, moved, VISIT, VISIT + 10 * HOUR, DAY, SETTINGS)
-    assert is_signal(0.0, moved, VISIT, VISIT + 13 * HOUR, DAY, SETTINGS)
-
-
-def test_generated_times_are_worth_little_to_begin_with() -> None:
-    """A file dated by its generation starts from a precision of 0.05, others from one half."""
-    assert (SETTINGS.prior(True), SETTINGS.prior(False)) == (0.05, 0.5)
+    assert is_signal(moved.at - 1, moved, VISIT, later)
+    assert not is_signal(moved.at, moved, VISIT, later)
+    assert not is_signal(moved.at + 1, moved, VISIT, later)
+    assert not is_signal(0.0, moved, None, later)
 
 
 @given(st.floats(-1e11, 1e12), st.sampled_from(list(Granularity)))

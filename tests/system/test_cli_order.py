@@ -14,7 +14,7 @@ from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.cli import main
 from periplus.collection.config.fields import settings_of
 from periplus.collection.config.settings import Config, CrawlSettings
-from periplus.model import Discovery, Source, Url
+from periplus.model import ConfigError, Discovery, Source, Url
 from periplus.policy.ordering import orderings
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
@@ -80,6 +80,16 @@ def test_what_cannot_be_is_said_before_anything_is_done(run: Run, tmp_path: Path
         assert said.code == 2, said
         assert word in said.text
         assert not (tmp_path / "c").exists()
+
+
+def test_setting_of_an_ordering_is_judged_with_the_option_that_names_it(tmp_path: Path) -> None:
+    """`--order rankmass` beside a file with `[ordering] every`; without the option the file is refused as before."""
+    (tmp_path / "every.toml").write_text("[ordering]\nevery = 40\n")
+    found = Config.load(tmp_path / "every.toml", {"crawl.ordering": "rankmass"})
+    assert (found.crawl.ordering, found.ordering.every) == ("rankmass", 40)
+    for options in ({}, {"crawl.limit": 5}, {"crawl.ordering": "opic"}):
+        with pytest.raises(ConfigError, match="every"):
+            Config.load(tmp_path / "every.toml", options)
 
 
 def test_a_collection_keeps_to_the_ordering_that_learns(run: Run, lab: RunningLab, tmp_path: Path) -> None:

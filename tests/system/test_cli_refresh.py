@@ -190,3 +190,15 @@ def test_a_page_that_fails_is_counted_as_failed(run: Run, web: ScriptedWeb, tmp_
     assert (found["failed"], found["gone"], found["same"]) == (1, 0, PAGES + 2)
     web.failing.clear()
     assert result(run("refresh", str(folder), "--json"))["same"] == PAGES + 3
+
+
+def test_minor_changes_are_changes(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """A page of 900 words with another one is listed among those that changed, and counted as minor."""
+    words = [f"word{number}" for number in range(900)]
+    web.said[f"{HOME}/p0"] = f"<title>long</title><main><p>{' '.join(words)}</p></main>"
+    begin(run, web, tmp_path / "kept")
+    words[450] = "other"
+    web.said[f"{HOME}/p0"] = f"<title>long</title><main><p>{' '.join(words)}</p></main>"
+    found = result(run("refresh", str(tmp_path / "kept"), "--json"))
+    assert found["changed_urls"] == [f"{HOME}/p0"]
+    assert (found["changed"], found["minor"], found["template"], found["same"]) == (1, 1, 0, PAGES + 2)

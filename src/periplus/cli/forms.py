@@ -9,9 +9,9 @@ from typing import Annotated
 import msgspec
 import typer
 
-from periplus.collection.collection import existing
-from periplus.collection.facts.forms import FormFacts, form_facts, form_lines
+from periplus.collection.collection import existing, states
 from periplus.model import UsageError
+from periplus.parts.forms.show import FormFacts, form_facts, form_lines
 from periplus.view.terminal import print_facts, print_line
 from periplus.view.values import FactSheet
 from periplus.view.wording import counted
@@ -32,7 +32,8 @@ def forms(
 
     Example: periplus forms docs docs.example.org
     """
-    found = form_facts(existing(collection), site)
+    with states(existing(collection).layout) as opened:
+        found = form_facts(opened.values(), site)
     if site is not None and not found:
         raise UsageError(f"{collection} has no form of {site}", hint=f"periplus forms {collection} lists all forms")
     if json:

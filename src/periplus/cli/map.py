@@ -24,9 +24,9 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
+from periplus.apps.mapping.cost import map_folder, map_settings
+from periplus.apps.mapping.listed_urls import FetchVerdict, Judging, MapFile, MapFiles, SiteCost
 from periplus.collection.collection import CollectionSetup, held, planned, states
-from periplus.collection.facts.listed_urls import FetchVerdict, Judging, MapFile, MapFiles, SiteCost
-from periplus.collection.mapping import map_folder, map_settings
 from periplus.collection.summary import Summary
 from periplus.insight.listed import ListedUrl, listed_urls
 from periplus.insight.reasons import explained

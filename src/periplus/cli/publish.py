@@ -265,6 +265,9 @@ def _print(done: Published, out: Path) -> None:
         print_line(console, f"  problems in all: {total}")
     if done.robots:
         print_line(console, f"  robots.txt was not written: {done.robots}")
+    if done.unsent:
+        text = f"  not sent to IndexNow: the {counted(done.unsent, 'page')} of the first scan; changes from now on are"
+        print_line(console, text)
     files = counted(done.sitemaps.files, "sitemap file")
     print_line(console, f"wrote {files} and {counted(done.archives, 'archive')} in {out}")
 

@@ -47,7 +47,8 @@ _GONE = ("http-404", "http-410")
 class RefreshResult(Struct, frozen=True):
     """What `--json` prints at the end: counts of pages, and the URLs, at most 10,000 of each kind.
 
-    `ended` is `complete` or `interrupted`; an interrupted refresh is continued by the same command.
+    `ended` is `complete` or `interrupted`; an interrupted refresh is continued by the same command. `minor` of the
+    pages that changed did so but little; `template` of those that are the same differ in what their site shares.
     """
 
     collection: str
@@ -62,6 +63,8 @@ class RefreshResult(Struct, frozen=True):
     new_urls: tuple[str, ...]
     changed_urls: tuple[str, ...]
     gone_urls: tuple[str, ...]
+    minor: int = 0
+    template: int = 0
 
 
 @takes_settings("refresh")
@@ -219,6 +222,8 @@ def result_of(collection: str, found: Refreshed) -> RefreshResult:
         new_urls=found.new_urls,
         changed_urls=found.changed_urls,
         gone_urls=found.gone_urls,
+        minor=found.minor,
+        template=found.template,
     )
 
 
@@ -230,6 +235,9 @@ def _lines(folder: str, found: Refreshed) -> list[tuple[str, str]]:
     if found.is_complete and not found.asked and not found.new:
         return [("done: there was no page to ask (--site, --older-than)", "bold")]
     lines = [(f"{head}, in {lasting(found.seconds)}", "bold"), (counts, "")]
+    if found.minor or found.template:
+        of_these = f"  {count(found.minor)} of the changes are minor; {count(found.template)} pages changed in their"
+        lines.append((f"{of_these} template only", ""))
     if found.failed:
         lines.append((f"  {count(found.failed)} {failed}", "yellow"))
     for name, urls in (("new", found.new_urls), ("changed", found.changed_urls), ("gone", found.gone_urls)):

@@ -29,8 +29,6 @@ from periplus.collection.progress import Progress
 from periplus.engine.sharding import Gather
 from periplus.engine.stats import CrawlStats
 from periplus.model import Freshness, NextVisit, Url, UsageError
-from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.objectives import objective as check_objective
 from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted, lasting, top
 
@@ -42,6 +40,7 @@ from .crawl.resizing import gathering
 from .crawl.running import run
 from .setting_options import takes_settings, typed_settings
 
+_DAY = 86_400.0
 _WIDE = 124
 """Width in columns from which a URL and the reason of its visit share a line."""
 
@@ -88,6 +87,8 @@ class WatchLine(Struct, frozen=True):
     waiting: int
     next_visits: tuple[UpcomingVisit, ...]
     ended: str = ""
+    minor: int = 0
+    template: int = 0
 
 
 class Watched(Struct, frozen=True):
@@ -98,6 +99,7 @@ class Watched(Struct, frozen=True):
     new: int
     fetches: int
     errors: dict[str, int]
+    levels: dict[str, int]
 
     @property
     def visits(self) -> int:
@@ -119,6 +121,7 @@ def since(before: CrawlStats, now: CrawlStats) -> Watched:
         max(now.new - before.new, 0),
         max(now.fetches - before.fetches, 0),
         {reason: number for reason, number in errors.items() if number > 0},
+        {level: max(number - before.levels.get(level, 0), 0) for level, number in now.levels.items()},
     )
 
 
@@ -229,6 +232,8 @@ def line_of(collection: str, progress: Progress, before: CrawlStats, budget: flo
         waiting=progress.queued,
         next_visits=tuple(_upcoming_visit(visit, progress.at) for visit in progress.next_visits),
         ended=ended,
+        minor=done.levels.get("minor", 0),
+        template=done.levels.get("template", 0),
     )
 
 
@@ -262,8 +267,6 @@ def watch(
     asked = typed_settings("watch", given)
     if budget is not None:
         asked["watch.visits_a_day"] = visits_a_day(budget)
-    if "refresh.objective" in asked:
-        check_objective(asked["refresh.objective"])
     seconds: float | None = asked.pop("crawl.for", None)
     watched = _watched(collection, asked)
     if seconds is not None and not seconds:
@@ -307,7 +310,7 @@ def for_this_run(collection: CollectionSetup, seconds: float | None) -> Collecti
     settings: dict[str, object] = {"crawl.limit": 0, "crawl.for": seconds or 0.0}
     politeness, per_site = collection.config.politeness, collection.config.watch.per_site
     if per_site:
-        settings["politeness.delay"] = max(politeness.delay, DAY / per_site)
+        settings["politeness.delay"] = max(politeness.delay, _DAY / per_site)
         settings["politeness.ip_delay"] = politeness.between_requests_to_an_address
     return replace(collection, config=collection.config.with_options(settings))
 

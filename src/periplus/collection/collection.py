@@ -19,6 +19,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from periplus import parts
 from periplus.engine.fetch import NO_CREDENTIALS, Credentials, opened_by
 from periplus.engine.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
@@ -93,6 +94,11 @@ class CollectionSetup(Struct, frozen=True):
         trust.check(self.untrusted, self.folder)
 
 
+def is_map(collection: CollectionSetup) -> bool:
+    """Whether no pages are fetched, but only what sites publish about themselves."""
+    return "sitemaps" in parts.names() and bool(collection.config.value("sitemaps.only"))
+
+
 def cores() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -126,8 +132,8 @@ def planned(
         _refuse_other_folders(folder)
     check_contents(folder, except_for=(_SOCKET,))
     check_whole(layout)
-    before = Config() if is_new else Config.load(layout.settings)
-    config = Config.load(settings) if settings is not None else before
+    before = Config() if is_new else Config.load(layout.settings, options)
+    config = Config.load(settings, options) if settings is not None else before
     config = config.with_options(options)
     named = _seeds_of(config, settings.parent) if settings is not None else _seeds_asked(options)
     named, given = seeds_and_credentials([*named, *typed, *_seeds_in(typed_lines)])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from periplus.engine.stats import CrawlStats
-from periplus.parts.focus.part import DRY, DRY_PAGES
+from periplus.engine.stats import DRY, DRY_PAGES, CrawlStats
 from periplus.view.wording import count, ranked
 
 _SOURCES = {"sitemap": "sitemaps", "link": "links", "seed": "seeds", "redirect": "redirects", "feed": "feeds"}

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .settings import ChurnSettings
     from .sketch import resemblance, sketch_of
     from .statistics import compression_ratio, hidden_share, statistics_of, without_hidden
+    from .template import TemplateChange, changed_parts, has_new_part
 else:
     __getattr__ = lazy_exports(__name__)
 
@@ -46,9 +47,12 @@ __all__ = [
     "ChurnRecord",
     "ChurnSettings",
     "RawPage",
+    "TemplateChange",
     "change_since",
+    "changed_parts",
     "compression_ratio",
     "decode_body",
+    "has_new_part",
     "has_text_rule",
     "hidden_share",
     "is_heading_same",

@@ -11,6 +11,8 @@ announces every change all that its pages say would seem to differ at every visi
 A 304 comes only where validators were sent, and they are sent only where they are trusted (`Revisiting.condition`). The
 memory is part of the site's record. What was kept under another text rule (`content.digests`) is compared without its
 text and its parts.
+
+What changed on several pages of a site in the same way is its template (`content.template`), and no change of a page.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from typing import NamedTuple
 from periplus.content import (
     Churn,
     ChurnSettings,
+    TemplateChange,
     change_since,
+    changed_parts,
+    has_new_part,
     has_text_rule,
     is_heading_same,
     read_from,
@@ -72,16 +77,35 @@ class PageComparer:
         new = old or page.blocks if level is ChangeLevel.SAME else page.blocks
         is_instant = self._is_instant(record, at)
         if not (old or is_instant):
-            return Compared(level, new)
+            return Compared(self._without_template(level, record, page, old, at), new)
         site, churn = self._churn(record)
         if is_instant and not churn.is_calibrated:
             level = min(level, ChangeLevel.RAW_ONLY)
         else:
             level = settled_level(level, churn, old, new, is_heading_same=is_heading_same(record.version, page))
+            level = self._without_template(level, record, page, old, at)
         if bool(old) == bool(new) and not self._revisits.is_announced(site, record):
             churn.observe(old, new, is_instant=is_instant)
             self._keep(site, churn)
         return Compared(level, new)
+
+    def _without_template(
+        self, level: ChangeLevel, record: UrlRecord, page: ParsedPage, old: bytes, at: float
+    ) -> ChangeLevel:
+        """The level, unless what changed is the template of the site; a part that was replaced is a major change."""
+        if level < ChangeLevel.MINOR or record.digests is None or not is_heading_same(record.version, page):
+            return level
+        parts = changed_parts(old, page.blocks, is_main_same=record.digests.main == page.digests.main)
+        if parts:
+            site = self._sites.get(site_of(record.url))
+            template = site.value(TemplateChange) or TemplateChange()
+            is_template = template.explains(parts, at)
+            site.keep(template)
+            self._sites.changed(site)
+            if is_template:
+                return ChangeLevel.TEMPLATE
+        is_new = level is ChangeLevel.MINOR and bool(old) and has_new_part(old, page.blocks)
+        return ChangeLevel.MAJOR if is_new else level
 
     def unmodified(self, record: UrlRecord | None, at: float) -> None:
         """Learn from an answer of 304."""

@@ -27,6 +27,7 @@ from periplus.model import (
     Ordering,
     ParsedPage,
     Render,
+    RevisitBudget,
     SignalCounts,
     Site,
     SourceFacts,
@@ -246,6 +247,11 @@ class Part:
     def collection_facts(cls, setup: Setup, states: Sequence[DiskState], now: float) -> Mapping[str, object]:
         """Its fields of `CollectionFacts`."""
         return {}
+
+    @classmethod
+    def revisit_budget(cls, setup: Setup, states: Sequence[DiskState], now: float) -> RevisitBudget | None:
+        """How fresh a collection is, and what its visits cost, if it visits pages again."""
+        return None
 
     @classmethod
     def site_facts(

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -46,6 +46,11 @@ _TYPE = "content-type"
 _TYPE_LENGTH = len(_TYPE)
 _OUTCOMES = {Fetched: "fetched", NotModified: "not-modified", Redirected: "redirected", Failed: "failed"}
 
+DRY: Final = 0.02
+"""Harvest rate below which a focused crawl finds next to nothing."""
+DRY_PAGES: Final = 2_000
+"""Pages in a row with such a harvest rate after which the crawl says so."""
+
 
 class CrawlStats(Struct):
     """Counts since the collection began. `errors`, `excluded` and `refused` are by reason, `sources` by source.
@@ -59,6 +64,8 @@ class CrawlStats(Struct):
     For metrics: of `sources`, `found_again` were known from another source; `outcomes` are by outcome and purpose
     (`fetched page`), `types` by media type of pages, `type_bytes` the same in bytes; `durations` counts fetches by the
     bound of their class in seconds (`DURATIONS`; `more`: longer ones), which took `seconds` together.
+
+    `levels` counts visits to known pages by how much those had changed; from `minor` on they are `changed`.
 
     Of a crawl with a topic: `appraised` pages have a relevance, and `relevant` of them are on the topic; of the
     `recent` last ones, `recent_relevant`. `dry` counts the pages since next to none was.
@@ -89,6 +96,7 @@ class CrawlStats(Struct):
     recent: int = 0
     recent_relevant: int = 0
     dry: int = 0
+    levels: dict[str, int] = field(default_factory=dict)
 
     @property
     def known(self) -> int:
@@ -119,8 +127,9 @@ class CrawlStats(Struct):
             elif isinstance(event, FetchEnded):
                 self._count_fetch(event.outcome)
             elif isinstance(event, ChangeSeen):
-                self.changed += event.level >= ChangeLevel.MAJOR
-                self.same += event.level < ChangeLevel.MAJOR
+                self.changed += event.level >= ChangeLevel.MINOR
+                self.same += event.level < ChangeLevel.MINOR
+                _add(self.levels, event.level.word)
 
     def _count_fetch(self, outcome: FetchOutcome) -> None:
         if isinstance(outcome, Excluded):

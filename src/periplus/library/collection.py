@@ -33,10 +33,9 @@ from periplus.apps.report.making import audited, check_report_file, described, r
 from periplus.apps.search.indexing import Indexed, open_index, update_index
 from periplus.apps.serve.served import DEFAULT_PORT
 from periplus.collection import collection as plans
-from periplus.collection.collection import existing
+from periplus.collection.collection import existing, states
 from periplus.collection.config.settings import Config
 from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file
-from periplus.collection.facts.forms import FormFacts, form_facts
 from periplus.collection.facts.lookup import UrlFacts, url_facts
 from periplus.collection.options import named_settings
 from periplus.collection.typed_values import duration, moment_of
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from periplus.apps.search import Results
     from periplus.apps.search.collection_evaluation import SearchEvaluation
     from periplus.insight.views import Views
+    from periplus.parts.forms.show import FormFacts
 
 ROWS_AT_ONCE = 10_000
 """Rows in memory while iterating."""
@@ -258,7 +258,10 @@ class Collection:
         Not while a crawl of this process writes the collection.
         """
         self._check_not_running("forms")
-        return form_facts(self._found, site)
+        from periplus.parts.forms.show import form_facts
+
+        with states(self._found.layout) as opened:
+            return form_facts(opened.values(), site)
 
     def search(self, query: str, k: int = 10) -> Results:
         """The `k` best pages for a query, as `periplus search` shows them; `index` makes what is searched."""

@@ -10,9 +10,9 @@ from typing import Unpack
 
 from msgspec import Struct
 
+from periplus.apps.mapping.cost import map_folder, map_settings
+from periplus.apps.mapping.listed_urls import Judging
 from periplus.collection import collection as plans
-from periplus.collection.facts.listed_urls import Judging
-from periplus.collection.mapping import map_folder, map_settings
 from periplus.collection.options import asked_settings
 from periplus.collection.running import CrawlRun
 from periplus.engine.plugins import OwnParts

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         SubjectJudged,
         UrlDiscovered,
     )
-    from .facts import PageFreshness, SignalCounts, SignalFacts, SiteFreshness, SourceCounts, SourceFacts
+    from .facts import PageFreshness, RevisitBudget, SignalCounts, SignalFacts, SiteFreshness, SourceCounts, SourceFacts
     from .page import (
         DOCUMENT_TYPE,
         SOFT_404,
@@ -231,6 +231,7 @@ __all__ = [
     "Relations",
     "Render",
     "Rendering",
+    "RevisitBudget",
     "RevisitQueue",
     "Rewrite",
     "RobotsFile",

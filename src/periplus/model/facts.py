@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from .watch import NextVisit
+from .watch import Freshness, NextVisit
 
 
 class SignalCounts(NamedTuple):
@@ -96,3 +96,13 @@ class SourceFacts(Struct, frozen=True):
     files: int
     listed: int
     is_partial: bool
+
+
+class RevisitBudget(Struct, frozen=True):
+    """The budget of revisits: visits a day of all shards, and what a visit must be worth (null: never watched)."""
+
+    freshness: Freshness | None = None
+    visits_a_day: float = 0.0
+    price: float | None = None
+    objective: str = ""
+    planned: int = 0

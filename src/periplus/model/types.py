@@ -190,12 +190,24 @@ class FirstSeen(Struct, frozen=True, gc=False):
 
 
 class ChangeLevel(IntEnum):
-    """How much of a page differs between two visits. From MAJOR on it counts as changed."""
+    """How much of a page differs between two visits.
+
+    From MINOR on it is reported as changed; from MAJOR on it counts towards its change rate.
+    """
 
     SAME = 0
     RAW_ONLY = 1
-    MINOR = 2
-    MAJOR = 3
+    TEMPLATE = 2
+    MINOR = 3
+    MAJOR = 4
+
+    @property
+    def word(self) -> str:
+        """The level as tables and programs have it."""
+        return _LEVEL_WORDS[self]
+
+
+_LEVEL_WORDS = {level: level.name.lower().replace("_", "-") for level in ChangeLevel}
 
 
 class UrlRecord(Struct, frozen=True, gc=False):

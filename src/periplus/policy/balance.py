@@ -248,7 +248,8 @@ class SiteBalance:
         """
         kept, settings = self._kept, self._settings
         self._length = length = settings.length(kept.judged)
-        self._sample = least = settings.sample(length)
+        self._sample = settings.sample(length)
+        least = 0 if settings.is_fixed else self._sample
         sitemaps = min(max(round(kept.quota * length / settings.epoch), least), length - least)
         self.quotas = (sitemaps, length - sitemaps)
 
@@ -396,7 +397,7 @@ class SiteBalance:
     def check_invariants(self) -> None:
         """The quotas make an epoch, either source has its part of it, and no more is remembered than is needed."""
         kept, length, sample = self._kept, self._length, self._sample
-        if sum(self.quotas) != length or min(self.quotas) < sample:
+        if sum(self.quotas) != length or min(self.quotas) < (0 if self._settings.is_fixed else sample):
             raise InvariantError(f"{self.quotas} does not share out {length} pages, {sample} to each at least")
         if not 0 <= kept.pages < length + sample or max(len(kept.history) - HISTORY, len(kept.shared) - length) > 0:
             raise InvariantError(f"an epoch of {kept.pages} pages, a history of {len(kept.history)} epochs")

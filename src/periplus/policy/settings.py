@@ -93,7 +93,12 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return max(1, round(self.delta * min((_STEEPNESS * difference) ** 2, _LONGEST_STEP)))
 
     def clamped(self, quota: int) -> int:
-        """The nearest share of an epoch that leaves a sample to each source, so that both can still be judged."""
+        """The nearest share of an epoch that leaves a sample to each source, so that both can still be judged.
+
+        Where shares are fixed there is nothing to judge.
+        """
+        if self.is_fixed:
+            return min(max(quota, 0), self.epoch)
         return min(max(quota, self.delta), self.epoch - self.delta)
 
 

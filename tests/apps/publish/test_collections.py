@@ -14,6 +14,7 @@ from periplus.model import UsageError
 
 BASE = "http://a.test/"
 DAY = 86_400
+TYPES = ("text/html",)
 
 
 def collection(folder: Path) -> Made:
@@ -49,7 +50,7 @@ def test_indexable_representatives_are_published_and_observed_changes_have_a_dat
     folder = tmp_path / "collection"
     folder.mkdir()
     made = collection(folder)
-    rows = {str(row["url"]): row for row in collection_rows(folder, BASE)}
+    rows = {str(row["url"]): row for row in collection_rows(folder, BASE, TYPES)}
     assert sorted(rows) == [BASE, f"{BASE}changed"]
     assert rows[BASE]["updated_at"] is None
     seen = NOW.timestamp() + DAY + 1
@@ -71,4 +72,13 @@ def test_indexable_representatives_are_published_and_observed_changes_have_a_dat
 def test_a_collection_of_another_site_is_refused(tmp_path: Path) -> None:
     collection(tmp_path)
     with pytest.raises(UsageError, match=r"no page below https://www\.example\.org/"):
-        list(collection_rows(tmp_path, "https://www.example.org/"))
+        list(collection_rows(tmp_path, "https://www.example.org/", TYPES))
+
+
+def test_plain_text_is_not_a_page(tmp_path: Path) -> None:
+    made = collection(tmp_path)
+    made.told(f"{BASE}_sources/a.txt", "link", 7)
+    made.got(f"{BASE}_sources/a.txt", 12, when=120, mime="text/plain")
+    made.write()
+    urls = {row["url"] for row in collection_rows(tmp_path, BASE, (*TYPES, "text/plain"))}
+    assert urls - {row["url"] for row in collection_rows(tmp_path, BASE, TYPES)} == {f"{BASE}_sources/a.txt"}

@@ -109,10 +109,13 @@ def test_an_honest_site_is_told_with_its_evidence() -> None:
         ("useless", "says little: 84 % of 97 signals"),
         (
             "always-now",
-            "lies: it says of nearly every page that it changed (10 % lately), whenever it is asked (read 12",
+            "lies: it says of nearly every page that it changed (10 % lately), whenever it is asked (read again 12",
         ),
-        ("build-time", "lies: most pages bear one time, that of the file's own making (read 12 times); 84 % of 97"),
-        ("silent", "never said that a page changed (read 12 times)"),
+        (
+            "build-time",
+            "lies: most pages bear one time, that of the file's own making (read again 12 times); 84 % of 97",
+        ),
+        ("silent", "never said that a page changed (read again 12 times)"),
         ("unknown", "cannot be judged yet: visits followed 97 signals so far, and ten are needed"),
     ],
 )
@@ -124,7 +127,7 @@ def test_every_verdict_has_its_sentence(verdict: str, words: str) -> None:
 def test_who_spoke_of_a_few_pages_is_not_called_silent() -> None:
     """Files of a few pages count for nothing in the share that polls move, but what they said was heard."""
     said = trust(replace(HONEST, verdict="silent", judged=0.0))
-    assert said.endswith("none of its signals was followed by a visit yet (read 12 times), and ten are needed")
+    assert said.endswith("none of its signals was followed by a visit yet (read again 12 times), and ten are needed")
 
 
 def test_who_is_not_listened_to_is_said_to_be() -> None:

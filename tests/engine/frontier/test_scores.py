@@ -293,3 +293,14 @@ def test_urls_sink_while_they_wait_where_age_counts(begin: Begin) -> None:
         crawl.fetch()
     crawl.frontier.discover([Discovery(url("x"), Source.LINK, NOW, 1, url("a"), gain=0.75)], NOW)
     assert [crawl.fetch() for _ in range(5)] == ["x", "e", "f", "g", "h"]
+
+
+def test_listed_pages_that_wait_are_scored_again() -> None:
+    """Ranks are computed between two processes: the pages that have one move, the others stay where they are."""
+    crawl = Crawl("breadth_first", MemoryState)
+    listed = {"/a": 4.0, "/b": 2.0, "/c": 1.0}
+    found = [Discovery(url(path), Source.SITEMAP, NOW, score=score) for path, score in listed.items()]
+    crawl.frontier.discover(found, NOW)
+    crawl.reopen()
+    crawl.frontier.rescore_listed({url("/c"): 9.0, url("/a"): 0.5}.get, NOW)
+    assert [crawl.fetch(), crawl.fetch(), crawl.fetch()] == ["c", "b", "a"]

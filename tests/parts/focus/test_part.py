@@ -13,7 +13,7 @@ from periplus.collection.shards import ShardMaker, open_machine
 from periplus.collection.wording import dried_up, harvest
 from periplus.engine.inputs import Answered, Discovered, Effect, Emit, Fetch, FetchAnswer, Flushed, Granted
 from periplus.engine.machine import Machine
-from periplus.engine.stats import CrawlStats
+from periplus.engine.stats import DRY_PAGES, CrawlStats
 from periplus.model import (
     ConfigError,
     Discovery,
@@ -27,7 +27,7 @@ from periplus.model import (
     Url,
 )
 from periplus.parts.focus.ordering import potential_of
-from periplus.parts.focus.part import DRY_PAGES, FocusState
+from periplus.parts.focus.part import FocusState
 from periplus.store import MemoryState
 from periplus.store.layout import Layout
 

@@ -226,6 +226,7 @@ class RevisitedWeb:
         hints = Hints() if lastmod is None else Hints(lastmod=Lastmod(lastmod, Granularity.SECOND))
         discovery = Discovery(self.url(path), source, self.now, hints=hints)
         self.state.records.put([self.revisits.mentioned(discovery, self.record(path))])
+        self.state.queues.push([told.entry for told in self.revisits.told() if not told.is_waiting])
         self.revisits.end_of_input()
 
     # what is known

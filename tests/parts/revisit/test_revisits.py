@@ -7,12 +7,13 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace
-from tests.parts.revisit.revisited_pages import DAY, START, ChangingPage, RevisitedWeb, unchanging
+from tests.each_case import each_case
+from tests.parts.revisit.revisited_pages import DAY, ChangingPage, RevisitedWeb, unchanging
 
 from periplus.engine.frontier.site import SiteRecords
-from periplus.model import ConfigError, Lane, Site, Source
+from periplus.model import ConfigError, Discovery, Lane, Site, Source
 from periplus.parts.revisit.budget import Watching
-from periplus.parts.revisit.evidence import SignalKind
+from periplus.parts.revisit.evidence import SignalKind, unpack_page
 from periplus.parts.revisit.gains import NO_SITE_GAINS, SiteGains, unpack_page_gains
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.settings import RefreshSettings
@@ -215,11 +216,111 @@ def test_signal_makes_a_page_due_sooner() -> None:
     web.turn()
     before = web.record("/p1").due_at
     web.mention("/p1", lastmod=web.now - 60.0)
-    after = web.record("/p1").due_at
     assert before is not None
-    assert after is not None
-    assert START < after < before
-    assert (web.record("/p1").url, after) in web.state.calendar.due(after, 20)
+    assert before > web.now
+    assert web.record("/p1").due_at is None
+    assert web.url("/p1") in [entry.url for entry in web.waiting(Lane.REFRESH)]
+
+
+def told_web(**settings: float) -> RevisitedWeb:
+    """A site of 81 pages, each visited once, four hours ago. No sitemap has dated them yet."""
+    pages = unchanging(80)
+    web = RevisitedWeb(
+        {"/": ChangingPage(links=lambda _: list(pages)), **pages},
+        visits_per_day=480.0,
+        settings=RefreshSettings(**settings),  # type: ignore[arg-type]
+    )
+    web.crawl("/")
+    web.now += DAY / 6
+    return web
+
+
+def test_first_date_of_a_site_is_a_reason_to_look() -> None:
+    """Pages that a sitemap dates later than our copies, for the first time, are visited before any other."""
+    web = told_web()
+    told = [f"/p{number}" for number in range(10, 20)]
+    for path in told:
+        web.mention(path, lastmod=web.now - 60.0)
+    web.visits.clear()
+    for _ in told:
+        web.turn()
+        web.now += 1.0
+    assert set(web.visits) == set(told)
+
+
+def test_signal_just_after_a_visit_is_not_lost() -> None:
+    """The page rests for `shortest`, and is then visited before others."""
+    web = told_web(shortest=7200.0)
+    web.mention("/p7", lastmod=web.now - 60.0)
+    web.turn()
+    web.now += 10.0
+    web.mention("/p7", lastmod=web.now - 5.0)
+    page = web.record("/p7")
+    assert page.fetched_at == web.now - 10.0
+    assert unpack_page(page.evidence).signals[SignalKind.SITEMAP] == 1
+    assert page.due_at is not None
+    assert page.due_at == web.now - 10.0 + 7200.0
+
+
+@each_case("is_true", [True, False])
+def test_trust_follows_the_first_checks(is_true: bool) -> None:
+    """A few visits raise or lower it, before the site is estimated again."""
+    web = told_web()
+    told = [f"/p{number}" for number in range(8)]
+    for path in told:
+        web.pages[path] = ChangingPage(begins=1e9 if is_true else 0.0)
+        web.mention(path, lastmod=web.now - 60.0)
+    before = (web.site().value(SiteEvidence) or NO_EVIDENCE).of(SignalKind.SITEMAP).precision
+    for _ in told:
+        web.turn()
+        web.now += 1.0
+    after = (web.site().value(SiteEvidence) or NO_EVIDENCE).of(SignalKind.SITEMAP).precision
+    assert before == 0.5
+    assert after > 0.8 if is_true else after < 0.2
+    trust = web.revisits.snapshot().trust
+    assert (trust.of(SignalKind.SITEMAP) > 0.55) if is_true else (trust.of(SignalKind.SITEMAP) < 0.45)
+    assert trust.of(SignalKind.PING) == 0.8
+
+
+def test_pages_that_are_due_do_not_keep_a_reported_one_waiting() -> None:
+    """It is queued although there is no room, and its level is better than theirs."""
+    web = told_web(explore_share=0.0)
+    web.now += 60 * DAY
+    web.state.queues.push(web.revisits.due(web.now, 0))
+    waiting = web.waiting(Lane.REFRESH)
+    assert len(waiting) == 20
+    assert web.revisits.due(web.now, 20) == []
+    other = next(path for path in web.pages if web.record(path).due_at is not None)
+    web.mention(other, Source.PING)
+    assert web.url(other) in [entry.url for entry in web.waiting(Lane.REFRESH)]
+    waiting_one = waiting[-1].url
+    discovery = Discovery(waiting_one, Source.PING, web.now)
+    web.revisits.mentioned(discovery, web.record_of(waiting_one))
+    [told] = web.revisits.told()
+    assert told.is_waiting
+    assert told.entry.level <= waiting[-1].level
+
+
+def test_of_pages_that_are_due_the_most_valuable_are_queued() -> None:
+    """Not those that have been due for the longest: one of much weight was visited two days ago, others long ago."""
+    weights = {"*/p79": 50.0}
+    pages = unchanging(79) | {"/p79": ChangingPage(every=1.0)}
+    web = RevisitedWeb(
+        {"/": ChangingPage(links=lambda _: list(pages)), **pages},
+        visits_per_day=480.0,
+        settings=RefreshSettings(explore_share=0.0, weights=weights),
+        weights=lambda: PageWeights(weights),
+    )
+    web.crawl("/")
+    web.now += 58 * DAY
+    web.mention("/p79", Source.PING)
+    web.turn()
+    for entry in web.waiting(Lane.REFRESH):
+        assert entry.url != web.url("/p79")
+    web.now += 2 * DAY
+    queued = [entry.url for entry in web.revisits.due(web.now, 0)]
+    assert len(queued) == 20
+    assert web.url("/p79") in queued
 
 
 def test_page_that_was_given_up_comes_back_after_a_ping() -> None:
@@ -261,7 +362,7 @@ def test_no_more_wait_than_visits_of_an_hour() -> None:
     web.crawl("/")
     later = web.now + 50 * DAY
     assert web.revisits.next_due(20) is None
-    assert web.revisits.next_due(19) is not None
+    assert web.revisits.next_due(15) is not None
     assert web.revisits.due(later, 20) == []
     assert 0 < len(web.revisits.due(later, 10)) <= 20
     assert web.watching == Watching(240.0)

@@ -57,7 +57,7 @@ def expected(before: Mapping[int, int], after: Mapping[int, int]) -> dict[int, E
         if number not in before:
             changes[number] = EntryChange.ADDED
         else:
-            is_moved = 0 < before[number] < time
+            is_moved = before[number] < time
             changes[number] = EntryChange.MOVED if is_moved else EntryChange.SAME
     return changes
 
@@ -207,3 +207,15 @@ def test_memory_must_hold_something() -> None:
     """A setting that makes no sense is refused when it is read."""
     with pytest.raises(ConfigError):
         DifferenceSettings(0)
+
+
+def test_first_date_is_news() -> None:
+    """One later than the last reading reports a change; an older one is passed on, since our copy may be older."""
+    before = Comparison()
+    before.compare(HASHES[:3], np.zeros(3, np.uint32))
+    after = Comparison(before.end().memory, read_at=float(NOW))
+    codes = after.compare(HASHES[:3], np.array([NOW + 60, NOW - 10 * 86_400, 0], np.uint32))
+    assert codes.tolist() == [EntryChange.MOVED, EntryChange.DATED, EntryChange.SAME]
+    found = after.end()
+    assert (found.moved, found.dated, found.same, len(found.removed)) == (1, 1, 1, 0)
+    assert found.is_changed

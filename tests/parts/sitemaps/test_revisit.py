@@ -18,6 +18,7 @@ from periplus.parts.sitemaps.visits import (
     after_reading,
     after_same,
     dated,
+    is_back,
     trust_after,
     unlisted,
     woken,
@@ -64,7 +65,7 @@ def test_files_that_change_are_read_more_often() -> None:
     busy = idle = read(NODE, 0.0)
     for visit in range(1, 30):
         busy = read(busy, visit * HOUR)
-        idle = after_same(idle, visit * DAY, REVISIT)
+        idle = after_same(idle, visit * DAY, REVISIT, RETIREMENT)
     assert busy.due_at - 29 * HOUR == REVISIT.shortest
     assert idle.due_at - 29 * DAY > 10 * DAY
     assert (busy.visits, busy.changes, idle.changes) == (30, 29, 0)
@@ -93,7 +94,7 @@ def test_index_that_cries_wolf_is_not_followed() -> None:
         now = visit * 2 * HOUR
         node = dated(node, at(now - 1.0), now, REVISIT, index.trust)
         index = trust_after(index, node, False, now)
-        node = after_same(node, now, REVISIT, index.trust)
+        node = after_same(node, now, REVISIT, RETIREMENT, index.trust)
     assert index.trust.precision < 0.05
     assert interval(node.rate, REVISIT, index.trust, is_hinted=True) > 12 * HOUR
 
@@ -169,6 +170,40 @@ def test_fruitless_files_retire_with_a_reason(reading: FileReading, reason: str)
     assert read(node, 5 * DAY, reading).retired == reason
 
 
+def test_empty_file_that_does_not_change_retires() -> None:
+    """A visit that finds it unchanged counts like a reading that brought nothing; a full file stays."""
+    node = read(NODE, 0.0, FileReading("urlset"))
+    full = read(NODE, 0.0)
+    for visit in range(1, 5):
+        assert (node.retired, full.retired) == ("", "")
+        node = after_same(node, visit * DAY, REVISIT, RETIREMENT)
+        full = after_same(full, visit * DAY, REVISIT, RETIREMENT)
+    assert (node.retired, full.retired) == ("empty", "")
+
+
+def test_file_of_a_past_day_rests_until_its_index_dates_it_again() -> None:
+    """One that its index dates retires after a month without a change; others are visited for ever."""
+    of_day = msgspec.structs.replace(NODE, parent=Url("http://a.test/index.xml"), lastmod=at(5.0))
+    node, root = read(of_day, 10.0), read(NODE, 10.0)
+    assert after_same(node, 29 * DAY, REVISIT, RETIREMENT).retired == ""
+    node = after_same(node, 31 * DAY, REVISIT, RETIREMENT)
+    assert (node.retired, after_same(root, 31 * DAY, REVISIT, RETIREMENT).retired) == ("unchanged", "")
+    assert not is_back(node, at(5.0), 400 * DAY)
+    assert is_back(node, at(31 * DAY), 32 * DAY)
+    assert (woken(node, 32 * DAY).retired, woken(node, 32 * DAY).due_at) == ("", 32 * DAY)
+    assert not is_back(root, at(31 * DAY), 32 * DAY)
+
+
+def test_empty_file_is_visited_again_after_a_week() -> None:
+    """As long as its index names it."""
+    node = NODE
+    for visit in range(5):
+        node = read(node, visit * DAY, FileReading("urlset"))
+    assert node.retired == "empty"
+    assert not is_back(node, None, node.due_at + DAY)
+    assert is_back(node, None, node.due_at + 8 * DAY)
+
+
 def test_retired_files_can_be_woken() -> None:
     """A file that is named again gets another chance, from the beginning; one in use is only read sooner."""
     node = woken(unlisted(read(NODE, 0.0)), 50.0)
@@ -179,7 +214,7 @@ def test_retired_files_can_be_woken() -> None:
 
 def test_unchanged_forest_costs_one_visit_a_file_that_is_due() -> None:
     """A file that was found unchanged is not due again before its time."""
-    node = after_same(read(NODE, 0.0), DAY, REVISIT)
+    node = after_same(read(NODE, 0.0), DAY, REVISIT, RETIREMENT)
     assert node.due_at >= DAY + REVISIT.shortest
     assert (node.read_at, node.visited_at) == (0.0, DAY)
 

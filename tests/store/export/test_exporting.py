@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from datetime import UTC, datetime
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from periplus.model import (
 )
 from periplus.store import Archive, MemoryPayloads, Tables, WarcEnd, WarcSettings
 from periplus.store.export import FOLDERS, Committed, Selection, export_folder, export_stream
+from periplus.store.export.bulk import PageFacts, index_lines
+from periplus.store.export.documents import last_document
 from periplus.store.export.records import file_of, other_file_of
 from periplus.store.tables import SCHEMAS, Spooled
 from periplus.urls import site_of
@@ -358,3 +361,25 @@ def test_pages_that_refuse_training_are_left_out_and_counted(collection: Collect
     assert urls == ["https://example.org/open", "https://example.org/no-more"]
     assert summary.left_out == {"not-for-training": 3}
     assert len(collection.lines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("Tue, 14 Nov 2023 23:03:20 GMT", datetime(2023, 11, 14, 23, 3, 20, tzinfo=UTC)),
+        ("Fri, 15 Jan 2027 08:00:00 GMT", None),  # that of the request
+        ("yesterday", None),
+    ],
+)
+def test_a_document_was_modified_when_the_server_says(
+    collection: Collection, field: str, expected: datetime | None
+) -> None:
+    """A page that is made for each request has the date of the request, which says nothing."""
+    collection.fetch("https://example.org/a", b"<p>A text", headers=(*HTML, ("Last-Modified", field)))
+    collection.settle()
+    found = last_document(collection.folder / "tables", (), collection.folder / "warc", "https://example.org/a")
+    assert found is not None
+    assert found.modified_at == expected
+    line = index_lines("pages", found, PageFacts(), Preferences()).splitlines()[1]
+    shown = json.loads(line)["modified_at"]
+    assert shown == (None if expected is None else "2023-11-14T23:03:20Z")

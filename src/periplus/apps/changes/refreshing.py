@@ -23,7 +23,7 @@ still refers to (`ask_gone`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -188,7 +188,8 @@ class RefreshPlan(Struct, frozen=True):
 class Refreshed(Struct, frozen=True):
     """What a refresh found. Each count is of pages; `seconds` is since it began, interruptions included.
 
-    `asked` were asked again: `changed`, `same`, `gone` (404, 410, redirected, or forbidden by robots.txt now) and
+    `asked` were asked again: `changed` (`minor` of these but little), `same` (of which `template` differ only in what
+    many pages of their site share), `gone` (404, 410, redirected, or forbidden by robots.txt now) and
     `failed` (no answer that says which; not asked yet, if the refresh is not `is_complete`). `new` were fetched for the
     first time. The URLs, at most `MAX_LISTED` of each kind, are in `changed_urls`, `gone_urls` and `new_urls`.
     """
@@ -204,6 +205,8 @@ class Refreshed(Struct, frozen=True):
     changed_urls: tuple[Url, ...] = ()
     gone_urls: tuple[Url, ...] = ()
     new_urls: tuple[Url, ...] = ()
+    minor: int = 0
+    template: int = 0
 
 
 def refresh(
@@ -399,16 +402,19 @@ def end_refresh(layout: Layout, plan: RefreshPlan, *, is_complete: bool = True) 
 
 
 def _found(layout: Layout, plan: RefreshPlan) -> Refreshed:
-    from . import ChangeKind  # only a refresh needs it, and it takes a tenth of a program's start
+    from . import ChangeKind, changes_since  # only a refresh needs it, and it takes a tenth of a program's start
 
     urls: dict[ChangeKind, list[Url]] = {kind: [] for kind in ChangeKind}
     counts = dict.fromkeys(ChangeKind, 0)
-    for change in _changes(layout, plan.started_at):
-        counts[change[0]] += 1
-        if len(urls[change[0]]) < MAX_LISTED:
-            urls[change[0]].append(change[1])
+    minor = 0
+    for change in changes_since(layout.folder, plan.started_at, spooled=layout.spooled):
+        counts[change.kind] += 1
+        minor += change.level == "minor"
+        if len(urls[change.kind]) < MAX_LISTED:
+            urls[change.kind].append(change.url)
     changed, gone = counts[ChangeKind.CHANGED], counts[ChangeKind.VANISHED]
-    same = max(stats_of(layout).same - plan.before.same, 0)
+    stats = stats_of(layout)
+    same = max(stats.same - plan.before.same, 0)
     return Refreshed(
         asked=plan.pages,
         changed=changed,
@@ -421,13 +427,6 @@ def _found(layout: Layout, plan: RefreshPlan) -> Refreshed:
         changed_urls=tuple(urls[ChangeKind.CHANGED]),
         gone_urls=tuple(urls[ChangeKind.VANISHED]),
         new_urls=tuple(urls[ChangeKind.APPEARED]),
+        minor=minor,
+        template=max(stats.levels.get("template", 0) - plan.before.levels.get("template", 0), 0),
     )
-
-
-def _changes(layout: Layout, since: float) -> Iterator[tuple[ChangeKind, Url]]:
-    """What happened to pages; changes that are too small to count are left out."""
-    from . import ChangeKind, changes_since
-
-    for change in changes_since(layout.folder, since, spooled=layout.spooled):
-        if change.kind is not ChangeKind.CHANGED or change.level == "major":
-            yield change.kind, change.url

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -44,7 +44,7 @@ texts as (
 select indexed.url, epoch(changed.at) as updated_at, texts.digest::varchar as digest, texts.mime, texts.title,
     indexed.bytes as size
 from indexed join texts using (url) left join changed using (url)
-where starts_with(indexed.url, $base) order by indexed.url
+where starts_with(indexed.url, $base) and list_contains($types, coalesce(texts.mime, 'text/html')) order by indexed.url
 """
 HEADER: Final = """\
 # How this site is published. A line that begins with "#" shows a default.
@@ -92,8 +92,10 @@ def is_collection(folder: Path) -> bool:
     return (folder / "periplus.toml").is_file() and (folder / "tables").is_dir()
 
 
-def collection_rows(folder: Path, base_url: str) -> Iterator[dict[str, object]]:
+def collection_rows(folder: Path, base_url: str, types: Sequence[str]) -> Iterator[dict[str, object]]:
     """Every page of a collection that may be indexed, one of each cluster of near-duplicates, as rows to publish.
+
+    Only pages of these media types: a crawl also reads plain text.
 
     A page whose change a crawl has seen has the time at which it was first seen so. Of others no date is known: when
     a page was crawled first says nothing of when it was written. The digest is that of the text since the last change
@@ -101,7 +103,7 @@ def collection_rows(folder: Path, base_url: str) -> Iterator[dict[str, object]]:
     """
     found = 0
     with Views(folder, spooled=Layout(folder).spooled) as views:
-        for batch in views.ask(_INDEXED, {"base": base_url}):
+        for batch in views.ask(_INDEXED, {"base": base_url, "types": list(types)}):
             found += batch.num_rows
             yield from batch.to_pylist()
     if not found:
@@ -118,7 +120,8 @@ def inventories(publisher: Publisher, settings: PublishSettings) -> Iterator[lis
     if source.folder:
         root = Path(source.folder)
         if is_collection(root):
-            yield [RowInventory(collection_rows(root, publisher.base_url), publisher.base_url)]
+            rows = collection_rows(root, publisher.base_url, settings.sitemap.types)
+            yield [RowInventory(rows, publisher.base_url)]
             return
         yield [
             FolderInventory(

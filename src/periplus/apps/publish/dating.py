@@ -2,40 +2,49 @@
 
 A sitemap's `lastmod` is worth what its history says (Schonfeld & Shivakumar 2009, section 6.4), so the date moves only
 when what a page says has changed. Bytes differ more often. Clocks and counters are masked, small edits are added up
-until they matter, and parts that are not about the page are recognised by what happens to them on the whole site: a
-part that changes on nearly all pages at once, or to the same content on most of those that changed, belongs to the
-template, and one that differs in nearly every scan is churn. A date that a build gave to most pages at once
-(`build_window`) says nothing, and no date is better than a wrong one.
+until they matter, and what is not about the page is recognised by what happens on the whole site.
+
+Of a page's main text it is kept how often each word occurs, in 128 counters by the word's hash; of links, title,
+canonical URL and structured data the sum of their hashes. A banner adds the same to all pages, whatever else they say
+and wherever it stands: a difference that many pages have in common is the template's (`is_common`), and what is left
+of a page's difference without it is the page's own. A part with a content of its own on each page (the path to the
+page, its neighbours) belongs to the template if it changed on nearly all pages at once (`is_template_way`), and is
+churn if it does so in nearly every scan. A date that a build gave to most pages at once (`build_window`) says nothing,
+and no date is better than a wrong one.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
 from typing import Final
+from zlib import crc32
 
+import numpy as np
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from periplus.content import change_since, is_heading_same, likeness, version_of
-from periplus.content.churn import OTHERS, unpack
+from periplus.content.churn import unpack
 from periplus.content.digests import masked
+from periplus.content.scan.columns import TEXT_RULE
 from periplus.model import ChangeLevel, Digests, ParsedPage
 
+FEW_WORDS: Final = 3
+"""Words gained and lost up to which an edit is minor: a word in place of another. Two may be a price and a stock."""
 MINOR_SUM: Final = 0.05
-"""Differences of minor edits since the last claimed change that together count as a change."""
+"""Shares of minor edits in a page's words since the last claimed change that together count as a change."""
 TEMPLATE_SHARE: Final = 0.3
+TEMPLATE_LEAST: Final = 5
+"""What at least this share of all pages, and at least this many, gained or lost in one scan is the template's..."""
 TEMPLATE_PAGES: Final = 20
-"""A template change touches at least this share of all pages, and at least this many..."""
+TEMPLATE_MOST: Final = 0.5
+"""...or at least this many pages, and this share of those with a part that all of them have: a template of its own."""
 TEMPLATE_COMMON: Final = 0.9
-"""...and gives the same blocks the same content in this share of them; or it changes blocks on this share of all pages
-that have them."""
+"""A part that changed on this share of the pages that have it, and on `TEMPLATE_PAGES`, is the template's, too."""
 CHURN_SCANS: Final = 5
 CHURN_SHARE: Final = 0.8
 """A block is churn if it changed on this share of its pages in this share of at least this many scans."""
-NEW_PART: Final = (0.02, 0.25)
-"""Shares of a page's words: a rewritten block between these sizes is a change. Sketches detect larger ones."""
 MOST_MASKED: Final = 0.5
 """If blocks with a larger share of a page's words have changed, they are what the page is about."""
 BUILD_SHARE: Final = 0.5
@@ -43,41 +52,55 @@ BUILD_PAGES: Final = 20
 """If at least this share of all new pages, and at least this many, have dates..."""
 BUILD_SECONDS: Final = 300.0
 """...within this many seconds, a build wrote them and the dates are not used."""
+_COUNTERS: Final = 128
+"""Counters of words, a byte each. Words that share one hide each other only if one was gained and the other lost."""
+_SUMS: Final = (1 << 64) - 1
 _STRUCTURED = re.compile(
     rb"<script[^>]{0,200}application/ld\+json[^>]{0,200}>(.{0,100000}?)</script", re.IGNORECASE | re.DOTALL
 )
 
 
+class Aspect(IntEnum):
+    """What of a page can change. `MARKS` are language alternates and structured data."""
+
+    TEXT = 0
+    """All visible text. What is new there moves no date, but on some pages it makes another part the main text."""
+    MAIN = 1
+    LINKS = 2
+    TITLE = 3
+    CANONICAL = 4
+    MARKS = 5
+
+
 class Content(Struct, frozen=True, array_like=True, gc=False):
-    """What is kept of a content, to compare it with the next. Of what is not a page only `raw` is known."""
+    """What is kept of a content, to compare it with the next. Of what is not a page only `raw` is known.
+
+    `words` are the counters of words of all text and of the main text, `sums` has a number for each other aspect.
+    `rule` is the `TEXT_RULE` by which the main text was found; 0 in a ledger that has no counters yet.
+    """
 
     raw: int
     digests: Digests | None = None
-    version: bytes = b""
+    words: bytes = b""
     blocks: bytes = b""
-    marks: int = 0
-    """A digest of the language alternates and the structured data."""
-
-
-class BlockChange(Struct, frozen=True, array_like=True, gc=False):
-    """A block that is different now: its path, its new content (0 where it is gone), and how many words it has."""
-
-    way: int
-    content: int
-    words: int
+    size: int = 0
+    """Words of the main text."""
+    sums: tuple[int, ...] = ()
+    rule: int = 0
 
 
 class Judgement(Struct, frozen=True, array_like=True):
-    """How much a content differs from the last.
+    """How much a content differs from the last, by itself.
 
-    `minor` is how much a minor edit differs. `blocks` are those that changed out of `words` in all; there are none if
-    something else has changed, too, such as the title.
+    `gains` has for each aspect what was gained and lost, empty where that is nothing; there are none if the two cannot
+    be compared. `ways` are the paths of blocks that changed, `share` is their share of the page's words.
     """
 
     level: ChangeLevel
-    minor: float = 0.0
-    blocks: tuple[BlockChange, ...] = ()
-    words: int = 0
+    gains: tuple[bytes, ...] = ()
+    ways: tuple[int, ...] = ()
+    share: float = 0.0
+    size: int = 0
 
 
 def raw_digest(body: bytes) -> int:
@@ -87,40 +110,90 @@ def raw_digest(body: bytes) -> int:
 
 def content_of(page: ParsedPage, body: bytes) -> Content:
     """What to keep of a page that was read with its blocks."""
-    alternates = sorted(f"{one.hreflang}\n{one.url}" for one in page.relations.alternates if one.hreflang)
-    structured = b"\0".join(masked(found) for found in _STRUCTURED.findall(body)[:100])
-    marks = xxh3_64_intdigest("\n".join(alternates).encode() + b"\0" + structured)
-    return Content(raw_digest(body), page.digests, version_of(page), page.blocks, marks)
+    text, main = (masked(_encoded(part)).split() for part in (page.text, page.main_text))
+    is_cut = any(problem.reason == "too-many-links" for problem in page.problems)  # a new one pushes out the last
+    targets = "" if is_cut else "\n".join(page.links.to_others().urls)
+    alternates = "\0".join(f"{one.hreflang}\n{one.url}" for one in page.relations.alternates if one.hreflang)
+    structured = b",".join(masked(found) for found in _STRUCTURED.findall(body)[:100])
+    sums = (
+        _sum(_encoded(targets).split(b"\n")),
+        _sum(masked(_encoded(page.title)).split()),
+        _sum(_encoded(page.canonical or "").split(b"/")),
+        _sum([*_encoded(alternates).split(b"\0"), *structured.split(b",")]),
+    )
+    words = _counted(text) + _counted(main)
+    return Content(raw_digest(body), page.digests, words, page.blocks, len(main), sums, TEXT_RULE)
 
 
-def judge(before: Content, after: Content, page: ParsedPage | None) -> Judgement:
+def _counted(words: Sequence[bytes]) -> bytes:
+    hashes = np.fromiter(map(crc32, words), np.uint32, len(words))
+    return np.bincount(hashes % _COUNTERS, minlength=_COUNTERS).astype(np.uint8).tobytes()
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _sum(parts: Iterable[bytes]) -> int:
+    return sum([xxh3_64_intdigest(part) for part in parts if part]) & _SUMS
+
+
+def heading_of(content: Content) -> tuple[int, ...]:
+    """What distinguishes title and canonical URL."""
+    return content.sums[Aspect.TITLE - Aspect.LINKS : Aspect.MARKS - Aspect.LINKS]
+
+
+def etag_of(content: Content) -> str:
+    """A weak entity tag: another one if the main text or the links of a page are different."""
+    digests = content.digests
+    return f'W/"{content.raw if digests is None else digests.main ^ digests.links:x}"'
+
+
+def judge(before: Content, after: Content) -> Judgement:
     """How much one resource has changed, by itself."""
     if before.raw == after.raw:
         return Judgement(ChangeLevel.SAME)
-    if page is None or before.digests is None or not before.version:
+    if before.digests is None or after.digests is None:
         return Judgement(ChangeLevel.MAJOR)
-    level = change_since(before.digests, before.version, page)
-    if before.marks != after.marks or not is_heading_same(before.version, page):
-        return Judgement(ChangeLevel.MAJOR)
-    if level < ChangeLevel.MINOR:
-        return Judgement(level)
-    if level is ChangeLevel.MINOR and _has_new_part(before.blocks, after.blocks):
-        level = ChangeLevel.MAJOR
-    minor = 1 - likeness(before.version, after.version) if level is ChangeLevel.MINOR else 0.0
-    return Judgement(level, minor, changed_blocks(before.blocks, after.blocks), _words(after.blocks))
+    is_text_same = before.digests.main == after.digests.main
+    if before.rule != after.rule:  # texts of two rules cannot be compared
+        is_same = before.digests.links == after.digests.links and (bool(before.rule) or is_text_same)
+        return Judgement(ChangeLevel.RAW_ONLY if is_same else ChangeLevel.MAJOR)
+    words = (_counters(after.words) - _counters(before.words)).tobytes()
+    gains = [words[:_COUNTERS], b"" if is_text_same else words[_COUNTERS:]]
+    gains += [
+        (new - old & _SUMS).to_bytes(8, "big") if old != new else b""
+        for old, new in zip(before.sums, after.sums, strict=True)
+    ]
+    if before.digests.links == after.digests.links:
+        gains[Aspect.LINKS] = b""
+    level = ChangeLevel.MAJOR if any(gains[Aspect.MAIN :]) else ChangeLevel.RAW_ONLY
+    return Judgement(level, tuple(gains), *changed_ways(before.blocks, after.blocks), after.size)
 
 
-def changed_blocks(before: bytes, after: bytes) -> tuple[BlockChange, ...]:
-    """The blocks that have another content now."""
-    old = {block.way: block for block in unpack(before)}
-    new = {block.way: block for block in unpack(after)}
+def _counters(packed: bytes) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+    return np.frombuffer(packed, np.int8)
+
+
+def own_words(gain: bytes, common: Sequence[bytes]) -> int:
+    """How many words a page gained and lost, beyond what it has in common with others."""
+    if gain in common:
+        return 0
+    own = _counters(gain)
+    return min(int(np.abs((own - _counters(one)).astype(np.int16)).sum()) for one in (bytes(_COUNTERS), *common))
+
+
+def changed_ways(before: bytes, after: bytes) -> tuple[tuple[int, ...], float]:
+    """The paths of blocks that have another content now, and the share of these blocks in the page's words."""
+    old = {block.way: block.content for block in unpack(before)}
     changed = []
-    for way in old.keys() | new.keys():
-        one, other = old.get(way), new.get(way)
-        content, words = (0, 0) if other is None else (other.content, other.words)
-        if one is None or one.content != content:
-            changed.append(BlockChange(way, content, words))
-    return tuple(changed)
+    words = total = 0
+    for block in unpack(after):
+        total += block.words
+        if old.pop(block.way, None) != block.content:
+            changed.append(block.way)
+            words += block.words
+    return (*changed, *old), words / max(total, 1)
 
 
 def ways_of(blocks: bytes) -> list[int]:
@@ -129,40 +202,64 @@ def ways_of(blocks: bytes) -> list[int]:
 
 
 class Chrome(Struct, frozen=True):
-    """What belongs to the site and not to its pages: paths of blocks, and blocks with a content."""
+    """What belongs to the site and not to its pages.
 
-    ways: frozenset[int] = frozenset()
-    blocks: frozenset[tuple[int, int]] = frozenset()
+    `gains` are what many pages gained or lost at once, by aspect; `ways` the paths of blocks that changed on nearly all
+    pages: those explain words and links, the only aspects that blocks have.
+    """
+
+    gains: Mapping[int, tuple[bytes, ...]] = {}
+    ways: Mapping[int, frozenset[int]] = {}
+
+    def own_words(self, judged: Judgement) -> int:
+        """How many words a page's main text gained and lost that the site did not.
+
+        With a banner another part of a page may be its main text, but then all text has gained the banner alone.
+        """
+        gain = judged.gains[Aspect.MAIN]
+        if not gain:
+            return 0
+        own = own_words(gain, self.gains.get(Aspect.MAIN, ()))
+        if not own and not any(gain) and gain not in self.gains.get(Aspect.MAIN, ()):
+            return judged.size  # the same words in another order
+        return min(own, self.own_text(judged))
+
+    def own_text(self, judged: Judgement) -> int:
+        """How many words all text of a page gained and lost that the site did not."""
+        return own_words(judged.gains[Aspect.TEXT], self.gains.get(Aspect.TEXT, ()))
+
+    def own_aspects(self, judged: Judgement) -> list[int]:
+        """What of a page changed otherwise than on many pages at once."""
+        own = [
+            aspect
+            for aspect, gain in enumerate(judged.gains)
+            if aspect >= Aspect.LINKS and gain and gain not in self.gains.get(aspect, ())
+        ]
+        return [Aspect.MAIN, *own] if self.own_words(judged) else own
 
     def explains(self, judged: Judgement) -> bool:
         """Whether all that changed on a page is not about the page."""
-        if not judged.blocks or sum(block.words for block in judged.blocks) > MOST_MASKED * judged.words:
+        if not judged.gains:
             return False
-        return all(block.way in self.ways or (block.way, block.content) in self.blocks for block in judged.blocks)
+        own = self.own_aspects(judged)
+        if not own:
+            return True
+        has_ways = bool(judged.ways) and judged.share <= MOST_MASKED
+        return has_ways and all(self.ways.get(aspect, frozenset()).issuperset(judged.ways) for aspect in own)
 
 
-def chrome_of(
-    changes: Sequence[Judgement],
-    pages: int,
-    changed: Mapping[int, int],
-    having: Mapping[int, int],
-    churn: Iterable[int],
-) -> Chrome:
-    """What one scan shows to be chrome.
+def is_common(count: int, pages: int, of_template: int) -> bool:
+    """Whether what this many pages gained or lost is the template's.
 
-    Given the pages that changed (or a sample of them), how many pages there are in all, how many pages each path
-    changed on and how many have it, and the paths that are known as churn.
+    `pages` is the number of all pages, `of_template` that of the pages with a part that all those have.
     """
-    ways = {
-        way
-        for way, count in changed.items()
-        if count >= TEMPLATE_PAGES and count >= TEMPLATE_COMMON * having.get(way, count) and way != OTHERS
-    }
-    blocks: Iterable[tuple[int, int]] = ()
-    if len(changes) >= max(TEMPLATE_PAGES, TEMPLATE_SHARE * pages):
-        counts = Counter((block.way, block.content) for change in changes for block in change.blocks)
-        blocks = (key for key, count in counts.items() if count >= TEMPLATE_COMMON * len(changes))
-    return Chrome(frozenset(ways.union(churn)), frozenset(blocks))
+    is_site = count >= TEMPLATE_LEAST and count >= TEMPLATE_SHARE * pages
+    return is_site or (count >= TEMPLATE_PAGES and count >= TEMPLATE_MOST * of_template)
+
+
+def is_template_way(changed: int, having: int) -> bool:
+    """Whether a path belongs to the template that changed on this many of the pages that have it."""
+    return changed >= TEMPLATE_PAGES and changed >= TEMPLATE_COMMON * having
 
 
 def is_churn(scans: int, differed: int) -> bool:
@@ -193,22 +290,3 @@ def first_date(source_date: float | None, build: tuple[float, float] | None, now
 def changed_date(source_date: float | None, seen_before: float, now: float) -> float:
     """The date to claim for a change: what the source says, within the time in which it must have happened."""
     return now if source_date is None else min(max(source_date, seen_before), now)
-
-
-def _has_new_part(before: bytes, after: bytes) -> bool:
-    """Whether a part of the page is new: the sketch of a whole page is too coarse to detect that.
-
-    Of 128 values two may differ by chance where a twenty-fifth of a page is new.
-    """
-    old = {block.way: block for block in unpack(before)}
-    total = _words(after)
-    return any(
-        block.way in old
-        and block.drawn != old[block.way].drawn
-        and NEW_PART[0] * total <= block.words <= NEW_PART[1] * total
-        for block in unpack(after)
-    )
-
-
-def _words(blocks: bytes) -> int:
-    return sum(block.words for block in unpack(blocks))

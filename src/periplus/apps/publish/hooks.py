@@ -10,11 +10,11 @@ import sqlite3
 from collections.abc import Callable
 from urllib.parse import urljoin
 
-from periplus.content import RawPage, is_heading_same, read_pages
+from periplus.content import RawPage, read_pages
 from periplus.model import UsageError
 from periplus.urls import canonical
 
-from .dating import Chrome, content_of, is_churn, judge, ways_of
+from .dating import Aspect, Chrome, content_of, heading_of, is_churn, judge, ways_of
 from .ledger import Ledger, packed
 from .scan import event, event_kind, hidden_reason, section_of, what_happened
 
@@ -120,9 +120,9 @@ def observe(ledger: Ledger, url: str, body: bytes, now: float, *, adds_new: bool
             return "new"
         what, minor, lastmod = "first", row.minor, row.lastmod
         if row.content is not None and row.content.digests is not None:
-            if row.content.digests.main == page.digests.main and is_heading_same(row.content.version, page):
+            if row.content.digests.main == page.digests.main and heading_of(row.content) == heading_of(content):
                 return "same text"  # on one page, a new link of its own looks like a new menu; a scan can tell
-            what, minor = what_happened(judge(row.content, content, page), row.minor, _churn(ledger, content.blocks))
+            what, minor = what_happened(judge(row.content, content), row.minor, _churn(ledger, content.blocks))
         if what == "changed":
             lastmod = now
         hidden = hidden or (row.hidden if row.hidden == "robots" else "")
@@ -142,6 +142,6 @@ def _churn(ledger: Ledger, blocks: bytes) -> Chrome:
     ways = ways_of(blocks)[:500]
     marks = ",".join("?" * len(ways))
     sql = f"select way, since, differed from ways where way in ({marks})"  # noqa: S608 - only marks are put in
-    return Chrome(
-        frozenset(way for way, since, differed in ledger.db.execute(sql, ways) if is_churn(number - since, differed))
-    )
+    found = ledger.db.execute(sql, ways)
+    churn = frozenset(way for way, since, differed in found if is_churn(number - since, differed))
+    return Chrome(ways={Aspect.MAIN: churn, Aspect.LINKS: churn})

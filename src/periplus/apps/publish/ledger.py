@@ -16,16 +16,22 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import zstandard
 from msgspec import Struct
 
 from periplus.model import CollectionDamaged, PeriplusError
 
 from .dating import Content
 
-FORMAT: Final = 3
-"""The number of the tables' form; a later form is refused. In form 2 visits were counted without verdicts."""
+FORMAT: Final = 4
+"""The number of the tables' form; a later form is refused. In form 2 visits were counted without verdicts,
+in form 3 words were not counted: the next scan reads every page again."""
 PATIENCE: Final = 30.0
 """Seconds that a writer waits for another one: far longer than any transaction but the end of a large scan takes."""
+FIRST_SCAN: Final = "first_scan"
+"""The name of the note with the number of the last event of the first scan."""
+VERSIONS_KEPT: Final = 2
+"""Versions of a page that are kept as dictionaries: the one that is sent now, and the one that readers have."""
 EVENTS_KEPT: Final = 100_000
 """Events beyond which the oldest are removed: many times what a feed or a change list shows."""
 
@@ -56,6 +62,9 @@ create table if not exists visits(minute integer not null, agent text not null, 
     status integer not null, verified integer not null, hits integer not null, bytes integer not null,
     needless integer not null, primary key(minute, agent, path, status, verified)) without rowid;
 create index if not exists visited on visits(agent, path, minute);
+create table if not exists versions(
+    id integer primary key, digest blob not null unique, url text not null, body blob not null);
+create index if not exists versions_of on versions(url);
 create table if not exists notes(name text primary key, value blob not null) without rowid;
 """
 
@@ -103,7 +112,7 @@ _COLUMNS = (
     "id, url, mime, size, stamp, digest, content, title, details, hidden, source_date, lastmod, first_seen, confirmed, "
     "minor, gone"
 )
-_decode_content = msgspec.msgpack.Decoder(Content).decode
+decode_content = msgspec.msgpack.Decoder(Content).decode
 _decode_details = msgspec.msgpack.Decoder(Details).decode
 _encode = msgspec.msgpack.encode
 _NO_DETAILS = Details()
@@ -126,7 +135,8 @@ class Ledger:
                 raise LedgerDamaged(f"{path} has form {version}; this version of Periplus reads form {FORMAT}")
             if version < FORMAT:
                 old = "drop table if exists visits;" if version == 2 else ""
-                self.db.executescript(f"begin immediate;{old}{_TABLES}pragma user_version={FORMAT};commit;")
+                new = "update resources set stamp = 0;" if version else ""
+                self.db.executescript(f"begin immediate;{old}{_TABLES}{new}pragma user_version={FORMAT};commit;")
         except sqlite3.OperationalError as error:
             raise LedgerBusy(f"{path} cannot be opened: {error}") from error
         except sqlite3.DatabaseError as error:
@@ -193,6 +203,26 @@ class Ledger:
         self.db.execute("insert or replace into notes values(?, ?)", (name, _encode(value)))
 
 
+def keep_version(ledger: Ledger, url: str, digest: bytes, body: bytes) -> None:
+    """Keep a page as it was sent, by its SHA-256, and of the older versions only the last."""
+    with ledger.writing() as db:
+        db.execute(
+            "insert or replace into versions(digest, url, body) values(?,?,?)", (digest, url, zstandard.compress(body))
+        )
+        db.execute(
+            "delete from versions where url = ? and id not in"
+            " (select id from versions where url = ? order by id desc limit ?)",
+            (url, url, VERSIONS_KEPT),
+        )
+
+
+def version_of(ledger: Ledger, url: str, digest: bytes) -> bytes | None:
+    """A page as it was sent; `None` if this version is not kept."""
+    sql = "select body from versions where digest = ? and url = ?"
+    found = ledger.db.execute(sql, (digest, url)).fetchone()
+    return None if found is None else zstandard.decompress(found[0])
+
+
 def packed(value: Content | Details | None) -> bytes | None:
     """A value as the ledger keeps it."""
     return None if value is None or value == _NO_DETAILS else _encode(value)
@@ -200,6 +230,6 @@ def packed(value: Content | Details | None) -> bytes | None:
 
 def _row(found: tuple[Any, ...]) -> Row:
     values = list(found)
-    values[6] = None if found[6] is None else _decode_content(found[6])
+    values[6] = None if found[6] is None else decode_content(found[6])
     values[8] = _NO_DETAILS if found[8] is None else _decode_details(found[8])
     return Row(*values)

@@ -102,6 +102,8 @@ class Published(Struct, frozen=True):
     archives: int
     robots: str
     """Why robots.txt was not written, if it should have been."""
+    unsent: int = 0
+    """Pages of the first files of a site, which a new IndexNow endpoint is not sent."""
 
 
 class Publisher:
@@ -170,8 +172,7 @@ class Publisher:
                 wants_images=self.settings.sitemap.images,
                 allows_removals=allows_removals,
             )
-            written, names, robots = self._write()
-            return Published(found, written, names, robots)
+            return Published(found, *self._write())
         finally:
             lock.close()
 
@@ -232,8 +233,9 @@ class Publisher:
         """What is published, what is not and why, and what changed last."""
         return status_of(self.ledger)
 
-    def _write(self) -> tuple[Written, int, str]:
+    def _write(self) -> tuple[Written, int, str, int]:
         now = self.clock()
+        written_event = self.ledger.note("listed_event")
         files = SitemapFiles(self.ledger, self.folder, self.base_url, self.settings.sitemap, self.settings.news)
         written = files.update(now)
         names: list[str] = []
@@ -248,8 +250,8 @@ class Publisher:
         if self.settings.push.indexnow:
             self._write_key()
         robots = self._write_robots(files.announced, names)
-        feed(self.ledger, self.settings, self.base_url, now)
-        return written, len(names), robots
+        unsent = feed(self.ledger, self.settings, self.base_url, now, written=written_event)
+        return written, len(names), robots, unsent
 
     def _write_key(self) -> None:
         file = key_file(key_of(self.ledger))
@@ -268,7 +270,8 @@ class Publisher:
         return hidden_reason(url, None, self._robots())
 
     def _write_feed(self) -> None:
-        body = changes_feed.changes_feed(self.ledger, self.base_url, self.settings.feed)
+        types = self.settings.sitemap.types
+        body = changes_feed.changes_feed(self.ledger, self.base_url, self.settings.feed, types)
         self._write_changed(changes_feed.NAME, body)
 
     def _write_changed(self, name: str, body: bytes) -> None:

@@ -10,6 +10,7 @@ site is not believed. Then the ledger takes all of it in one transaction. Proble
 from __future__ import annotations
 
 import sqlite3
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,27 +21,32 @@ import msgspec
 from msgspec import Struct
 
 from periplus.content import RawPage, read_pages
+from periplus.content.churn import OTHERS
 from periplus.formats.robots import Robots
 from periplus.model import ChangeLevel, ParsedPage, PeriplusError, Problem
 from periplus.urls import canonical
 
 from .dating import (
     CHURN_SHARE,
+    FEW_WORDS,
     MINOR_SUM,
+    TEMPLATE_LEAST,
+    Aspect,
     Chrome,
     Content,
     Judgement,
     build_window,
     changed_date,
-    chrome_of,
     content_of,
     first_date,
     is_churn,
+    is_common,
+    is_template_way,
     judge,
     raw_digest,
     ways_of,
 )
-from .ledger import EVENTS_KEPT, Details, Ledger, Row, packed
+from .ledger import EVENTS_KEPT, FIRST_SCAN, Details, Ledger, Row, decode_content, packed
 from .resources import Inventory, Resource
 
 PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
@@ -50,8 +56,10 @@ LARGEST_PAGE: Final = 32 << 20
 _decode_judgement = msgspec.msgpack.Decoder(Judgement).decode
 _BATCH: Final = 400
 """Resources looked up at once: below SQLite's smallest limit of parameters."""
-_TEMPLATE_SAMPLE: Final = 10_000
-"""Changed pages by which a change of the template is recognised."""
+_MOST_GAINS: Final = 100
+"""Differences that pages have in common which are looked at, the most frequent first."""
+_TEMPLATE_SAMPLE: Final = 500
+"""Pages with the same difference of which the parts are compared."""
 _MOST_IMAGES: Final = 1_000
 """Images of a page that a sitemap may name."""
 _SHOWN: Final = 20
@@ -99,8 +107,6 @@ class _Scan:
         self._wants_images = wants_images
         self.ways: Counter[int] = Counter()
         """By how many pages more than before the scan a block's path is on."""
-        self.changed_ways: Counter[int] = Counter()
-        """On how many pages the block at a path has changed."""
         self.problems: Counter[str] = Counter()
         self.examples: list[Problem] = []
         self.unread = 0
@@ -108,7 +114,8 @@ class _Scan:
         """Ids of resources that stay as they are."""
         self.db: sqlite3.Connection = ledger.db
         self.db.executescript("""
-            drop table if exists temp.same; drop table if exists temp.found;
+            drop table if exists temp.same; drop table if exists temp.found; drop table if exists temp.gained;
+            create table temp.gained(aspect integer, gain blob, url text);
             create table temp.found(
                 url text primary key, id integer, mime text, size integer, stamp integer, digest text, content blob,
                 title text, details blob, hidden text, source_date real, judged blob)
@@ -164,8 +171,10 @@ class _Scan:
         self, resource: Resource, row: Row | None, body: bytes | None, page: ParsedPage | None
     ) -> tuple[object, ...]:
         content = None if body is None else content_of(page, body) if page is not None else Content(raw_digest(body))
-        judged = _judged(resource, row, content, page)
-        self._count(row, content, judged)
+        judged = _judged(resource, row, content)
+        self._count(row, content)
+        gained = ((aspect, gain, resource.url) for aspect, gain in enumerate(judged.gains) if any(gain))
+        self.db.executemany("insert into temp.gained values(?,?,?)", gained)
         details = Details(
             self._images(resource, page),
             tuple((one.hreflang, one.url) for one in page.relations.alternates if one.hreflang) if page else (),
@@ -187,12 +196,11 @@ class _Scan:
             msgspec.msgpack.encode(judged),
         )
 
-    def _count(self, row: Row | None, content: Content | None, judged: Judgement) -> None:
+    def _count(self, row: Row | None, content: Content | None) -> None:
         if row is not None and row.content is not None and row.gone is None:
             self.ways.subtract(ways_of(row.content.blocks))
         if content is not None:
             self.ways.update(ways_of(content.blocks))
-        self.changed_ways.update(block.way for block in judged.blocks)
 
     def _images(self, resource: Resource, page: ParsedPage | None) -> tuple[str, ...]:
         if page is None or not self._wants_images:
@@ -202,7 +210,9 @@ class _Scan:
 
     def drop(self) -> None:
         """Remove the temporary tables."""
-        self.db.executescript("drop table if exists temp.same; drop table if exists temp.found;")
+        self.db.executescript(
+            "drop table if exists temp.same; drop table if exists temp.found; drop table if exists temp.gained;"
+        )
 
 
 def scan(
@@ -258,11 +268,11 @@ def _raw(resource: Resource, body: bytes | None) -> RawPage:
     return RawPage(body or b"", resource.url, resource.mime, wants_blocks=True)
 
 
-def _judged(resource: Resource, row: Row | None, content: Content | None, page: ParsedPage | None) -> Judgement:
+def _judged(resource: Resource, row: Row | None, content: Content | None) -> Judgement:
     if row is None:
         return Judgement(ChangeLevel.MAJOR)
     if content is not None and row.content is not None:
-        return judge(row.content, content, page)
+        return judge(row.content, content)
     if content is not None or row.content is not None or resource.digest != row.digest:
         return Judgement(ChangeLevel.MAJOR)
     is_same = bool(resource.digest) or resource.source_date == row.source_date
@@ -299,6 +309,8 @@ def _apply(running: _Scan, ledger: Ledger, now: float, *, is_complete: bool, all
         db.execute("update resources set gone = ? where id = ?", (now, number))
         event(db, url, title, "removed", now, lastmod)
     db.execute("delete from events where id <= (select max(id) from events) - ?", (EVENTS_KEPT,))
+    if ledger.note("scans") == 1:
+        ledger.keep_note(FIRST_SCAN, db.execute("select coalesce(max(id), 0) from events").fetchone()[0])
     if is_complete:
         ledger.keep_note("scanned_at", now)
     hidden = dict(db.execute("select hidden, count(*) from resources where gone is null and hidden != '' group by 1"))
@@ -354,26 +366,57 @@ def _chrome(running: _Scan, ledger: Ledger) -> Chrome:
         "insert into ways values(?, ?, ?, 0) on conflict(way) do update set pages = pages + excluded.pages",
         [(way, count, number) for way, count in running.ways.items() if count],
     )
-    changed = running.changed_ways
+    chrome = Chrome(_common_gains(db))
+    changed: dict[int, Counter[int]] = {Aspect.MAIN: Counter(), Aspect.LINKS: Counter()}
+    for (packed_,) in db.execute("select judged from temp.found where url in (select url from temp.gained)"):
+        judged = _decode_judgement(packed_)
+        if chrome.own_text(judged):
+            changed[Aspect.MAIN].update(judged.ways)
+        if Aspect.LINKS in chrome.own_aspects(judged):
+            changed[Aspect.LINKS].update(judged.ways)
+    on_any = changed[Aspect.MAIN] | changed[Aspect.LINKS]
     db.executemany(
         "update ways set differed = differed + 1 where way = ? and ? >= ? * pages",
-        [(way, count, CHURN_SHARE) for way, count in changed.items()],
+        [(way, count, CHURN_SHARE) for way, count in on_any.items()],
     )
-    having: dict[int, int] = {}
-    churn = []
-    for way in changed:
+    ways: dict[int, set[int]] = {aspect: set() for aspect in changed}
+    for way in on_any.keys() - {OTHERS}:
         found = db.execute("select pages, since, differed from ways where way = ?", (way,)).fetchone()
-        if found is not None:
-            having[way] = found[0]
-            if is_churn(number - found[1], found[2]):
-                churn.append(way)
+        having, since, differed = found or (0, number, 0)
+        for aspect, counts in changed.items():
+            if is_template_way(counts[way], having) or is_churn(number - since, differed):
+                ways[aspect].add(way)
+    return Chrome(chrome.gains, {aspect: frozenset(found) for aspect, found in ways.items()})
+
+
+def _common_gains(db: sqlite3.Connection) -> dict[int, tuple[bytes, ...]]:
+    """What so many pages gained or lost in this scan that it is the template's, by aspect."""
     marks = ",".join("?" * len(PAGE_TYPES))
     pages = db.execute(
         f"select count(*) from resources where gone is null and mime in ({marks})", tuple(PAGE_TYPES)
     ).fetchone()[0]
-    sample = db.execute("select judged from temp.found where id is not null limit ?", (_TEMPLATE_SAMPLE,))
-    judged = (_decode_judgement(packed_) for (packed_,) in sample)
-    return chrome_of([one for one in judged if one.level >= ChangeLevel.MINOR], pages, changed, having, churn)
+    common: dict[int, tuple[bytes, ...]] = {}
+    for aspect, gain, count in db.execute(
+        "select aspect, gain, count(*) from temp.gained group by 1, 2 having count(*) >= ? order by 3 desc limit ?",
+        (TEMPLATE_LEAST, _MOST_GAINS),
+    ).fetchall():
+        if is_common(count, pages, pages) or is_common(count, pages, _template_pages(db, aspect, gain)):
+            common[aspect] = (*common.get(aspect, ()), gain)
+    return common
+
+
+def _template_pages(db: sqlite3.Connection, aspect: int, gain: bytes) -> int:
+    """How many pages have the rarest part that all pages with this difference have, and that did not change."""
+    shared: set[int] | None = None
+    for content, judged in db.execute(
+        "select content, judged from temp.found where url in (select url from temp.gained where aspect = ? and gain = ?"
+        " order by url limit ?)",
+        (aspect, gain, _TEMPLATE_SAMPLE),
+    ):
+        ways = set(ways_of(decode_content(content).blocks)) - {OTHERS, *_decode_judgement(judged).ways}
+        shared = ways if shared is None else shared & ways
+    rarest = db.execute(f"select min(pages) from ways where way in ({','.join(map(str, shared or ()))})").fetchone()[0]
+    return int(rarest) if rarest is not None else sys.maxsize
 
 
 def _apply_one(db: sqlite3.Connection, found: tuple[Any, ...], dates: _Dates) -> str:
@@ -419,8 +462,11 @@ def what_happened(judged: Judgement, minor: float, chrome: Chrome) -> tuple[str,
         return "raw only", minor
     if chrome.explains(judged):
         return "template", minor
-    if judged.level is ChangeLevel.MINOR and minor + judged.minor < MINOR_SUM:
-        return "minor", minor + judged.minor
+    if judged.gains and set(chrome.own_aspects(judged)) == {Aspect.MAIN}:
+        words = chrome.own_words(judged)
+        minor += words / max(judged.size, 1)
+        if words <= FEW_WORDS and minor < MINOR_SUM:
+            return "minor", minor
     return "changed", 0.0
 
 

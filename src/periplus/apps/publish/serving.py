@@ -1,8 +1,9 @@
 """What to answer to a request for a page or a file of a published site. Pure: request head and ledger row to an answer.
 
 The application is asked unless the ledger knows the answer: a file written here, or that a page has not changed, where
-a scan or a hook confirmed it less than `trust_for` seconds ago. A page may differ for visitors with cookies or
-credentials: they are never answered for the application unless the settings say that pages are public.
+a scan or a hook confirmed it less than `trust_for` seconds ago. If the reader has the version of the ledger, what the
+application answers is compared with it before it is sent. A page may differ for visitors with cookies or credentials:
+they are never answered for the application unless the settings say that pages are public.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _TYPES: Final = {
     "well-known/resourcesync": "application/xml",
 }
 _PERSONAL: Final = ("private", "no-store")
+_OF_UNCHANGED: Final = frozenset({"cache-control", "content-location", "date", "expires", "vary"})
+"""Fields of a page that a 304 for it repeats (RFC 9110, section 15.4.5)."""
 
 
 class Known(Struct, frozen=True, gc=False):
@@ -68,13 +71,21 @@ def not_modified(
         return None
     if is_personal(headers, settings) or "range" in headers:
         return None
+    return Answer(304, validators(known)) if has_version(headers, known) else None
+
+
+def has_version(headers: Mapping[str, str], known: Known) -> bool:
+    """Whether the reader has the version of the ledger, as its request says."""
     tags = headers.get("if-none-match")
     if tags is not None:
-        is_same = bool(known.etag) and matches(tags, known.etag)
-    else:
-        since = read_http(headers.get("if-modified-since", ""))
-        is_same = since is not None and known.lastmod is not None and since >= int(known.lastmod)
-    return Answer(304, validators(known)) if is_same else None
+        return bool(known.etag) and matches(tags, known.etag)
+    since = read_http(headers.get("if-modified-since", ""))
+    return since is not None and known.lastmod is not None and since >= int(known.lastmod)
+
+
+def unchanged_fields(fields: Iterable[tuple[str, str]], known: Known) -> list[tuple[str, str]]:
+    """The head of a 304, given that of the page."""
+    return [*((name, value) for name, value in fields if name.lower() in _OF_UNCHANGED), *validators(known)]
 
 
 def is_personal(headers: Mapping[str, str], settings: ServingSettings) -> bool:
@@ -103,6 +114,15 @@ def is_observable(headers: Mapping[str, str]) -> bool:
     """Whether the body of a shared page can be compared: as it is, and not too large."""
     length = headers.get("content-length", "")
     return "content-encoding" not in headers and not (length.isdigit() and int(length) > LARGEST_OBSERVED)
+
+
+def accepts(headers: Mapping[str, str], coding: str) -> bool:
+    """Whether a request accepts a content coding that it names."""
+    for element in headers.get("accept-encoding", "").split(","):
+        name, _, weight = element.partition(";")
+        if name.strip().lower() == coding:
+            return re.fullmatch(r"\s*q\s*=\s*0(\.0*)?\s*", weight) is None
+    return False
 
 
 def matches(tags: str, etag: str) -> bool:

@@ -36,8 +36,8 @@ class SourceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Leave `.html` out of URLs."""
     include: tuple[str, ...] = ()
     """Patterns of paths to publish; empty: all."""
-    exclude: tuple[str, ...] = ("_drafts/*", "drafts/*", "*.draft.*")
-    """Patterns of paths not to publish."""
+    exclude: tuple[str, ...] = ("_drafts/*", "drafts/*", "*.draft.*", "_sources/*", "*/_sources/*")
+    """Patterns of paths not to publish. Sphinx keeps the sources of its pages in `_sources`."""
 
     def __post_init__(self) -> None:
         """Refuse what is not a source of dates."""
@@ -172,6 +172,8 @@ class ServingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Add passing pages without a query to the ledger."""
     count_visits: bool = True
     """Count visits of crawlers, by minute."""
+    dictionaries: bool = False
+    """Keep the last two versions of pages, and send readers that have one of them only what is different (RFC 9842)."""
 
 
 class PublishSettings(Struct, frozen=True, forbid_unknown_fields=True):

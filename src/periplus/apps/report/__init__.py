@@ -14,7 +14,6 @@ __all__ = [
     "AnsweredQuestion",
     "Budget",
     "CrawlState",
-    "Header",
     "KnownFreshness",
     "Question",
     "Report",

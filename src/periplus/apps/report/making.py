@@ -21,9 +21,8 @@ from msgspec import Struct
 
 from periplus.apps.ulinks import Listed, Sample, TreeStatistics, Ulink, chosen_ulinks, exact_ulinks, tree_statistics
 from periplus.apps.ulinks.titles import entitled, grouped, pages_of, sites_of
-from periplus.collection.collection import CollectionSetup, states
+from periplus.collection.collection import CollectionSetup, is_map, states
 from periplus.collection.facts.balance import balance_of
-from periplus.collection.facts.listed_urls import Judging
 from periplus.collection.facts.lookup import facts_of_parts, site_facts_of_parts
 from periplus.collection.facts.site_list import key_of, names_of
 from periplus.engine.router import owner_of
@@ -236,7 +235,7 @@ class WantedLinks(Struct, frozen=True):
 
 def ulinks_of(collection: CollectionSetup, wanted: WantedLinks, site: str | None) -> list[SiteUlinks]:
     """The links of a site, or of the largest ones. Raises `UsageError` if the collection has no such site."""
-    if collection.config.value("sitemaps.only"):
+    if is_map(collection):
         with TemporaryDirectory(prefix=SCRATCH) as scratch:
             sample = sampled(collection, Path(scratch), repairs=not wanted.is_exact)
         name = str(site_of(collection.seeds[0]))
@@ -265,6 +264,8 @@ def sampled(collection: CollectionSetup, folder: Path, *, repairs: bool = True) 
     """A sample of what the sitemaps of a collection list and a crawl would fetch."""
     spooled = collection.layout.spooled
     with TemporaryDirectory(dir=folder) as scratch, states(collection.layout) as opened:
+        from periplus.apps.mapping.listed_urls import Judging
+
         judging = Judging(collection, opened)
         listed = listed_urls(collection.layout.tables, Path(scratch), judging.names, spooled=spooled)
         return Sample(

@@ -67,14 +67,22 @@ group by form, requests, records order by site, form, requests
 limit 300"""
 
 
+_NONE: Final = "select 1 where false"
+"""In place of a question whose part is not there: its answer is empty, and not shown."""
+
+
+def _sql(name: str) -> str:
+    return QUESTIONS[name].sql if name in QUESTIONS else _NONE
+
+
 def _bounded(name: str, most: int = MOST_SITES) -> str:
     """A shared question, limited to its first rows."""
-    return f"{QUESTIONS[name].sql}\nlimit {most}"
+    return f"{_sql(name)}\nlimit {most}"
 
 
 GLANCE: Final = (
     Question(
-        "glance", "glance", "The collection", "", "", QUESTIONS["glance"].sql,
+        "glance", "glance", "The collection", "", "", _sql("glance"),
         (
             counts("seen", "URLs discovered"), counts("crawled", "fetched"), counts("unique", "unique pages"),
             counts("indexed", "of these indexable"), Column("coverage", "of the fetched are listed", "share"),
@@ -114,7 +122,7 @@ BY_CHAPTER: Final = (
         "first_seen", "sources", "Which source was first",
         "Of the URLs that both sources have: which had it first. With a ping a site announces a changed file itself.",
         "Where links are first, the sitemap is fetched too rarely or updated too late.",
-        QUESTIONS["first_seen"].sql,
+        _sql("first_seen"),
         (
             Column("is_pinged", "pinged"), counts("sitemaps_first", "sitemaps first"),
             counts("discovery_first", "links first"), counts("together", "together"),
@@ -172,7 +180,7 @@ BY_CHAPTER: Final = (
         "sources", "budget", "New pages per fetch",
         "Of the fetched URLs of each source: how many had a page that is not a copy of another.",
         "The crawl moves its budget to the source with more new pages per fetch by itself, site by site.",
-        QUESTIONS["sources"].sql + "\norder by source desc",
+        _sql("sources") + "\norder by source desc",
         (
             Column("source", "source"), counts("seen", "URLs discovered"), counts("crawled", "fetched"),
             counts("unique", "unique pages"), counts("indexed", "indexable"),
@@ -216,14 +224,14 @@ BY_CHAPTER: Final = (
         "missed", "sitemaps", "What sitemaps omit",
         "The fetched URLs that no sitemap lists, by what they are.",
         "Only pages really missing are a gap; errors, redirects, copies and lists of links need not be listed.",
-        QUESTIONS["missed"].sql + ', "class"', (Column("class", "class"), counts("urls", "URLs")),
+        _sql("missed") + ', "class"', (Column("class", "class"), counts("urls", "URLs")),
         "classes",
     ),
     Question(
         "form_records", "forms", "Records against requests",
         "How many records the queries of a form led to, against pages of results and records fetched for them.",
         "A curve far from the fewest possible requests: give the form fewer requests (`forms.max_requests`).",
-        _FORM_RECORDS,
+        _FORM_RECORDS if "forms" in QUESTIONS else _NONE,
         (_SITE, counts("requests", "requests"), counts("records", "records"), counts("fewest", "fewest possible")),
         "form_records", 300,
     ),
@@ -231,7 +239,7 @@ BY_CHAPTER: Final = (
         "forms", "forms", "What forms brought",
         "The search forms with what their queries led to, and how many records there are by estimate.",
         "`periplus crawl -o DIR --forms` submits search forms; `periplus forms DIR` shows what comes next.",
-        QUESTIONS["forms"].sql,
+        _sql("forms"),
         (_SITE, Column("status", "status"), counts("queries", "queries"), counts("records", "records"),
          counts("estimate", "of about")),
     ),
@@ -239,7 +247,7 @@ BY_CHAPTER: Final = (
         "depth", "ranks", "PageRank by distance",
         "Share of all PageRank by the number of clicks from a seed.",
         "If deep pages have much of it, breadth-first reaches them late: try `periplus crawl --order opic`.",
-        QUESTIONS["pagerank_by_depth"].sql + "\nlimit 50",
+        _sql("pagerank_by_depth") + "\nlimit 50",
         (counts("clicks", "clicks"), counts("urls", "URLs"), Column("pagerank", "PageRank", "share"),
          Column("mean", "mean", "number"), Column("median", "median", "number")),
         "depth",
@@ -248,14 +256,14 @@ BY_CHAPTER: Final = (
         "cumulative", "ranks", "PageRank over the crawl",
         "The share of all PageRank after each number of fetches; in random order it would be a straight line.",
         "The faster it rises, the better the order; `periplus simulate ordering --collection` compares others.",
-        QUESTIONS["cumulative_pagerank"].sql, (counts("pages", "fetches"), Column("share", "PageRank", "share")),
+        _sql("cumulative_pagerank"), (counts("pages", "fetches"), Column("share", "PageRank", "share")),
         "cumulative", 200,
     ),
     Question(
         "best_sites", "ranks", "Sites with the highest PageRank",
         "PageRank over links between sites, and the sum of the PageRank of each site's pages.",
         "A site whose pages have much and that few others link to inflates its own rank: look at its links.",
-        QUESTIONS["best_sites"].sql,
+        _sql("best_sites"),
         (_SITE, Column("pagerank", "PageRank of the site", "share"), Column("held", "of its pages", "share"),
          counts("urls", "URLs discovered"), counts("pages", "pages")),
         "sites",
@@ -264,14 +272,14 @@ BY_CHAPTER: Final = (
         "best_pages", "ranks", "Pages with the highest PageRank",
         "The pages with the most links from pages that are themselves linked to.",
         "If these are not the pages you want, the seeds or the scope are not what you meant.",
-        QUESTIONS["best_pages"].sql,
+        _sql("best_pages"),
         (_URL, Column("pagerank", "PageRank", "share"), counts("inlinks", "links to it"), counts("clicks", "clicks")),
     ),
     Question(
         "hubs", "ranks", "Pages that link to new URLs",
         "Pages on which the most URLs were first found, and how many of these appeared after the first fetch.",
         "Fetch pages with many new URLs a day often: one fetch finds all that is new.",
-        QUESTIONS["hubs"].sql,
+        _sql("hubs"),
         (Column("page", "page", "url"), counts("introduced", "new URLs"), counts("readings", "fetches"),
          counts("spawned", "after the first fetch"), Column("spawned_a_day", "new a day", "number")),
     ),
@@ -352,14 +360,14 @@ BY_CHAPTER: Final = (
     Question(
         "slowest", "troubles", "Slowest URLs", "The URLs that took longest to respond.",
         "If they are of one kind that you do not need, leave them out with `--exclude`.",
-        QUESTIONS["slowest"].sql,
+        _sql("slowest"),
         (_URL, Column("seconds", "time", "seconds"), Column("bytes", "size", "bytes"),
          counts("status", "status")),
     ),
     Question(
         "largest", "troubles", "Largest URLs", "The URLs with the most bytes downloaded, over all fetches.",
         "Large files that are not pages can be left out with `--exclude`.",
-        QUESTIONS["largest"].sql,
+        _sql("largest"),
         (_URL, Column("bytes", "bytes", "bytes"), counts("visits", "fetches"), Column("content_type", "type")),
     ),
     Question(
@@ -375,7 +383,7 @@ BY_CHAPTER: Final = (
     Question(
         "duplicates", "copies", "Largest clusters", "The pages with the most copies; each is the one to keep.",
         "Many URLs of one path in a cluster: a parameter that changes nothing. Leave it out with `--exclude`.",
-        QUESTIONS["duplicates"].sql,
+        _sql("duplicates"),
         (_URL, counts("pages", "pages"), counts("sites", "on sites"), counts("listed", "listed in sitemaps")),
     ),
 )  # fmt: skip
@@ -384,6 +392,7 @@ BY_CHAPTER: Final = (
 
 def questions_for(sites: int) -> tuple[Question, ...]:
     """The questions for a collection of that many sites: those that compare sites only where there are enough."""
+    of_parts = tuple(each for each in BY_CHAPTER if not each.sql.startswith(_NONE))
     if sites >= FEW_SITES:
-        return (*GLANCE, *BY_CHAPTER)
-    return (*GLANCE, *FEW, *(each for each in BY_CHAPTER if each.name not in BY_SITE))
+        return (*GLANCE, *of_parts)
+    return (*GLANCE, *FEW, *(each for each in of_parts if each.name not in BY_SITE))

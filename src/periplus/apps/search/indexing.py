@@ -349,6 +349,7 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             language=page.language or None,
             media_type=(capture.content_type or "text/html").partition(";")[0].strip().lower(),
             fetched_at=capture.fetched_at.timestamp(),
+            modified_at=None if found.modified_at is None else found.modified_at.timestamp(),
             page_rank=known.page_rank,
             max_snippet=0 if directives.nosnippet else directives.max_snippet,
             may_show_copy=not directives.noarchive,

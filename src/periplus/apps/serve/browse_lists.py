@@ -6,17 +6,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import asdict
 
 from periplus.apps.changes import run_beginnings
 from periplus.apps.report.making import crawl_state_of
 from periplus.collection.collection import CollectionSetup, states
+from periplus.collection.crawl_parts import part_kinds, setup_of
 from periplus.collection.facts.freshness_words import TELLERS, fresh_words, trust
-from periplus.collection.facts.lookup import facts_of_parts
 from periplus.insight.reasons import explained
-from periplus.model import Freshness, SignalFacts
-from periplus.parts.revisit.records import RevisitState
+from periplus.model import RevisitBudget, SignalFacts
 from periplus.view.values import Column
 from periplus.view.wording import counted, lasting
 
@@ -81,30 +79,12 @@ def sitemaps(asked: Asked) -> BrowsePage:
 # freshness
 
 
-class RevisitBudget(Struct, frozen=True):
-    """The budget of revisits: visits a day of all shards, and what a visit must be worth (null: never watched)."""
-
-    freshness: Freshness | None
-    visits_a_day: float
-    price: float | None
-    objective: str
-    planned: int
-
-
 def market_of(collection: CollectionSetup, now: float) -> RevisitBudget:
     """What is known of the freshness of a collection, and what its visits cost."""
+    setup = setup_of(collection)
     with states(collection.layout) as opened:
-        known = facts_of_parts(collection, list(opened.values()), now).get("freshness")
-        metas = [meta for state in opened.values() if (meta := state.meta(RevisitState)) is not None]
-        watched = [meta for meta in metas if meta.total]
-        planned = sum(len(state.calendar) for state in opened.values())
-    return RevisitBudget(
-        freshness=known,
-        visits_a_day=max((each.total for each in watched), default=0.0),
-        price=sum(each.price for each in watched) / len(watched) if watched else None,
-        objective=watched[0].objective if watched else "",
-        planned=planned,
-    )
+        found = [kind.revisit_budget(setup, list(opened.values()), now) for kind in part_kinds()]
+    return next((each for each in found if each is not None), RevisitBudget())
 
 
 def _described(facts: SignalFacts) -> tuple[str, str]:

@@ -39,12 +39,12 @@ def crawl(
 
     Example: periplus crawl https://docs.example.org -o docs --limit 1000
     """
+    from periplus.apps.mapping.cost import estimate
     from periplus.collection.collection import (  # all that a crawl needs is loaded after the options are read
         held,
         planned,
     )
     from periplus.collection.crawl_parts import prepared
-    from periplus.collection.mapping import estimate
     from periplus.collection.seeds import read_seeds
     from periplus.engine.plugins import own_parts
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 import msgspec
 import typer
@@ -10,7 +11,6 @@ from msgspec import Struct
 from rich.console import Console
 
 from periplus.collection.collection import CollectionSetup
-from periplus.collection.mapping import CrawlCost
 from periplus.collection.summary import Summary
 from periplus.collection.wording import by_source
 from periplus.insight.reasons import explained
@@ -18,6 +18,9 @@ from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted, lasting, pace, size, top
 
 from ..consoles import stdout_console
+
+if TYPE_CHECKING:
+    from periplus.apps.mapping.cost import CrawlCost
 
 _SEEDS_SHOWN = _SITES_SHOWN = 10
 _FAILURES_SHOWN = 5

@@ -259,9 +259,12 @@ class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """What language models get of pages ([agents.md](agents.md))."""
 
     @classmethod
-    def load(cls, path: Path) -> Self:
-        """The settings of a file, over the defaults. Raises `ConfigError`, which names file, table and key."""
-        return toml_files.load(cls, path)
+    def load(cls, path: Path, options: Mapping[str, object] | None = None) -> Self:
+        """The settings of a file, over the defaults. Raises `ConfigError`, which names file, table and key.
+
+        `options` will be applied to them: what is wrong only without these is not refused.
+        """
+        return toml_files.load(cls, path, options)
 
     @classmethod
     def parse(cls, text: str, source: str = "the settings") -> Self:

@@ -39,8 +39,11 @@ _EXPECTED = {
 }
 
 
-def load(config: type[C], path: Path) -> C:
-    """Read settings from a file, over the defaults."""
+def load(config: type[C], path: Path, options: Mapping[str, object] | None = None) -> C:
+    """Read settings from a file, over the defaults.
+
+    A setting of the file that is refused by itself is read with `options`, named as `table.key`, as one value.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE + 1)
@@ -54,28 +57,50 @@ def load(config: type[C], path: Path) -> C:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not in UTF-8 at byte {error.start}", hint="save the file as UTF-8") from error
-    return parse(config, text, str(path))
+    return parse(config, text, str(path), options or {})
 
 
-def parse(config: type[C], text: str, source: str) -> C:
-    """Read settings from a text, over the defaults."""
+def parse(config: type[C], text: str, source: str, options: Mapping[str, object] | None = None) -> C:
+    """Read settings from a text, over the defaults; see `load`."""
     try:
         tree = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(
             f"{source}: {error}", hint='settings are TOML: [table], then key = value, texts in ""'
         ) from error
-    return _composed(config(), tree, source)
+    try:
+        return _composed(config(), tree, source)
+    except ConfigError:
+        changes = _tree_of(options or {})
+        if not changes:
+            raise
+        try:
+            return _composed(config(), _merged(tree, changes), source)
+        except ConfigError:  # then it is not for want of the options
+            pass
+        raise
 
 
 def with_options(config: C, options: Mapping[str, object], source: str) -> C:
     """The configuration with some settings changed, named as `table.key`."""
+    return _composed(config, _tree_of(options), source)
+
+
+def _tree_of(options: Mapping[str, object]) -> dict[str, dict[str, object]]:
     tree: dict[str, dict[str, object]] = {}
     for name, value in options.items():
         table, _, key = name.partition(".")
         if value is not None:
             tree.setdefault(table, {})[key] = value
-    return _composed(config, tree, source)
+    return tree
+
+
+def _merged(tree: Mapping[str, object], changes: Mapping[str, dict[str, object]]) -> dict[str, object]:
+    merged = dict(tree)
+    for name, table in changes.items():
+        known = merged.get(name)
+        merged[name] = {**known, **table} if isinstance(known, dict) else table
+    return merged
 
 
 def read_settings(config: Struct, settings: Mapping[str, object], source: str) -> dict[str, object]:
@@ -134,7 +159,7 @@ def _composed(config: C, tree: Mapping[str, object], source: str) -> C:
     changed: dict[str, Struct] = {}
     for name, table in tree.items():
         if name not in tables:
-            raise _unknown_table(config, name, source)
+            raise _unknown_table(config, name, source, is_table=isinstance(table, dict))
         if not isinstance(table, dict):
             raise ConfigError(f"{source}: {name} is a table", hint=f"write [{name}] on a line of its own")
         changed[tables[name].attribute] = _read_table(config, name, table, source)
@@ -207,12 +232,16 @@ def _example(field: SettingField) -> str:
     return f"write it as {field.name} = {written(example, field)}"
 
 
-def _unknown_table(config: Struct, name: str, source: str) -> ConfigError:
+def _unknown_table(config: Struct, name: str, source: str, *, is_table: bool = False) -> ConfigError:
     tables = settings_of(type(config))
+    near = _did_you_mean(name, tables, "[{}]")
+    if is_table:
+        hint = f"{near} If it was of a part that is not there any more, remove it"
+        return ConfigError(f"{source}: unknown table [{name}]", hint=hint)
     homes = [table for table in tables if name in settings_of(type(getattr(config, tables[table].attribute)))]
     if homes:
         return ConfigError(f"{source}: {name} is outside its table", hint=f"put it below [{homes[0]}]")
-    return ConfigError(f"{source}: unknown table [{name}]", hint=_did_you_mean(name, tables, "[{}]"))
+    return ConfigError(f"{source}: unknown table [{name}]", hint=near)
 
 
 def _unknown_key(config: Struct, table: str, key: str, known: Mapping[str, object], source: str) -> ConfigError:

@@ -202,7 +202,7 @@ def _judged(facts: SignalFacts) -> str:
 
 
 def _polls(facts: SignalFacts) -> str:
-    return f"read {count(facts.polls)} times" if facts.polls != 1 else "read once"
+    return f"read again {count(facts.polls)} times" if facts.polls != 1 else "read again once"
 
 
 # a page

@@ -29,6 +29,8 @@ from periplus.model import (
     Queued,
     Ranking,
     Site,
+    Source,
+    Ticket,
     Url,
     UrlRecord,
 )
@@ -43,6 +45,7 @@ from .leases import Lease, Leases
 from .politeness import Setbacks, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
+from .revisiting import ToldPage
 from .robots import RobotsGate
 from .schedule import Schedule
 from .scores import FixedScores, PriorityIndex, Scores
@@ -141,7 +144,22 @@ class Frontier:
         """Add discovered URLs. Known ones gain a source; refused ones are reported with their rule."""
         pages = self._queue_robots(discoveries, now)
         queued = [*self._admission.retry_unreachable(pages, now), *self._admission.admit(pages, self.page_budget)]
+        if told := self._revisits.told():
+            queued += self._queue_told(told)
         self._queued(queued, now)
+
+    def _queue_told(self, told: Sequence[ToldPage]) -> list[Queued]:
+        """Queue pages that were reported as changed; one that waits already moves up to its new level."""
+        new = [each.entry for each in told if not each.is_waiting]
+        self._state.queues.push(new)
+        for entry in [each.entry for each in told if each.is_waiting]:
+            heads = self._state.queues.heads(entry.site, Lane.REFRESH, self._selector.revisits_waiting)
+            ticket = next((head for head in heads if head.entry.url == entry.url), None)
+            if ticket is not None and entry.level < ticket.entry.level and not self._leases.holds(entry.url):
+                self._state.queues.remove([ticket])
+                self._state.queues.push([entry])
+                self.schedule.raise_level(entry.site, entry.level)
+        return new
 
     def _queue_robots(self, discoveries: Sequence[Discovery], now: float) -> Sequence[Discovery]:
         """Queue robots.txt files that were not requested yet; return the discoveries of pages."""
@@ -162,6 +180,12 @@ class Frontier:
     def queue_files(self, urls: Sequence[Url], now: float) -> None:
         """Queue sitemap files. They are not discoveries: what named them reports that itself."""
         self._queued(queued_files(self._state, urls, now), now)
+
+    def expire_robots(self, site: Site) -> None:
+        """Have the robots.txt of a site read again before anything else is fetched from it."""
+        record = self._records.get(site)
+        record.robots_expire_at = 0.0
+        self._records.changed(record)
 
     def queue_probes(self, probes: Sequence[Probe], now: float) -> None:
         """Queue URLs that are fetched for comparison only. One that waits already, or is out, is not queued again."""
@@ -192,6 +216,20 @@ class Frontier:
         """Refuse URLs that match these patterns, fetch others first, and allow again what was refused."""
         self.steering.change(excluded, preferred, allowed)
         self.scores.raise_all(to_be_raised(self._state.queues, self.steering.prefers, self._leases.holds))
+        self._queued((), now)
+
+    def rescore_listed(self, score_of: Callable[[Url], float | None], now: float) -> None:
+        """Score pages again that wait because a sitemap lists them, at the start of a process: none is out."""
+        for site, lane, length in list(self._state.queues.waiting()):
+            if lane is not Lane.SITEMAPS:
+                continue
+            levels: list[tuple[Ticket, int]] = []
+            for ticket in self._state.queues.heads(site, lane, length):
+                score = score_of(ticket.entry.url)
+                if score is not None:
+                    found = Discovery(ticket.entry.url, Source.SITEMAP, now, score=score)
+                    levels.append((ticket, self._admission.candidate(found)[2].level))
+            self.scores.rescore(levels)
         self._queued((), now)
 
     # take

@@ -32,6 +32,13 @@ from periplus.model import (
 from periplus.store import SiteState
 
 
+class ToldPage(Struct, frozen=True):
+    """A page that a source reported as changed, with its place; `is_waiting`: it waits with its site already."""
+
+    entry: Queued
+    is_waiting: bool = False
+
+
 class Revisiting:
     """Schedules revisits, and learns from every visit and signal."""
 
@@ -67,6 +74,10 @@ class Revisiting:
 
     def due(self, now: float, waiting: int) -> Sequence[Queued]:
         """The pages to be queued for another visit, while `waiting` revisits are queued already."""
+        return ()
+
+    def told(self) -> Sequence[ToldPage]:
+        """The pages that this input reported as changed, to be queued for another visit."""
         return ()
 
     def next_due(self, waiting: int) -> float | None:

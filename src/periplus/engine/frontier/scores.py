@@ -135,6 +135,14 @@ class FixedScores:
         self._state.queues.push([replace(ticket.entry, level=FIRST_LEVEL) for ticket in tickets])
         self._raised.update((ticket.entry.site, FIRST_LEVEL) for ticket in tickets)
 
+    def rescore(self, levels: Sequence[tuple[Ticket, int]]) -> None:
+        """Move each of these URLs to another level of its queue."""
+        moved = [(ticket, level) for ticket, level in levels if level != ticket.entry.level]
+        self._state.queues.remove([ticket for ticket, _ in moved])
+        self._state.queues.push([replace(ticket.entry, level=level) for ticket, level in moved])
+        for ticket, level in moved:
+            self._raised[ticket.entry.site] = min(level, self._raised.get(ticket.entry.site, level))
+
     def revalue(self, url: Url, change: Callable[[float], float]) -> None:
         """Do nothing: the worth of a page that was read is not kept."""
 
@@ -254,6 +262,9 @@ class PriorityIndex:
             if standing is not None and standing.place == ticket.place:
                 self._settle(ticket.entry.url, standing, FIRST_LEVEL)
                 self._state.standings.put([(ticket.entry.url, standing)])
+
+    def rescore(self, levels: Sequence[tuple[Ticket, int]]) -> None:
+        """Do nothing: links decide where URLs wait, whoever lists them."""
 
     def raised(self) -> dict[str, int]:
         """The sites with a URL that has moved since the last call, with the best of the new levels."""

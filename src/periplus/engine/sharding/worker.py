@@ -6,6 +6,7 @@ read everything that was sent before it.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import time
 from collections.abc import Callable, Sequence
@@ -155,4 +156,5 @@ def tune_garbage_collection() -> None:
     For the owner of the process. The default thresholds cost a twentieth of the time.
     """
     gc.freeze()
+    atexit.register(gc.unfreeze)  # what a library has left is found at the end: nanobind prints what is not
     gc.set_threshold(100_000, 20, 50)

@@ -19,7 +19,7 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.engine.links import Worths
 from periplus.engine.part import Desk, Part, Setup
-from periplus.engine.stats import CrawlStats
+from periplus.engine.stats import DRY, CrawlStats
 from periplus.model import ConfigError, Ordering, ParsedPage, Url
 
 from .learning import LearnerState, LinkLearner, folder_of
@@ -29,10 +29,6 @@ from .topic import Nearness, TopicState, topic_maker
 
 WINDOW: Final = 100
 """Pages over which the harvest rate is measured."""
-DRY: Final = 0.02
-"""Harvest rate below which a focused crawl finds next to nothing."""
-DRY_PAGES: Final = 2_000
-"""Pages in a row with such a harvest rate after which the crawl says so."""
 
 
 class Appraiser(Protocol):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from msgspec import Struct
 
-from periplus.engine.part import Job, JobDesk, Setup
+from periplus.engine.part import JobDesk
 from periplus.engine.router import owner_of
 from periplus.model import Site
-from periplus.policy.filters import BudgetSettings, ScopeSettings
+from periplus.policy.filters import BudgetSettings
 from periplus.store import LearntFiles
 
 from .job import ReputationSettings, learn_reputation
@@ -18,15 +17,9 @@ from .job import ReputationSettings, learn_reputation
 
 class _Tables(Struct, frozen=True):
     budgets: BudgetSettings
-    scope: ScopeSettings
 
 
-def _is_wanted(setup: Setup) -> bool:
-    """Whether to compute reputations: only a crawl that may leave the domains of its seeds has budgets for domains."""
-    return setup.settings.some(_Tables).budgets.domain != "none" and setup.settings.some(_Tables).scope.kind == "any"
-
-
-def _learn(desk: JobDesk) -> None:
+def learn_budgets(desk: JobDesk) -> None:
     """Write the learnt file "reputation" of a collection."""
     setup = desk.setup
     settings, layout, shards = setup.settings, setup.layout, setup.shards
@@ -52,6 +45,3 @@ def _learn(desk: JobDesk) -> None:
 def _owners(shards: int) -> Callable[[str], int] | None:
     """The shard of a site, where there are several."""
     return None if shards == 1 else lambda site: owner_of(Site(site), shards)
-
-
-JOB: Final = Job("reputation", _is_wanted, _learn)

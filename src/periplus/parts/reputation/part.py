@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
-from periplus.engine.part import Desk, Job, Part, Setup, TakeLearnt
+from periplus.engine.part import Desk, Job, JobDesk, Part, Setup, TakeLearnt
 
 from .known import KnownReputation
+
+KIND: Final = "reputation"
+"""The kind of the learnt file."""
 
 
 class ReputationFollower(Part):
@@ -17,9 +21,7 @@ class ReputationFollower(Part):
     @classmethod
     def jobs(cls) -> list[Job]:
         """Reputations are computed while the crawl runs."""
-        from .learning import JOB  # loads DuckDB
-
-        return [JOB]
+        return [Job(KIND, _is_wanted, _learn)]
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:  # noqa: ARG003 - its settings are those of budgets
@@ -31,8 +33,20 @@ class ReputationFollower(Part):
 
     def learnt(self) -> Mapping[str, TakeLearnt]:
         """The reputations of domains."""
-        return {"reputation": self.take}
+        return {KIND: self.take}
 
     def take(self, content: bytes, now: float) -> None:  # noqa: ARG002 - as every taker of learnt files
         """Take the budgets that a job has computed. A pass that has begun goes on."""
         self._frontier.set_budgets(KnownReputation.read(content).budget)
+
+
+def _is_wanted(setup: Setup) -> bool:
+    """Whether to compute reputations: only a crawl that may leave the domains of its seeds has budgets for domains."""
+    domain: str = setup.settings.value("budgets.domain")
+    return domain != "none" and bool(setup.settings.value("scope.kind") == "any")
+
+
+def _learn(desk: JobDesk) -> None:
+    from .learning import learn_budgets  # loads DuckDB, in the process of the job alone
+
+    learn_budgets(desk)

@@ -28,7 +28,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.policy.lastmod import SignalSettings, is_signal
+from periplus.policy.lastmod import is_signal
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
@@ -37,7 +37,7 @@ from .freshness import GONE
 from .ledger import fit_site, pages_of
 from .page_value import learnt, rate_of
 from .records import LiveSiteRecords
-from .signals import NO_EVIDENCE, NO_PROOF, ArchiveProof, SiteEvidence
+from .signals import NO_EVIDENCE, NO_PROOF, ArchiveProof, SignalTrust, SiteEvidence
 from .weights import RefreshRetirementSettings, after_setback
 
 _SAMPLE = 20_000
@@ -69,11 +69,14 @@ Revised = dict[Url, float]
 class ChangeHistory:
     """Learns from visits and signals; decides nothing."""
 
-    def __init__(self, state: State, sites: LiveSiteRecords, *, is_watching: bool) -> None:
+    def __init__(
+        self, state: State, sites: LiveSiteRecords, trust: SignalTrust | None = None, *, is_watching: bool
+    ) -> None:
         self._is_watching = is_watching
         self._state = state
         self._sites = sites
-        self._signals = SignalSettings()
+        self.trust = trust or SignalTrust()
+        """The trust in signals of all sites."""
 
     # visits
 
@@ -106,7 +109,9 @@ class ChangeHistory:
         if is_in_archive(after):
             is_reported = page.signals[SignalKind.SITEMAP] > 0
             site.keep((site.value(ArchiveProof) or NO_PROOF).checked(is_reported=is_reported, is_changed=is_changed))
-        page, evidence = learnt(page, site.value(SiteEvidence) or NO_EVIDENCE, is_changed, now)
+        known = site.value(SiteEvidence) or NO_EVIDENCE
+        page, evidence = learnt(page, known, is_changed, now)
+        self.trust = self.trust.learnt(known, evidence)
         site.keep(evidence)
         return page, self._count_visit(site, now)
 
@@ -142,7 +147,9 @@ class ChangeHistory:
         return revised
 
     def _estimate(self, site: SiteState, now: float) -> Revised:
-        evidence, revised = self._estimated(site.site, site.value(SiteEvidence) or NO_EVIDENCE, now)
+        known = site.value(SiteEvidence) or NO_EVIDENCE
+        evidence, revised = self._estimated(site.site, known, now)
+        self.trust = self.trust.learnt(known, evidence)
         site.keep(evidence)
         return revised
 
@@ -156,7 +163,7 @@ class ChangeHistory:
         if not some:  # all of its pages failed or redirect
             return known, {}
         urls, packed = zip(*some, strict=True)
-        after, rates = fit_site(known, pages_of(b"".join(packed)), now)
+        after, rates = fit_site(known.begun_with(self.trust), pages_of(b"".join(packed)), now)
         if not self._is_watching:
             return after, {}
         before = np.array([rate_of(unpack_page(each), known) for each in packed])
@@ -177,9 +184,11 @@ class ChangeHistory:
         if kind is None or (lastmod is None and kind is not SignalKind.PING):
             return known
         if lastmod is None:
+            if known.evidence:
+                self._hear(site_of(known.url), kind, None, discovery.found_at)
             return _signalled(known, kind)
         at, before = discovery.found_at, -math.inf if known.lastmod is None else known.lastmod.at
-        is_new = is_signal(before, lastmod, known.fetched_at, at, 0.0, self._signals)
+        is_new = is_signal(before, lastmod, known.fetched_at, at)
         if lastmod.at <= before:
             return known
         known = replace(known, lastmod=lastmod)
@@ -188,7 +197,7 @@ class ChangeHistory:
                 self._check_late(known, lastmod.at)
             return _signalled_late(known, kind, lastmod.at)
         if known.evidence:
-            self._count_lag(site_of(known.url), kind, lastmod.at + lastmod.granularity.seconds / 2, at)
+            self._hear(site_of(known.url), kind, lastmod.at + lastmod.granularity.seconds / 2, at)
         return _signalled(known, kind)
 
     def _check_late(self, known: UrlRecord, modified_at: float) -> None:
@@ -201,9 +210,14 @@ class ChangeHistory:
                 state.keep(proof.reported_late(is_changed=is_changed_of(before)))
                 self._sites.changed(state)
 
-    def _count_lag(self, site: Site, kind: SignalKind, named_at: float, now: float) -> None:
-        evidence = self.evidence_of(site)
-        self._keep(site, evidence.with_kind(kind, evidence.of(kind).heard(named_at, now)))
+    def _hear(self, site: Site, kind: SignalKind, named_at: float | None, now: float) -> None:
+        """Count how late a signal is. The first of a site are trusted as far as those of other sites."""
+        known = self.evidence_of(site)
+        evidence = known.begun_with(self.trust)
+        if named_at is not None:
+            evidence = evidence.with_kind(kind, evidence.of(kind).heard(named_at, now))
+        if evidence is not known:
+            self._keep(site, evidence)
 
     def file_read(self, site: Site, source: Source, listed: int, moved: int, *, is_generated: bool) -> None:
         """Record that a sitemap or feed was read again: `moved` of its `listed` pages have a later date than before."""

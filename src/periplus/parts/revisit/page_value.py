@@ -214,11 +214,18 @@ def rate_of(page: PageEvidence, site: SiteEvidence) -> float:
 
 
 def signal_rate(page: PageEvidence, site: SiteEvidence, now: float) -> tuple[float, float]:
-    """The rate of trusted signals of a page, shrunk towards that of its site; and the value of one signal."""
+    """The rate of trusted signals of a page, shrunk towards that of its site; and the value of one signal.
+
+    The first signals of a site, before it was estimated with them, come at the rate at which its pages change.
+    """
     heard, kappa = site.heard
-    if not heard or not kappa:
-        return 0.0, 0.0
     watched = max(now - page.watched_from, 0.0) / DAY if page.watched_from else 0.0
+    if not heard or not kappa:
+        boost = boost_of(page, site)
+        if not boost:
+            return 0.0, 0.0
+        trusted = sum(n for n, each in zip(page.signals, site.kappas, strict=True) if each)
+        return (0.5 + trusted) / (0.5 / rate_of(page, site) + watched), boost / trusted
     return (0.5 + page.heard) / (0.5 / site.signals + watched) * heard / site.signals, kappa
 
 
@@ -259,6 +266,7 @@ def learnt(page: PageEvidence, site: SiteEvidence, is_changed: bool, now: float)
     if page.dated and not page.ring:
         site = site.dated(page.dated, max(now - page.visited_at, 1.0) / DAY, is_changed)
     after, dropped = page.visited(is_changed, now)
+    site = site.checked(after.ring[-1], rate_of(page, site))
     if after.dated and is_disproved(after, site):
         after = after.undated()
     if dropped:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from periplus.content import ChurnSettings
 from periplus.engine.frontier import SiteRecords
 from periplus.engine.part import Desk, MakeMarket, Part, RankPages, Setup
-from periplus.model import SignalCounts, UrlRecord
+from periplus.model import RevisitBudget, SignalCounts, UrlRecord
 from periplus.policy.weights import EQUAL, PageWeights
 from periplus.store import DiskState, SiteState, State
 
@@ -93,6 +93,13 @@ class RevisitPart(Part):
         from .show import of_collection
 
         return {"freshness": of_collection(states, now, setup.settings.some(RefreshTables).refresh)}
+
+    @classmethod
+    def revisit_budget(cls, setup: Setup, states: Sequence[DiskState], now: float) -> RevisitBudget:
+        """As the shards have committed it last."""
+        from .show import budget_of
+
+        return budget_of(states, now, setup.settings.some(RefreshTables).refresh)
 
     @classmethod
     def site_facts(

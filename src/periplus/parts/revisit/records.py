@@ -9,6 +9,8 @@ from msgspec import Struct
 from periplus.model import Site, Url
 from periplus.store import SiteState
 
+from .signals import SignalTrust
+
 
 class SiteReader(Protocol):
     """Returns the records of sites."""
@@ -40,7 +42,8 @@ class RevisitState(Struct, frozen=True, array_like=True):
     `quota` are the counters of `RevisitQuota`. `waiting` is how many revisits were queued at the last call of `due`.
     `factor` chooses the sample of pages to explore (0: there is no sample), and `added` are the pages that were sampled
     since the `SampleRows` were written. `latest_at` is when requests were last granted, by any process: if a new one
-    begins before, the clock was set back. A crawl that never watched has a `total` of 0.
+    begins before, the clock was set back. `trust` is that in signals of all sites. A crawl that never watched has a
+    `total` of 0.
     """
 
     objective: str = ""
@@ -57,3 +60,4 @@ class RevisitState(Struct, frozen=True, array_like=True):
     factor: int = 0
     added: tuple[Url, ...] = ()
     latest_at: float = 0.0
+    trust: SignalTrust = SignalTrust()

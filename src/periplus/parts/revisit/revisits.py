@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.engine.frontier.revisiting import Revisiting
+from periplus.engine.frontier.revisiting import Revisiting, ToldPage
 from periplus.model import (
     Bid,
     BodyReading,
@@ -49,7 +49,7 @@ from .change_history import ChangeHistory, Revised, is_announced, is_back, is_pa
 from .evidence import DAY, SignalKind, unpack_page
 from .freshness import CLOCK_ERROR, FreshnessEstimator, bring_back, queued_revisits
 from .gains import NO_SITE_GAINS, SiteGains
-from .page_value import Appraisal
+from .page_value import Appraisal, boost_of
 from .records import LiveSiteRecords, RevisitState, SampleRows
 from .settings import RefreshSettings
 from .signals import NO_EVIDENCE, SiteEvidence
@@ -59,6 +59,8 @@ from .weights import RefreshRetirementSettings, after_setback, why_worthless
 
 _MAX_LOOKED_AT = 200
 """RevisitQueue entries that one call of `due` looks at, at most: so one step stays short."""
+_LOOKED_AT = 8
+"""RevisitQueue entries that are looked at for each that may be queued: the most valuable are."""
 _COMPARED_SHARE = 0.05
 """Share of a site's pages that are fetched twice in a row to learn what is noise, at most."""
 _HALFWAY = 0.25
@@ -103,10 +105,11 @@ class Revisits(Revisiting):
         self._valuer = VisitValuer(settings, weights)
         self._settings = self._valuer.settings
         self._appraiser, self._weights = self._valuer.appraiser, self._valuer.weights
-        self._history = ChangeHistory(state, sites, is_watching=watching is not None)
         self._stats = VisitStats(state)
         self._upcoming = UpcomingVisits(state, sites, self._settings, self._weights)
         self._saved = state.meta(RevisitState) or RevisitState()
+        self._history = ChangeHistory(state, sites, self._saved.trust, is_watching=watching is not None)
+        self._told: list[ToldPage] = []
         self._idle_since, self._is_idle = self._saved.idle_since, self._saved.is_idle
         self._waiting, self._latest_at = self._saved.waiting, self._saved.latest_at
         self.quota = RevisitQuota(self._settings.refresh_share, self._settings.new_share, self._saved.quota)
@@ -147,7 +150,8 @@ class Revisits(Revisiting):
     def snapshot(self) -> RevisitState:
         """The state besides `sample_rows`."""
         if self._budget is None or self._estimator is None:  # without a watch the sample would grow stale
-            return replace(self._saved, quota=self.quota.counts, factor=0, added=(), latest_at=self._latest_at)
+            quota, trust = self.quota.counts, self._history.trust
+            return replace(self._saved, quota=quota, factor=0, added=(), latest_at=self._latest_at, trust=trust)
         return RevisitState(
             objective=self._settings.objective,
             total=self._budget.watching.visits_a_day,
@@ -163,6 +167,7 @@ class Revisits(Revisiting):
             factor=self._estimator.factor,
             added=self._estimator.added,
             latest_at=self._latest_at,
+            trust=self._history.trust,
         )
 
     def sample_rows(self) -> SampleRows | None:
@@ -282,9 +287,34 @@ class Revisits(Revisiting):
         if known.due_at is None and is_back(discovery, known, self._retirement):
             self._state.calendar.move([(after.url, None, discovery.found_at)])
             return replace(after, due_at=discovery.found_at, failures=0)
-        if after.evidence == known.evidence or after.due_at is None:  # no signal; or it is queued, or was given up
+        if after.evidence == known.evidence or (after.due_at is None and after.failures):  # no signal, or given up
             return after
-        return self._sooner(after, self._due_at(after, self._site(after.url), discovery.found_at))
+        due_at = self._due_at(after, self._site(after.url), discovery.found_at)
+        if self.is_watching and due_at <= discovery.found_at:
+            return self._tell(after, discovery.found_at)
+        return self._sooner(after, due_at)
+
+    def _tell(self, record: UrlRecord, now: float) -> UrlRecord:
+        """Queue a page at once that was reported as changed: pages that are due must not keep it waiting.
+
+        They may take as much room again as others; if more are reported, the rest waits in the calendar.
+        """
+        is_waiting = record.due_at is None
+        if not is_waiting and self._waiting >= 2 * self._room:
+            return self._sooner(record, now)
+        seen = self._appraise(record, now)
+        if is_waiting:
+            entry = Queued(record.url, site_of(record.url), Lane.REFRESH, _level(seen))
+        else:
+            entry, record = self._released(record, seen), replace(record, due_at=None)
+            self._waiting += 1
+        self._told.append(ToldPage(entry, is_waiting))
+        return record
+
+    def told(self) -> list[ToldPage]:
+        """The pages that this input reported as changed, to be queued with their sites."""
+        told, self._told = self._told, []
+        return told
 
     def _sooner(self, record: UrlRecord, due_at: float) -> UrlRecord:
         """Move a page in the calendar if it is due earlier than it was."""
@@ -361,35 +391,55 @@ class Revisits(Revisiting):
         unbiased.
         """
         self._waiting, self._latest_at = waiting, max(self._latest_at, now)
-        if waiting >= self._room:
+        free = self._free(waiting)
+        if not free:
             return []
-        due = self._state.calendar.due(now, min(_MAX_LOOKED_AT, 2 * (self._room - waiting)))
+        due = self._state.calendar.due(now, min(_MAX_LOOKED_AT, _LOOKED_AT * free))
         if not due and self._is_idle:  # the price has fallen: the next pages may be worth it by now
             due = self._state.calendar.due(math.inf, _LOOKED_AHEAD)
-        entries: list[Queued] = []
+        ripe: list[tuple[UrlRecord, Appraisal | None]] = []
+        told: list[tuple[UrlRecord, Appraisal]] = []
         revised: Revised = {}
         for (url, at), record in zip(due, self._state.records.get([url for url, _ in due]), strict=True):
             if record is None or record.due_at != at:
                 self._state.calendar.move([(url, at, None)])
                 continue
             revised |= self._history.estimate_first(site_of(url), now)
-            entries += self._valued(record, at, now)
+            seen = self._appraise(record, now)
+            if self._is_ripe(record, at, seen, now):
+                ripe.append((record, seen))
+            elif seen is not None and self._is_told(record, now):
+                told.append((record, seen))
+        ripe.sort(key=lambda each: math.inf if each[1] is None else each[1].worth, reverse=True)
+        entries = [self._released(record, seen) for record, seen in ripe[:free]]
+        if not entries and self._is_idle and told:  # a signal that is not worth its price is still better than chance
+            entries.append(self._released(*max(told, key=lambda each: each[1].worth)))
         entries += self._explored(len(entries), now)
         self._reschedule(revised, now)
         return entries
 
-    def _valued(self, record: UrlRecord, at: float, now: float) -> list[Queued]:
-        """The page, if a visit is worth its price now; otherwise it gets another time in the calendar."""
-        seen = self._appraise(record, now)
+    def _free(self, waiting: int) -> int:
+        """How many revisits may be queued; none until there is room for several, so that the best can be chosen."""
+        free = self._room - waiting
+        return free if free >= self._room // 4 else 0
+
+    def _is_told(self, record: UrlRecord, now: float) -> bool:
+        """Whether a signal that is not ignored says that a page changed, and it may be visited again."""
+        page = unpack_page(record.evidence)
+        is_rested = now - page.visited_at >= self._settings.shortest
+        return is_rested and boost_of(page, self._history.evidence_of(site_of(record.url))) > 0.0
+
+    def _is_ripe(self, record: UrlRecord, at: float, seen: Appraisal | None, now: float) -> bool:
+        """Whether a visit is worth its price now; if not, the page gets another time in the calendar."""
         due_at = at if seen is None else seen.due_at
         if why_worthless(self._weights(record.url)):  # its weight is looked up again later: a user may change it
             due_at = now + self._settings.longest
         if due_at <= now:
-            return [self._released(record, seen)]
+            return True
         if due_at < at or at <= now:
             self._state.calendar.move([(record.url, at, due_at)])
             self._state.records.put([replace(record, due_at=due_at)])
-        return []
+        return False
 
     def _explored(self, released: int, now: float) -> list[Queued]:
         """Pages sampled at random: a share of those released; or one, if slots are idle."""
@@ -414,11 +464,11 @@ class Revisits(Revisiting):
     def _released(self, record: UrlRecord, seen: Appraisal | None) -> Queued:
         self._state.calendar.move([(record.url, record.due_at, None)])
         self._state.records.put([replace(record, due_at=None)])
-        return Queued(record.url, site_of(record.url), Lane.REFRESH, level_of(1.0) if seen is None else seen.level)
+        return Queued(record.url, site_of(record.url), Lane.REFRESH, _level(seen))
 
     def next_due(self, waiting: int) -> float | None:
         """When the next page is due, if there is room for it."""
-        return None if waiting >= self._room else self._state.calendar.next_due()
+        return self._state.calendar.next_due() if self._free(waiting) else None
 
     def condition(self, site: SiteState, record: UrlRecord) -> Validators | None:
         """The validators of a revisit: none where 304 is not trusted, nor on a few other visits."""
@@ -473,3 +523,8 @@ class Revisits(Revisiting):
 
     def _site(self, url: Url) -> SiteState:
         return self._sites.get(site_of(url))
+
+
+def _level(seen: Appraisal | None) -> int:
+    """The level of a visit in its queue; one whose value is not known counts as worth its price."""
+    return level_of(1.0) if seen is None else seen.level

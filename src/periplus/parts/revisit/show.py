@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from periplus.content import Churn, ChurnSettings
 from periplus.engine.frontier import SiteRecords
-from periplus.model import Freshness, Lane, PageFreshness, SignalCounts, SignalFacts, Site, SiteFreshness, UrlRecord
+from periplus.model import (
+    Freshness,
+    Lane,
+    PageFreshness,
+    RevisitBudget,
+    SignalCounts,
+    SignalFacts,
+    Site,
+    SiteFreshness,
+    UrlRecord,
+)
 from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
@@ -35,6 +45,19 @@ def of_collection(states: Iterable[State], now: float, settings: RefreshSettings
         ]
     known = [part for part in parts if part.pages]
     return sum(known[1:], known[0]) if known else None
+
+
+def budget_of(states: Sequence[State], now: float, settings: RefreshSettings) -> RevisitBudget:
+    """How fresh all pages are together, and what their visits cost."""
+    metas = [meta for state in states if (meta := state.meta(RevisitState)) is not None]
+    watched = [meta for meta in metas if meta.total]
+    return RevisitBudget(
+        freshness=of_collection(states, now, settings),
+        visits_a_day=max((each.total for each in watched), default=0.0),
+        price=sum(each.price for each in watched) / len(watched) if watched else None,
+        objective=watched[0].objective if watched else "",
+        planned=sum(len(state.calendar) for state in states),
+    )
 
 
 def _of_shard(state: State, now: float, shortest: float, *, is_stated: bool) -> Freshness:

@@ -11,7 +11,8 @@ decide the verdict:
 * `build-time`: most pages have the time at which the file was generated, again and again
 * `silent`: no signal yet; `unknown`: too few visits to decide
 
-No kind is refused: generated dates begin with little trust (`prior`), and a kind with a precision below
+A kind begins with the trust that it has earned on other sites (`SignalTrust`), and a ping, whose sender was verified,
+with more. No kind is refused: generated dates begin with little trust (`prior`), and a kind with a precision below
 `LEAST_PRECISION` is ignored until it is right more often, so that a site that improves is trusted again. `ArchiveProof`
 decides whether a site's metadata archives are exact.
 """
@@ -111,6 +112,13 @@ _DATES = 2.0
 """Changes by which dates must have been proved or disproved until that outweighs the first doubt."""
 LEAST_PRECISION = 0.1
 """Signals with a lower precision are ignored."""
+_FIRST_TRUST = {SignalKind.SITEMAP: 0.5, SignalKind.FEED: 0.5, SignalKind.PING: 0.8, SignalKind.HUB: 0.5}
+"""Expected precision of the first signals, before any site has shown it: a ping comes from a sender with the key of an
+IndexNow host, the secret of a WebSub subscription or the token of the owner."""
+_PRIOR_SIGNALS = 2.0
+"""Signals that the first trust in a site counts for: a few of its own outweigh it."""
+_PRIOR_ELSEWHERE, _MOST_OF_SITE = 20.0, 10.0
+"""Signals that `_FIRST_TRUST` counts for among those of all sites, and those of one site that count there at most."""
 
 
 class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
@@ -119,7 +127,7 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
     `right` of `judged` signals are what estimation last made of it all, without the prior; `old_right` of `old_judged`
     are of visits that are no longer kept one by one. `moved` is the share of the pages listed that a poll says changed,
     lately; `lag` is the mean of the days between the time that a signal names and its arrival. `is_doubted`: it is
-    not meant as a signal, and is ignored until it has been right.
+    not meant as a signal, and is ignored until it has been right. `trust` is the expected precision of its first ones.
     """
 
     right: float = 0.0
@@ -131,6 +139,7 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
     polls: int = 0
     lying_polls: int = 0
     is_doubted: bool = False
+    trust: float = 0.5
 
     @property
     def is_lying(self) -> bool:
@@ -144,8 +153,10 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def prior(self) -> tuple[float, float]:
-        """Prior of right and judged signals: Beta(1, 1), or Beta(1, 19) for a site with generated dates."""
-        return (1.0, 20.0) if self.is_lying or self.is_doubted else (1.0, 2.0)
+        """Prior of right and judged signals: two with the first trust, or Beta(1, 19) where dates are generated."""
+        if self.is_lying or self.is_doubted:
+            return 1.0, 20.0
+        return _PRIOR_SIGNALS * self.trust, _PRIOR_SIGNALS
 
     @property
     def precision(self) -> float:
@@ -206,7 +217,36 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
         return replace(self, lag=0.9 * self.lag + 0.1 * days if self.lag else days)
 
 
-NO_SIGNALS = KindEvidence()
+NO_SIGNALS = tuple(KindEvidence(trust=_FIRST_TRUST[kind]) for kind in SignalKind)
+
+
+class SignalTrust(Struct, frozen=True, array_like=True, gc=False):
+    """How often signals of each kind were right on all sites together, a few of each site: `right` of `judged`."""
+
+    right: tuple[float, ...] = (0.0,) * KINDS
+    judged: tuple[float, ...] = (0.0,) * KINDS
+
+    def of(self, kind: SignalKind) -> float:
+        """The expected precision of the first signals of a site."""
+        first = _FIRST_TRUST[kind] * _PRIOR_ELSEWHERE
+        return (first + self.right[kind]) / (_PRIOR_ELSEWHERE + self.judged[kind])
+
+    def learnt(self, before: SiteEvidence, after: SiteEvidence) -> SignalTrust:
+        """After a site showed more of its signals."""
+        if before.kinds == after.kinds:
+            return self
+        was, now = map(_counting, before.kinds), map(_counting, after.kinds)
+        moved = [(each[0] - old[0], each[1] - old[1]) for old, each in zip(was, now, strict=True)]
+        return SignalTrust(
+            tuple(max(right + by, 0.0) for right, (by, _) in zip(self.right, moved, strict=True)),
+            tuple(max(judged + by, 0.0) for judged, (_, by) in zip(self.judged, moved, strict=True)),
+        )
+
+
+def _counting(kind: KindEvidence) -> tuple[float, float]:
+    """What counts of one kind on one site for all sites."""
+    share = min(1.0, _MOST_OF_SITE / kind.judged) if kind.judged else 0.0
+    return kind.right * share, kind.judged * share
 
 
 class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
@@ -219,7 +259,7 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
     come in all for pages that change less than daily: for others it is not worth reacting to each.
     """
 
-    kinds: Annotated[tuple[KindEvidence, ...], Meta(min_length=KINDS, max_length=KINDS)] = (NO_SIGNALS,) * KINDS
+    kinds: Annotated[tuple[KindEvidence, ...], Meta(min_length=KINDS, max_length=KINDS)] = NO_SIGNALS
     rate: float = 0.0
     signals: float = 0.0
     pages: int = 0
@@ -238,6 +278,14 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
     def with_kind(self, kind: SignalKind, evidence: KindEvidence) -> SiteEvidence:
         """The record with new data of one kind."""
         return replace(self, kinds=(*self.kinds[:kind], evidence, *self.kinds[kind + 1 :]))
+
+    def begun_with(self, trust: SignalTrust) -> SiteEvidence:
+        """The record with the trust of all sites, where this one has not shown its own yet."""
+        stated = [kind.trust if kind.judged else trust.of(SignalKind(n)) for n, kind in enumerate(self.kinds)]
+        if all(kind.trust == each for kind, each in zip(self.kinds, stated, strict=True)):
+            return self
+        kinds = zip(self.kinds, stated, strict=True)
+        return replace(self, kinds=tuple(replace(kind, trust=each) for kind, each in kinds))
 
     @property
     def kappas(self) -> tuple[float, ...]:
@@ -297,6 +345,19 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
         reasons = sum(n * kind.kappa for n, kind in zip(counts, self.kinds, strict=True) if n) if any(counts) else 0.0
         return days_of(code), reasons, is_changed_of(code)
 
+    def checked(self, code: int, rate: float) -> SiteEvidence:
+        """A visit has checked signals: what it shows of them counts at once, and until the next estimate."""
+        counts = signals_of(code)
+        if not any(counts):
+            return self
+        days, reasons, is_changed = self.expected(code)
+        chance = -math.expm1(-max(rate * days + reasons, 1e-9)) if is_changed else 0.0
+        kinds = (
+            replace(kind, right=kind.right + _right(kind, n, chance), judged=kind.judged + n) if n else kind
+            for kind, n in zip(self.kinds, counts, strict=True)
+        )
+        return replace(self, kinds=tuple(kinds))
+
     def fold(self, code: int, rate: float) -> tuple[SiteEvidence, float, float]:
         """An observation leaves a page's ring: what it taught of signals stays here.
 
@@ -317,8 +378,13 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
         return replace(self, kinds=tuple(_folded(kind, n, chance) for kind, n in zip(self.kinds, counts, strict=True)))
 
 
+def _right(kind: KindEvidence, count: int, chance: float) -> float:
+    """How many of the signals before a visit were right; `chance`: of a change, if the visit found one, or 0."""
+    return min(float(count), count * kind.precision / chance) if chance else 0.0
+
+
 def _folded(kind: KindEvidence, count: int, chance: float) -> KindEvidence:
-    right = min(float(count), count * kind.precision / chance) if chance else 0.0
+    right = _right(kind, count, chance)
     return replace(kind, old_right=_KEEP * kind.old_right + right, old_judged=_KEEP * kind.old_judged + count)
 
 

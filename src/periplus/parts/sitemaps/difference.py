@@ -1,10 +1,10 @@
 """Compares two readings of a sitemap file, and decides which changes of `lastmod` signal a changed page.
 
 A `Comparison` is fed slices of entries while the file arrives and classifies each as the same as before, added, or with
-a later `lastmod`. At the end it returns the removed entries and the memory for the next reading (`FileMemory`), whose
-size is bounded whatever the file holds. An entry of a file too large to be remembered whole may be `UNKNOWN`: the
-record of its URL then shows whether it is new, and its `lastmod` whether it moved. An entry that occurs twice in a file
-is reported twice; the counts of `Compared` are of different entries, and of those in memory.
+a later `lastmod` or its first one. At the end it returns the removed entries and the memory for the next reading
+(`FileMemory`), whose size is bounded whatever the file holds. An entry of a file too large to be remembered whole may
+be `UNKNOWN`: the record of its URL then shows whether it is new, and its `lastmod` whether it moved. An entry that
+occurs twice in a file is reported twice; the counts of `Compared` are of different entries, and of those in memory.
 """
 
 from __future__ import annotations
@@ -107,13 +107,15 @@ class EntryChange(IntEnum):
     """The change of an entry since the reading before."""
 
     SAME = 0
-    """It was there, and reports no change since; its `lastmod` may have disappeared, appeared, or moved back."""
+    """It was there, and reports no change since; its `lastmod` may have disappeared or moved back."""
     ADDED = 1
     """It was not there."""
     MOVED = 2
-    """It was there with an earlier `lastmod`."""
+    """It was there with an earlier `lastmod`; or with none, and the one it has now is later than that reading."""
     UNKNOWN = 3
     """More was there than could be remembered."""
+    DATED = 4
+    """It was there without a `lastmod`, and has one that is older than that reading; our copy may be older still."""
 
 
 class Compared(Struct, frozen=True):
@@ -123,6 +125,7 @@ class Compared(Struct, frozen=True):
     added: int
     moved: int
     same: int
+    dated: int
     unknown: int
     removed: Prints
     is_generated: bool
@@ -130,14 +133,17 @@ class Compared(Struct, frozen=True):
     @property
     def is_changed(self) -> bool:
         """Whether the file has new information, other than the time of its generation."""
-        return bool(self.added or len(self.removed) or (self.moved and not self.is_generated))
+        return bool(self.added or len(self.removed) or ((self.moved or self.dated) and not self.is_generated))
 
 
 class Comparison:
-    """A reading that is compared with the one before."""
+    """A reading that is compared with the one `before`, which was at `read_at`."""
 
-    def __init__(self, before: FileMemory = NOTHING, settings: DifferenceSettings | None = None) -> None:
+    def __init__(
+        self, before: FileMemory = NOTHING, settings: DifferenceSettings | None = None, read_at: float = 0.0
+    ) -> None:
         self._before = before
+        self._since = int(read_at) // _DAY * _DAY  # many dates are days
         self._limit = (settings or DifferenceSettings()).max_remembered
         self._is_seen = np.zeros(len(before), np.bool_)
         self._prints: list[Prints] = []
@@ -148,8 +154,8 @@ class Comparison:
 
     def compare(self, prints: Prints, times: Times) -> Codes:
         """The `EntryChange` of each entry of a slice."""
-        codes, places = _codes(self._before, prints, times)
-        self._is_seen[places[(codes == EntryChange.SAME) | (codes == EntryChange.MOVED)]] = True
+        codes, places = _codes(self._before, prints, times, self._since)
+        self._is_seen[places[(codes != EntryChange.ADDED) & (codes != EntryChange.UNKNOWN)]] = True
         self._unknown += int(np.count_nonzero(codes == EntryChange.UNKNOWN))
         self._hold(prints, times)
         return codes
@@ -180,7 +186,7 @@ class Comparison:
         """The difference. Of a file that broke off, what was not seen is not removed, and stays in memory."""
         before, is_gone = self._before, ~self._is_seen
         prints, times = self._settle()
-        codes, _ = _codes(before, prints, times)
+        codes, _ = _codes(before, prints, times, self._since)
         counts = np.bincount(codes, minlength=len(EntryChange))
         if not is_whole:
             self._prints.append(before.prints[is_gone])
@@ -193,6 +199,7 @@ class Comparison:
             added=int(counts[EntryChange.ADDED]),
             moved=int(counts[EntryChange.MOVED]),
             same=int(counts[EntryChange.SAME]),
+            dated=int(counts[EntryChange.DATED]),
             unknown=self._unknown,
             removed=before.prints[is_gone] if is_whole else NOTHING.prints,
             is_generated=memory.is_common and before.is_common and memory.newest > before.newest,
@@ -208,13 +215,14 @@ def is_appended(before: FileMemory, after: FileMemory) -> bool:
     """
     codes, places = _codes(before, after.prints, after.times)
     is_added, is_moved = codes == EntryChange.ADDED, codes == EntryChange.MOVED
-    since = np.concatenate([after.times[is_added], before.times[places[is_moved]]])
+    then = before.times[places[is_moved]]
+    since = np.concatenate([after.times[is_added], then[then > 0]])
     end = before.newest - _DAY
     return bool(len(since) and since.min() >= end and before.times.min(initial=_LAST) < end)
 
 
-def _codes(before: FileMemory, prints: Prints, times: Times) -> tuple[Codes, NDArray[np.intp]]:
-    """The status of entries compared with the stored ones, and the indexes of known ones."""
+def _codes(before: FileMemory, prints: Prints, times: Times, since: int = 0) -> tuple[Codes, NDArray[np.intp]]:
+    """The status of entries compared with the stored ones, read after `since`; and the indexes of known ones."""
     codes = np.full(len(prints), EntryChange.ADDED, np.uint8)
     places = np.searchsorted(before.prints, prints)
     if len(before):
@@ -222,7 +230,9 @@ def _codes(before: FileMemory, prints: Prints, times: Times) -> tuple[Codes, NDA
         is_known = before.prints[places] == prints
         then = before.times[places]
         codes[is_known] = EntryChange.SAME
-        codes[is_known & (then > 0) & (times > then)] = EntryChange.MOVED
+        is_later = is_known & (times > then)
+        codes[is_later] = EntryChange.MOVED
+        codes[is_later & (then == 0) & (times < since)] = EntryChange.DATED
     if before.bound < ALL:
         codes[prints >= np.uint64(before.bound)] = EntryChange.UNKNOWN
     return codes, places

@@ -14,14 +14,14 @@ from periplus.engine.frontier import file_name, robots_url
 from periplus.engine.part import Desk
 from periplus.formats import robots
 from periplus.formats.metadata_archive import ListedArchive, lists_named, needed, read_list, read_name
-from periplus.model import Discovery, FetchTask, Lane, ParsedPage, Purpose, Site, Source, Url
+from periplus.model import Discovery, FetchTask, Lane, ParsedPage, Problem, Purpose, Site, Source, Url
 from periplus.policy.filters import MediaTypes
 from periplus.urls import canonical, site_of
 
 from .settings import SitemapRules
-from .store import SitemapStore
+from .store import SitemapStore, visit_event
 from .trees import WELL_KNOWN, Origin, SitemapNode, twin_key
-from .visits import is_dead, is_doubted, unread, vouched_for, woken
+from .visits import REST, is_dead, is_doubted, unread, vouched_for, woken
 
 _SURE = (Origin.PING, Origin.SUBMITTED)
 """Origins for which a file is read again, whatever its earlier result."""
@@ -29,8 +29,8 @@ _MAX_FEEDS = 10
 """Feeds of a site that are read: enough for all but those with one for every page."""
 _GUIDE = "/llms.txt"
 """Where a site's guide for language models is (llmstxt.org)."""
-_REST = 7 * 86_400.0
-"""Seconds after which a file that was given up is fetched again, if robots.txt still names it: a week."""
+UNNAMED = "bad-name"
+"""Why an archive is not read whose name does not say which time it covers."""
 _AT_ONCE, _LATER = 3, 3600.0
 """Hosts for which a file is read again at once; for more hosts when nothing else is to be done, or this much later."""
 
@@ -55,6 +55,7 @@ class SitemapDiscovery:
         self._deliver = desk.router.deliver
         self._is_ours = desk.router.owns_site
         self._records = desk.records
+        self._events = desk.events
         self.postponed: dict[Url, None] = dict.fromkeys(postponed)
         """Files to be read again for hosts that vouch for them by now, when there is nothing else to do."""
 
@@ -82,22 +83,33 @@ class SitemapDiscovery:
         is_there = file.access == "rules"
         if self._settings.llms_txt and file.access != "none" and not self.media:
             self.named([_GUIDE], _rules_of(site, asked), Origin.WELL_KNOWN, now)
-        archives = self._archives(site, file.body, asked) if is_there and self._settings.archives else []
+        archives = self._archives(site, file.body, asked, now) if is_there and self._settings.archives else []
         named = robots.parse(file.body).sitemaps if is_there and not (archives and self.media) else ()
         if named or archives:
             self.named([*named, *archives], asked, Origin.ROBOTS, now, by=site)
         elif self._settings.well_known and file.access != "none":
             self._guess(_rules_of(site, asked), now)
 
-    def _archives(self, site: Site, body: bytes, asked: Url) -> list[str]:
+    def _archives(self, site: Site, body: bytes, asked: Url, now: float) -> list[str]:
         """Lists of archives of metadata, and the archives that cover a time after those that were read before."""
-        listed = [each.url for each in read_list(body, asked) if isinstance(each, ListedArchive)]
+        named = list(read_list(body, asked))
+        listed = [each.url for each in named if isinstance(each, ListedArchive)]
         lists = lists_named(body, asked)
+        self._report_unnamed([each.detail for each in named if isinstance(each, Problem)], asked, now)
         if not listed:
             return lists
         read = [read_name(node.url) for node in self._store.of_site(site) if node.read_at is not None]
         since = max((name.to_at for name in read if name is not None), default=-math.inf)
         return lists + needed(listed, since, self.media.listed)
+
+    def _report_unnamed(self, names: Iterable[str], asked: Url, now: float) -> None:
+        """Give files that robots.txt calls archives a node, though their names do not say which time they cover."""
+        for name in names:
+            url = canonical(name, asked) if name.endswith(".gz") else None
+            if url is not None and self._is_ours(site_of(url)) and self._store.get(url) is None:
+                node = SitemapNode(url, url, Origin.ROBOTS, now, outcome=UNNAMED, retired=UNNAMED)
+                self._store.put(node)
+                self._events.record([visit_event(node, now)])
 
     def _guess(self, at: Url, now: float, after: str = "") -> None:
         """Try the first of the usual places, or the next one after a path."""
@@ -135,7 +147,7 @@ class SitemapDiscovery:
                 continue
             if node.url != url and is_dead(node):
                 self.rename(replace(node, tree=url, origin=origin), url, now)
-            elif origin in _SURE or (node.retired and origin is Origin.ROBOTS and now > node.due_at + _REST):
+            elif origin in _SURE or (node.retired and origin is Origin.ROBOTS and now > node.due_at + REST):
                 self._store.put(woken(node, now))
             if by is not None:
                 self._vouch(self._store.get(url) or node, by, now)

@@ -186,7 +186,7 @@ class SitemapFile:
         self.voice = authority
         self.before = before
         self._parser = IncrementalSitemapParser(outcome.task.url, outcome.body, media=media)
-        self._comparison = Comparison(before, difference)
+        self._comparison = Comparison(before, difference, unread.node.read_at or 0.0)
         self._score = score
         self._priorities_of = priorities_of
 

@@ -47,6 +47,7 @@ from .difference import is_appended, unpack
 from .discovery import SitemapDiscovery
 from .file import SitemapFile, source_of, unpack_slice
 from .held_seeds import HeldSeeds
+from .parser import ARCHIVE
 from .revisit import IndexTrust
 from .scores import Priorities, RankOf, sitemap_score
 from .settings import SCORES, ScoreSettings, SitemapRules, SitemapTables
@@ -69,6 +70,7 @@ from .visits import (
     after_reading,
     after_same,
     dated,
+    is_back,
     is_dead,
     trust_after,
     unlisted,
@@ -176,7 +178,7 @@ class SitemapScheduler(Part):
         self._events = desk.events
         self._store = SitemapStore(state)
         self.discovery = SitemapDiscovery(desk, rules, self._store, saved.postponed)
-        self._score = sitemap_score(rules.scores, rank_of)
+        self._score, self._rank_of = sitemap_score(rules.scores, rank_of), rank_of
         self._reading: dict[Url, SitemapFile] = {}
         self._listings = None if rules.sitemaps.only else state.listings
         self._listed = set(state.listings.sites())
@@ -302,6 +304,8 @@ class SitemapScheduler(Part):
         if due_at is None or due_at > now:
             return
         for node in self._store.due(now, _DUE_TOGETHER):
+            if node.kind == ARCHIVE and node.parent is None:  # its site may have published others since
+                self._frontier.expire_robots(site_of(node.url))
             self.discovery.enqueue(node, now)
 
     def _read_on(self, file: SitemapFile) -> int:
@@ -329,11 +333,18 @@ class SitemapScheduler(Part):
         for site in sorted(self._hungry):
             packed = self._state.listings.take(site)
             if packed is not None:
-                self._deliver(unpack_slice(packed).discoveries(), now)
+                self._deliver(self._rescored(unpack_slice(packed).discoveries()), now)
             if not self._state.listings.has(site):
                 self._listed.discard(site)
             if site not in self._listed or self._is_fed(site):
                 self._hungry.discard(site)
+
+    def _rescored(self, listed: list[Discovery]) -> list[Discovery]:
+        """Listed pages with their scores of now, where ranks may have been computed since they were listed."""
+        if self._rules.scores.score == "priority":
+            return listed
+        ranks = map(self._rank_of, [each.url for each in listed])
+        return [each if rank is None else replace(each, score=rank) for each, rank in zip(listed, ranks, strict=True)]
 
     @property
     def is_full(self) -> bool:
@@ -351,7 +362,12 @@ class SitemapScheduler(Part):
         return not self.has_unread and (due_at is None or due_at > now)
 
     def restart(self, now: float, *, is_set_back: bool) -> None:
-        """Continue in a new process. If the clock was set back, files visited after now count as visited now."""
+        """Continue in a new process: listed pages go by the ranks computed for it.
+
+        If the clock was set back, files visited after now count as visited now.
+        """
+        if self._rules.scores.score != "priority":
+            self._frontier.rescore_listed(self._rank_of, now)
         if not is_set_back:
             return
         latest = now + self._rules.revisit.longest
@@ -446,13 +462,15 @@ class SitemapScheduler(Part):
 
     def _keep(self, node: SitemapNode, now: float) -> None:
         """Keep a node after a visit, and report it. A file is not read more often than that pays."""
-        node = replace(node, due_at=max(node.due_at, now + self._revisits.file_interval(site_of(node.url))))
+        pays_at = now + min(self._revisits.file_interval(site_of(node.url)), self._rules.revisit.longest)
+        node = replace(node, due_at=max(node.due_at, pays_at))
         self._store.put(node)
         self._events.record([visit_event(node, now)])
 
     def _unchanged(self, node: SitemapNode, now: float) -> None:
         """Handle an unchanged file: it reports no page as changed."""
-        self._keep(after_same(node, now, self._rules.revisit, self._trust(node, False, now)), now)
+        rules, trust = self._rules, self._trust(node, False, now)
+        self._keep(after_same(node, now, rules.revisit, rules.retirement, trust), now)
         if node.entries:
             self._revisits.file_read(site_of(node.url), source_of(node.kind), node.entries, 0)
 
@@ -506,7 +524,7 @@ class SitemapScheduler(Part):
             return
         if row.parent != index.url:
             return
-        if row.retired == "unlisted":
+        if is_back(row, child.lastmod, now):
             row = woken(row, now)
         if math.isinf(row.due_at):  # it waits to be fetched already
             self._store.put(replace(row, lastmod=child.lastmod))

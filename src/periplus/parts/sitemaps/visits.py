@@ -6,9 +6,12 @@ Reasons for which a file retires, stable words that tables count:
 * `unreachable`: no answer for many visits in a row
 * `not-a-sitemap`: another kind of document is served in its place, again and again
 * `empty`: no entries, reading after reading; `useless`: no wanted entries
+* `unchanged`: an index dates it, and neither the date nor the file has changed for long
 * `unlisted`: the index that named it does so no more
+* `bad-name`: an archive of metadata whose name does not say which time it covers; it is never read
 
-When a robots.txt, a user, a ping or an index names a retired file again, it may be woken (`woken`).
+When a robots.txt, a user, a ping or an index names a retired file again, it may be woken (`woken`): by an index once it
+gives a later date than at the last visit, or a week after it retired (`is_back`).
 """
 
 from __future__ import annotations
@@ -109,6 +112,10 @@ def _are_kin(one: Site, other: Site) -> bool:
 
 
 NO_SITEMAP = ("html", "unknown", "")
+REST = 7 * DAY
+"""Seconds after which a file that was given up is fetched again, if robots.txt or its index still names it."""
+_RESTING = ("gone", "unreachable", "not-a-sitemap", "empty", "useless")
+"""Why a file was given up that may be of use again, though no date says so."""
 _GONE = (401, 403, 404, 410, 451)
 MOST_VOUCHING = 1000
 """Hosts that are remembered to name one file."""
@@ -122,7 +129,9 @@ class RetirementSettings(Struct, frozen=True, forbid_unknown_fields=True):
     failed_visits: int = 10
     """Visits in a row without a usable answer."""
     fruitless_visits: int = 5
-    """Readings in a row without a wanted entry."""
+    """Visits in a row without a wanted entry, whether the file changed or not."""
+    unchanged_for: float = 30 * DAY
+    """Seconds without a change of a file that its index dates, such as that of a past day."""
 
 
 class FileReading(Struct, frozen=True):
@@ -170,9 +179,26 @@ def after_reading(
     return _visited(read, node, reading.is_changed, now, revisit, trust)
 
 
-def after_same(node: SitemapNode, now: float, revisit: RevisitSettings, trust: IndexTrust | None = None) -> SitemapNode:
+def after_same(
+    node: SitemapNode,
+    now: float,
+    revisit: RevisitSettings,
+    retirement: RetirementSettings,
+    trust: IndexTrust | None = None,
+) -> SitemapNode:
     """The file is unchanged, by the server's answer or by its bytes: nothing was parsed."""
-    return _visited(node, node, False, now, revisit, trust)
+    fruitless = node.fruitless + (node.fruitless > 0)
+    retired = ""
+    if fruitless >= retirement.fruitless_visits:
+        retired = _fruitless_reason(node)
+    elif is_dated(node) and node.read_at is not None and now - node.read_at >= retirement.unchanged_for:
+        retired = "unchanged"
+    return _visited(replace(node, fruitless=fruitless, retired=retired), node, False, now, revisit, trust)
+
+
+def is_dated(node: SitemapNode) -> bool:
+    """Whether an index names a file with a date, which has not moved since the last visit."""
+    return node.parent is not None and node.lastmod is not None and not node.is_hinted and not node.children
 
 
 def after_failure(
@@ -211,6 +237,16 @@ def dated(
         return node
     due_at = max(node.visited_at + interval(node.rate, revisit, trust, is_hinted=True), now)
     return replace(node, due_at=min(node.due_at, due_at))
+
+
+def is_back(node: SitemapNode, lastmod: Lastmod | None, now: float) -> bool:
+    """Whether a retired file that its index names is worth another visit: it is listed again, or dated, or has rested.
+
+    What was given up because it was not there, or of no use, may be there by now.
+    """
+    if node.retired == "unlisted" or replace(node, lastmod=lastmod).is_hinted:
+        return bool(node.retired)
+    return node.retired in _RESTING and now > node.due_at + REST
 
 
 def unlisted(node: SitemapNode) -> SitemapNode:
@@ -287,7 +323,7 @@ def _visited(
     )
 
 
-def _fruitless_reason(reading: FileReading) -> str:
+def _fruitless_reason(reading: FileReading | SitemapNode) -> str:
     if reading.kind in NO_SITEMAP:
         return "not-a-sitemap"
     return "useless" if reading.entries or reading.children else "empty"

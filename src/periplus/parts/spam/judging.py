@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
-from periplus.engine.part import Job, JobDesk, Setup
+from periplus.engine.part import JobDesk, Setup
 from periplus.insight.views import Views
 from periplus.model import UsageError
 from periplus.store import LearntFiles
@@ -95,13 +95,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _is_wanted(setup: Setup) -> bool:
-    """Whether to learn about spam: only a crawl that may leave the domains of its seeds comes across link farms."""
-    settings = setup.settings.some(SpamTables).spam
-    return settings.enabled and settings.while_crawling and setup.settings.value("scope.kind") == "any"
-
-
-def _learn(desk: JobDesk) -> None:
+def learn_spam(desk: JobDesk) -> None:
     """Judge the hosts of a collection, if it has twice the pages of the last time: all of them are judged each time."""
     path = desk.setup.layout.folder / "insight" / _JUDGED_PAGES
     with suppress(OSError, ValueError):
@@ -110,6 +104,3 @@ def _learn(desk: JobDesk) -> None:
     judge_spam(desk.setup, desk.views)
     path.parent.mkdir(exist_ok=True)
     write_file(path, str(desk.pages).encode())
-
-
-JOB: Final = Job("spam", _is_wanted, _learn)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from periplus.engine.part import Desk, Distrust, Job, Part, Setup, TakeLearnt
+from periplus.engine.part import Desk, Distrust, Job, JobDesk, Part, Setup, TakeLearnt
 from periplus.model import Site
 from periplus.store import LearntFiles
 
@@ -29,9 +29,7 @@ class SpamFollower(Part):
     @classmethod
     def jobs(cls) -> list[Job]:
         """Hosts are judged while the crawl runs. Trust does not flow through what is known to be spam."""
-        from .judging import JOB  # loads DuckDB
-
-        return [JOB]
+        return [Job(KIND, _is_judged, _judge)]
 
     @classmethod
     def distrust(cls, setup: Setup) -> Distrust | None:
@@ -74,3 +72,15 @@ class SpamFollower(Part):
                 record.retired = RETIRED
                 self._records.changed(record)
         self._frontier.discounts_changed()
+
+
+def _is_judged(setup: Setup) -> bool:
+    """Whether hosts are judged: only a crawl that may leave the domains of its seeds comes across link farms."""
+    settings = setup.settings.some(SpamTables).spam
+    return settings.enabled and settings.while_crawling and setup.settings.value("scope.kind") == "any"
+
+
+def _judge(desk: JobDesk) -> None:
+    from .judging import learn_spam  # loads DuckDB, in the process of the job alone
+
+    learn_spam(desk)

@@ -37,7 +37,7 @@ class PageFacts(Struct, frozen=True):
 
 
 class BulkDocument(Struct, frozen=True):
-    """A page as a search engine gets it. `modified_at`: when a crawl first saw its last change, if it saw any."""
+    """A page as a search engine gets it. `modified_at`: when a crawl first saw its last change, or `Last-Modified`."""
 
     url: str
     site: str
@@ -97,7 +97,7 @@ def index_lines(index: str, document: DecodedCapture, facts: PageFacts, preferen
         main_text=page.main_text,
         language=page.language or None,
         fetched_at=capture.fetched_at,
-        modified_at=facts.modified_at,
+        modified_at=facts.modified_at or document.modified_at,
         pagerank=facts.pagerank,
         depth=facts.depth,
         anchors=facts.anchors[:MAX_ANCHORS],

@@ -10,7 +10,7 @@ A capture that cannot be read is a value with a reason, counted in the summary o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from periplus.content import decode_body, read_page, read_texts
 from periplus.content.scan.columns import MAX_TEXT
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
+from periplus.formats.headers.caching import read_last_modified
 from periplus.formats.preferences import preference_headers
 from periplus.model import CollectionDamaged, ParsedPage
 
@@ -31,6 +32,8 @@ from .markdown import to_markdown, to_text
 DAMAGED, NO_ORIGINAL, NO_TEXT = "damaged", "no-original", "no-text"
 
 _BYTE_ORDER_MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_JUST_NOW: Final = 60.0
+"""Seconds before the request in which a server's date is that of the request."""
 _NOT_HTML: Final = frozenset({"empty", "binary", "not-html"})
 """Problems of a body that was not read as a page."""
 
@@ -41,6 +44,8 @@ class DecodedCapture(Struct, frozen=True):
     capture: Capture
     page: ParsedPage
     body: bytes
+    modified_at: datetime | None = None
+    """When the server says it last changed."""
 
     def to_markdown(self) -> str:
         """The main text in Markdown."""
@@ -122,4 +127,11 @@ def read_document(archive: Path, capture: Capture, *, texts_only: bool = False) 
         link_headers=headers.all("link"),
         use_headers=preference_headers(message.fields),
     )
-    return DecodedCapture(capture, page, body)
+    return DecodedCapture(capture, page, body, _modified_at(headers.get("last-modified"), capture))
+
+
+def _modified_at(field: str | None, capture: Capture) -> datetime | None:
+    """The date of `Last-Modified`; `None` if it is that of the request, as of pages made for each request."""
+    at = read_last_modified(field or "")
+    fetched_at = capture.fetched_at.timestamp()
+    return None if at is None or not 0 < at < fetched_at - _JUST_NOW else datetime.fromtimestamp(at, UTC)

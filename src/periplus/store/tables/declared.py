@@ -323,7 +323,8 @@ class SitemapRow(TableRow, frozen=True):
     failures: Number
     """failed visits since the last success"""
     retired: Word | None
-    """why it is no longer visited: `gone` `unreachable` `not-a-sitemap` `empty` `useless` `unlisted` `moved`"""
+    """why it is no longer visited: `gone` `unreachable` `not-a-sitemap` `empty` `useless` `unchanged` `unlisted`
+    `moved` `bad-name`"""
 
 
 class SitemapEntryRow(TableRow, frozen=True):
@@ -378,10 +379,10 @@ class ChangeRow(TableRow, frozen=True):
     seen_at: Moment
     """the later visit"""
     level: Word
-    """`same` `raw-only` (only bytes, or parts that differ at every visit) `minor` `major`; see
-    [changes.md](changes.md)"""
+    """`same` `raw-only` (only bytes, or parts that differ at every visit) `template` (as other pages of the
+    site) `minor` `major`; see [changes.md](changes.md)"""
     is_change: Claim
-    """counts as changed: `major`"""
+    """counts towards its change rate: `major`"""
 
 
 _OF_EVERY_CRAWL: Final[tuple[type[TableRow], ...]] = (

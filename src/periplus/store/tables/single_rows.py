@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from periplus.formats.image_size import image_size
+from periplus.formats.metadata_archive import read_name
 from periplus.model import (
     NO_PREFERENCES,
     ChangeLevel,
@@ -20,11 +21,13 @@ from periplus.model import (
     Failed,
     Fetched,
     FetchEnded,
+    FetchTask,
     Located,
     NotModified,
     PageRead,
     Preference,
     Preferences,
+    Purpose,
     Redirected,
     SitemapVisited,
     Stored,
@@ -75,7 +78,7 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | N
             return None
     digest, file, offset, length, is_revisit = _NOT_STORED if stored is None else _where(stored)
     return FetchRow(
-        task.url, task.site, domain_of(task.site, suffixes), task.purpose._value_, task.lane._value_,
+        task.url, task.site, domain_of(task.site, suffixes), _purpose(task), task.lane._value_,
         task.source._value_, word, status, reason, rule, detail, started_at, ended_at, duration, size, kind, ip, target,
         task.depth, task.attempt, task.redirects, is_truncated, digest, file, offset, length, is_revisit, width, height,
     )  # fmt: skip
@@ -166,18 +169,20 @@ def _preferences(preferences: Preferences) -> Stated:
     )  # fmt: skip
 
 
+def _purpose(task: FetchTask) -> str:
+    """What was fetched; archives of metadata are files of their own kind, which their names show."""
+    if task.purpose is Purpose.SITEMAP and read_name(task.url) is not None:
+        return "archive"
+    return task.purpose.value
+
+
 def _word(preference: Preference) -> str | None:
     return None if preference is Preference.UNKNOWN else preference.value
 
 
-_WORDS = {level: level.name.lower().replace("_", "-") for level in ChangeLevel}
-
-
 def change_row(event: ChangeSeen) -> ChangeRow:
     """The row of a comparison. From MAJOR on it counts as a change."""
-    return ChangeRow(
-        event.url, site_of(event.url), event.seen_at, _WORDS[event.level], event.level >= ChangeLevel.MAJOR
-    )
+    return ChangeRow(event.url, site_of(event.url), event.seen_at, event.level.word, event.level >= ChangeLevel.MAJOR)
 
 
 def sitemap_row(event: SitemapVisited) -> SitemapRow:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from socket import socket
@@ -21,9 +22,10 @@ from tests.apps.publish.small_site import Site
 
 from periplus.apps.publish import FolderInventory, Publisher, PublishSettings
 from periplus.apps.publish.hooks import observe
-from periplus.apps.publish.ledger import Ledger
+from periplus.apps.publish.ledger import Ledger, version_of
 from periplus.apps.publish.settings import RobotsSettings, ServingSettings, SiteSettings
 from periplus.apps.publish.trial_server import folder_app
+from periplus.formats.compression_dictionary import read_dcz, write_available
 
 APPLICATION = """
 from pathlib import Path
@@ -211,13 +213,127 @@ def settings(**serving: Any) -> PublishSettings:
     )
 
 
-def test_nothing_is_answered_for_the_application_by_default(site: Site) -> None:
+def asgi_of(folder: Path) -> Any:
+    """An ASGI application that answers with files in two pieces."""
+
+    async def app(scope: Any, _: Any, send: Any) -> None:
+        body = (folder / scope["path"].lstrip("/")).read_bytes()
+        fields = [(b"content-type", b"text/html"), (b"vary", b"Accept")]
+        await send({"type": "http.response.start", "status": 200, "headers": fields})
+        await send({"type": "http.response.body", "body": body[:100], "more_body": True})
+        await send({"type": "http.response.body", "body": body[100:]})
+
+    return app
+
+
+def call_asgi(app: Any, path: str, **environ: str) -> Answered:
+    """Ask an ASGI application by call."""
+    sent: list[Any] = []
+    headers = [(key[5:].replace("_", "-").lower().encode(), value.encode()) for key, value in environ.items()]
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        await app({"type": "http", "method": "GET", "path": path, "headers": headers}, None, send)
+
+    asyncio.run(ask())
+    fields = {key.decode(): value.decode() for key, value in sent[0]["headers"]}
+    names = {"etag": "ETag", "last-modified": "Last-Modified"}
+    return (
+        {200: "200 OK", 304: "304 Not Modified"}[sent[0]["status"]],
+        {names.get(key, key): value for key, value in fields.items()},
+        b"".join(one["body"] for one in sent[1:]),
+    )
+
+
+@pytest.mark.parametrize("kind", ["wsgi", "asgi"])
+def test_a_reader_with_the_version_of_the_ledger_is_answered_304(site: Site, kind: str) -> None:
+    """The application is asked, and what it answers is compared."""
     with site.publisher(settings()) as publisher:
-        app = publisher.wsgi(folder_app([site.root]))
-        _, headers, _ = call(app, "/page3.html")
-        status, _, body = call(app, "/page3.html", HTTP_IF_NONE_MATCH=headers["ETag"])
-        assert status == "200 OK"
-        assert body == site.path(3).read_bytes()
+        if kind == "wsgi":
+            app: Any = publisher.wsgi(folder_app([site.root]))
+            ask: Callable[..., Answered] = call
+        else:
+            app, ask = publisher.asgi(asgi_of(site.root)), call_asgi
+        for number in range(30):
+            path = f"/page{number}.html"
+            _, headers, _ = ask(app, path)
+            for field, name in (("HTTP_IF_NONE_MATCH", "ETag"), ("HTTP_IF_MODIFIED_SINCE", "Last-Modified")):
+                status, head, body = ask(app, path, **{field: headers[name]})
+                assert (status, body) == ("304 Not Modified", b"")
+                assert (head["ETag"], head["Last-Modified"]) == (headers["ETag"], headers["Last-Modified"])
+                assert not {"content-type", "Content-Type", "Content-Length"} & head.keys()
+        etag = ask(app, "/page3.html")[1]["ETag"]
+        html = site.path(3).read_text()
+        site.path(3).write_text(html.replace("<body>", "<body><!-- built again -->"))
+        assert ask(app, "/page3.html", HTTP_IF_NONE_MATCH=etag)[0] == "304 Not Modified"
+        site.path(3).write_text(html.replace("<main>", "<main><a href='/new'>new</a>"))
+        status, head, body = ask(app, "/page3.html", HTTP_IF_NONE_MATCH=etag)
+        assert (status, body) == ("200 OK", site.path(3).read_bytes())
+        assert "ETag" not in head  # not of this content
+        assert ask(app, "/page4.html", HTTP_IF_NONE_MATCH='W/"other"')[0] == "200 OK"
+        site.path(5).write_bytes(b"<p>" + b"word " * 1_000_000)
+        etag = ask(app, "/page5.html")[1]["ETag"]
+        _, _, body = ask(app, "/page5.html", HTTP_IF_NONE_MATCH=etag)
+        assert body == site.path(5).read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["wsgi", "asgi"])
+def test_a_reader_with_a_version_is_sent_what_is_different(site: Site, kind: str) -> None:
+    """Pages of ten days, each a few words different from the last, with the last as a dictionary."""
+    with site.publisher(settings(dictionaries=True, observe=0.0)) as publisher:
+        if kind == "wsgi":
+            app: Any = publisher.wsgi(folder_app([site.root]))
+            ask: Callable[..., Answered] = call
+        else:
+            app, ask = publisher.asgi(asgi_of(site.root)), call_asgi
+        stored = b""
+        for day in range(10):
+            news = f"<p>On day {'abcdefghij'[day]} the harbour was open again, and ships left.</p>"
+            html = site.html(3).replace("</main>", f"{news}</main>")
+            site.path(3).write_text(html)
+            offer = {"HTTP_AVAILABLE_DICTIONARY": write_available(stored), "HTTP_ACCEPT_ENCODING": "gzip, dcz"}
+            _, plain, body = ask(app, "/page3.html")
+            assert (body.decode(), lower(plain)["use-as-dictionary"]) == (html, 'match="/page3.html"')
+            _, head, coded = ask(app, "/page3.html", **offer)
+            fields = lower(head)
+            assert "accept-encoding, available-dictionary" in fields["vary"]
+            assert int(fields["content-length"]) == len(coded)
+            if day:
+                assert fields["content-encoding"] == "dcz"
+                assert len(coded) < 200
+                assert read_dcz(coded, stored, 1 << 20) == html.encode()
+            else:
+                assert coded.decode() == html  # no version that is offered is known
+            for withheld in ({"HTTP_ACCEPT_ENCODING": "gzip, dcz;q=0"}, {"HTTP_COOKIE": "session=1"}):
+                assert ask(app, "/page3.html", **{**offer, **withheld})[2].decode() == html
+            stored = body
+            wait_for_version(site, stored)
+            etag = plain["ETag"]
+        assert ask(app, "/page3.html", HTTP_IF_NONE_MATCH=etag)[0] == "200 OK"  # no scan has seen this version
+        kept = publisher.ledger.db.execute("select count(*) from versions").fetchone()[0]
+        assert kept == 2
+
+
+def lower(headers: dict[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def wait_for_version(site: Site, body: bytes) -> None:
+    """The thread of the middleware writes versions."""
+    ledger = Ledger(site.out / ".periplus-publish" / "ledger.sqlite")
+    until = time.monotonic() + 30
+    while version_of(ledger, "https://www.example.org/page3.html", sha256(body).digest()) is None:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    ledger.close()
+
+
+def test_no_version_is_kept_by_default(site: Site) -> None:
+    with site.publisher(settings(observe=0.0)) as publisher:
+        _, headers, _ = call(publisher.wsgi(folder_app([site.root])), "/page3.html")
+    assert "Use-As-Dictionary" not in headers
 
 
 def test_trust_ends(site: Site) -> None:
@@ -229,6 +345,8 @@ def test_trust_ends(site: Site) -> None:
         assert call(app, "/page3.html", HTTP_IF_MODIFIED_SINCE=since)[0] == "304 Not Modified"
         publisher.changed("/page3.html")  # seen at once by other connections
         assert call(app, "/page3.html", HTTP_IF_MODIFIED_SINCE=since)[0] == "200 OK"
+        site.path(4).write_text("<p>Something else, which no scan has seen.</p>")
+        assert call(app, "/page4.html", HTTP_IF_MODIFIED_SINCE=since)[0] == "304 Not Modified"
         site.now += 61
         assert call(app, "/page4.html", HTTP_IF_MODIFIED_SINCE=since)[0] == "200 OK"
 

@@ -69,6 +69,32 @@ def test_changes_are_sent_once_to_each_receiver(site: Site, receiver: Receiver) 
     assert b"hub.mode=publish&hub.url=https%3A%2F%2Fwww.example.org%2Fchanges.atom" in hub.body
 
 
+def test_an_endpoint_is_sent_the_changes_of_the_first_scan_that_knows_it(site: Site, receiver: Receiver) -> None:
+    site.scan()
+    site.next_day()
+    site.edit(1, 2)
+    chosen = settings(receiver)
+    assert site.scan(chosen).unsent == 0
+    with site.publisher(chosen) as publisher:
+        publisher.push(is_early=True)
+    assert indexnow_urls(receiver) == [{f"{BASE}page1.html", f"{BASE}page2.html"}]
+
+
+def test_an_endpoint_is_sent_what_an_application_reports_first(site: Site, receiver: Receiver) -> None:
+    site.scan()
+    with site.publisher(settings(receiver)) as publisher:
+        publisher.changed("/page7.html")
+        publisher.write()
+        publisher.push(is_early=True)
+    assert indexnow_urls(receiver) == [{f"{BASE}page7.html"}]
+
+
+def test_pages_of_the_first_scan_are_not_sent_and_counted(site: Site, receiver: Receiver) -> None:
+    chosen = settings(receiver)
+    assert site.scan(chosen).unsent == 30
+    assert site.scan(chosen).unsent == 0
+
+
 def test_the_key_file_is_written_and_belongs_to_the_message(site: Site, receiver: Receiver) -> None:
     chosen = settings(receiver)
     site.scan(chosen)

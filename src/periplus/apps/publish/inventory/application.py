@@ -12,9 +12,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapp
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes, urljoin, urlsplit
 
+from periplus.formats.headers.caching import read_last_modified
 from periplus.model import Problem
 
 from ..resources import Resource
+from ..serving import lowered
 
 LARGEST_ANSWER: Final = 32 << 20
 """Bytes of an answer that are read."""
@@ -32,7 +34,14 @@ class _Answer:
     def __init__(self) -> None:
         self.status = 0
         self.mime = ""
+        self.modified_at: float | None = None
         self.body = bytearray()
+
+    def start(self, status: int, fields: Iterable[tuple[str, str]]) -> None:
+        self.status = status
+        headers = lowered(fields)
+        self.mime = headers.get("content-type", "").partition(";")[0].strip().lower()
+        self.modified_at = read_last_modified(headers.get("last-modified", ""))
 
     def resource(self, url: str) -> Resource | Problem:
         if self.status != 200:
@@ -40,7 +49,7 @@ class _Answer:
         if len(self.body) > LARGEST_ANSWER:
             return Problem("too-large", url)
         body = bytes(self.body)
-        return Resource(url, self.mime or "text/html", len(body), read=lambda: body)
+        return Resource(url, self.mime or "text/html", len(body), source_date=self.modified_at, read=lambda: body)
 
 
 class AsgiInventory:
@@ -83,10 +92,8 @@ class AsgiInventory:
 
         async def send(message: Any) -> None:
             if message["type"] == "http.response.start":
-                answer.status = message["status"]
-                answer.mime = _mime(
-                    (key.decode("latin-1"), value.decode("latin-1")) for key, value in message["headers"]
-                )
+                fields = ((key.decode("latin-1"), value.decode("latin-1")) for key, value in message["headers"])
+                answer.start(message["status"], fields)
             elif len(answer.body) <= LARGEST_ANSWER:
                 answer.body += message.get("body", b"")
 
@@ -126,8 +133,7 @@ class WsgiInventory:
         }  # fmt: skip
 
         def start(status: str, headers: list[tuple[str, str]], *_: object) -> Callable[[bytes], None]:
-            answer.status = int(status.split()[0])
-            answer.mime = _mime(headers)
+            answer.start(int(status.split()[0]), headers)
             return answer.body.extend
 
         pieces = self._app(environ, start)
@@ -141,10 +147,3 @@ class WsgiInventory:
             if close is not None:
                 close()
         return answer
-
-
-def _mime(headers: Iterable[tuple[str, str]]) -> str:
-    for name, value in headers:
-        if name.lower() == "content-type":
-            return value.partition(";")[0].strip().lower()
-    return ""

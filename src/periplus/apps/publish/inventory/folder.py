@@ -128,11 +128,13 @@ class FolderInventory:
         if len(address) > LONGEST_PATH:
             yield Problem("too-long", path[:200])
             return
-        mime = _TYPES.guess_type(entry.name, strict=False)[0] or "application/octet-stream"
+        mime, coding = _TYPES.guess_type(entry.name, strict=False)
+        if coding is not None:  # page.html.gz is not a page
+            mime = f"application/{coding}" if coding in ("gzip", "zstd") else None
         date = self._dates.get(path, status.st_mtime)
         yield Resource(
             self._base + address,
-            mime,
+            mime or "application/octet-stream",
             status.st_size,
             status.st_mtime_ns,
             date,

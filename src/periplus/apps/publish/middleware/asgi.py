@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +11,17 @@ from periplus.formats.robots import MAX_BYTES
 
 from ..hook_requests import LARGEST_REPORT
 from ..inventory.application import Asgi
-from ..serving import LARGEST_OBSERVED, Answer, is_observable, is_personal, is_shared, validators
+from ..serving import (
+    LARGEST_OBSERVED,
+    Answer,
+    Known,
+    has_version,
+    is_observable,
+    is_personal,
+    is_shared,
+    unchanged_fields,
+    validators,
+)
 from .live import CLIENT, Live
 
 _Send = Callable[[Any], Awaitable[None]]
@@ -53,8 +63,7 @@ class AsgiMiddleware:
         except Exception as error:  # the application must not notice
             live.complain(error)
         if answer is not None:
-            encoded = [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers]
-            await send({"type": "http.response.start", "status": answer.status, "headers": encoded})
+            await send({"type": "http.response.start", "status": answer.status, "headers": _encoded(answer.headers)})
             await send({"type": "http.response.body", "body": answer.body})
             live.count(headers, path, query, answer.status, len(answer.body))
         elif tap is None:
@@ -62,6 +71,10 @@ class AsgiMiddleware:
         else:
             await self._app(scope, receive, tap)
             tap.finish()
+
+
+def _encoded(fields: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode("latin-1")) for name, value in fields]
 
 
 async def _hook(live: Live, method: str, headers: dict[str, str], receive: Callable[[], Awaitable[Any]]) -> Answer:
@@ -108,13 +121,50 @@ class _Tap:
         self.size = 0
         self.asked_at = live.clock()
         self.body: bytearray | None = None
+        self.is_held = False
+        """Whether the answer is held back until it is whole, to compare it or to code it."""
+        self.known: Known | None = None
+        """The version of the ledger, if the reader has it."""
+        self.held: list[Any] = []
 
     async def __call__(self, message: Any) -> None:
         try:
             message = self.look(message)
         except Exception as error:  # the application must not notice
             self.live.complain(error)
-        await self.send(message)
+        if not self.is_held:
+            await self.send(message)
+            return
+        self.held.append(message)
+        is_open = message["type"] == "http.response.start" or message.get("more_body", False)
+        if not is_open or self.size > LARGEST_OBSERVED:
+            for one in self.release(is_whole=not is_open):
+                await self.send(one)
+
+    def release(self, *, is_whole: bool) -> list[Any]:
+        """The messages that were held back. A whole page is compared and coded before."""
+        known, self.is_held = self.known, False
+        messages, self.held = self.held, []
+        if not is_whole:
+            return messages
+        try:
+            fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in messages[0]["headers"]]
+            body = b"".join(one.get("body", b"") for one in messages[1:])
+            if known is not None and self.live.is_version(self.path, self.query, body, known):
+                return self.whole(304, unchanged_fields(fields, known), b"")
+            if self.live.has_dictionaries and not self.query:
+                return self.whole(200, *self.live.with_dictionary(self.path, self.headers, fields, body))
+        except Exception as error:  # the application must not notice
+            self.live.complain(error)
+        return messages
+
+    def whole(self, status: int, fields: Iterable[tuple[str, str]], body: bytes) -> list[Any]:
+        """An answer in place of that of the application."""
+        self.status, self.size = status, len(body)
+        return [
+            {"type": "http.response.start", "status": status, "headers": _encoded(fields)},
+            {"type": "http.response.body", "body": body},
+        ]
 
     def look(self, message: Any) -> Any:
         if message["type"] == "http.response.body":
@@ -141,8 +191,13 @@ class _Tap:
         known = None if "etag" in fields or "last-modified" in fields else self.live.known(self.path, self.query)
         if known is None:
             return message
-        added = [(name.lower().encode(), value.encode("latin-1")) for name, value in validators(known)]
-        return {**message, "headers": [*pairs, *added]}
+        is_whole = self.method == "GET" and is_observable(fields) and "range" not in self.headers
+        if is_whole and has_version(self.headers, known):
+            self.known = known
+        self.is_held = self.known is not None or (is_whole and self.live.has_dictionaries and not self.query)
+        if self.known is not None:
+            return message
+        return {**message, "headers": [*pairs, *_encoded(validators(known))]}
 
     def finish(self) -> None:
         """Count the visit and compare the page."""
@@ -157,14 +212,13 @@ class _Tap:
 class _Robots(_Tap):
     """Holds a robots.txt back until it is whole, and adds our block; what it does not understand passes as it is."""
 
-    held: list[Any] | None = None
     is_passing = False
 
     async def __call__(self, message: Any) -> None:
         if self.is_passing:
             await super().__call__(message)
             return
-        self.held = [*(self.held or ()), message]
+        self.held = [*self.held, message]
         whole = self.held
         try:
             start = whole[0]

@@ -10,7 +10,18 @@ from urllib.parse import quote
 from periplus.formats.robots import MAX_BYTES
 
 from ..inventory.application import Wsgi
-from ..serving import LARGEST_OBSERVED, Answer, is_observable, is_personal, is_shared, lowered, validators
+from ..serving import (
+    LARGEST_OBSERVED,
+    Answer,
+    Known,
+    has_version,
+    is_observable,
+    is_personal,
+    is_shared,
+    lowered,
+    unchanged_fields,
+    validators,
+)
 from .live import CLIENT, Live
 
 _HEADERS = {
@@ -21,6 +32,8 @@ _HEADERS = {
     "HTTP_COOKIE": "cookie",
     "HTTP_AUTHORIZATION": "authorization",
     "HTTP_USER_AGENT": "user-agent",
+    "HTTP_ACCEPT_ENCODING": "accept-encoding",
+    "HTTP_AVAILABLE_DICTIONARY": "available-dictionary",
     "CONTENT_LENGTH": "content-length",
     "REMOTE_ADDR": CLIENT,
 }
@@ -75,7 +88,10 @@ def _hook(live: Live, method: str, headers: dict[str, str], environ: dict[str, A
 class _Tap:
     """Looks at the answer of an application while it passes."""
 
-    __slots__ = ("asked_at", "body", "headers", "live", "method", "path", "query", "size", "start_response", "status")
+    __slots__ = (
+        "asked_at", "body", "head", "headers", "held", "is_held", "known", "live", "method", "path", "query", "size",
+        "start_response", "status",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -96,6 +112,12 @@ class _Tap:
         self.size = 0
         self.asked_at = live.clock()
         self.body: bytearray | None = None
+        self.is_held = False
+        """Whether the answer is held back until it is whole, to compare it or to code it."""
+        self.known: Known | None = None
+        """The version of the ledger, if the reader has it."""
+        self.head: tuple[Any, ...] = ()
+        self.held: list[bytes] = []
 
     def start(self, status: str, pairs: _Pairs, *rest: Any) -> Any:
         """Pass the head of an answer on, with validators if it is a page for everyone."""
@@ -105,7 +127,10 @@ class _Tap:
                 pairs = self._look(pairs)
         except Exception as error:  # the application must not notice
             self.live.complain(error)
-        return self.start_response(status, pairs, *rest)
+        if not self.is_held:
+            return self.start_response(status, pairs, *rest)
+        self.head = (status, pairs, *rest)
+        return self.held.append
 
     def _look(self, pairs: _Pairs) -> _Pairs:
         fields = lowered(pairs)
@@ -114,7 +139,31 @@ class _Tap:
         if self.method == "GET" and is_observable(fields) and self.live.wants(self.path, self.query):
             self.body = bytearray()
         known = None if "etag" in fields or "last-modified" in fields else self.live.known(self.path, self.query)
-        return pairs if known is None else [*pairs, *validators(known)]
+        if known is None:
+            return pairs
+        is_whole = self.method == "GET" and is_observable(fields) and "range" not in self.headers
+        if is_whole and has_version(self.headers, known):
+            self.known = known
+        self.is_held = self.known is not None or (is_whole and self.live.has_dictionaries and not self.query)
+        return pairs if self.known is not None else [*pairs, *validators(known)]
+
+    def release(self, *, is_whole: bool) -> list[bytes]:
+        """Send the head of an answer that was held back; returns its body. A whole one is compared and coded before."""
+        status, pairs, *rest = self.head
+        known, self.is_held = self.known, False
+        pieces, self.held = self.held, []
+        try:
+            body = b"".join(pieces) if is_whole else b""
+            if is_whole and known is not None and self.live.is_version(self.path, self.query, body, known):
+                status, pairs, pieces = "304 Not Modified", unchanged_fields(pairs, known), [b""]
+                self.status, self.size = 304, 0
+            elif is_whole and self.live.has_dictionaries and not self.query:
+                pairs, body = self.live.with_dictionary(self.path, self.headers, pairs, body)
+                pieces, self.size = [body], len(body)
+        except Exception as error:  # the application must not notice
+            self.live.complain(error)
+        self.start_response(status, pairs, *rest)
+        return pieces
 
     def add(self, piece: bytes) -> None:
         """Look at a piece of the body."""
@@ -145,10 +194,18 @@ class _Body:
         self._is_whole = False
 
     def __iter__(self) -> Iterator[bytes]:
+        tap = self._tap
         for piece in self._pieces:
-            self._tap.add(piece)
-            yield piece
+            tap.add(piece)
+            if not tap.is_held:
+                yield piece
+                continue
+            tap.held.append(piece)
+            if tap.size > LARGEST_OBSERVED:
+                yield from tap.release(is_whole=False)
         self._is_whole = True
+        if tap.is_held:
+            yield from tap.release(is_whole=True)
 
     def close(self) -> None:
         """Close what the application gave."""

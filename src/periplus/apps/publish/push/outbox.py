@@ -51,30 +51,38 @@ def targets_of(settings: PublishSettings) -> tuple[Target, ...]:
     )
 
 
-def feed(ledger: Ledger, settings: PublishSettings, base_url: str, now: float) -> int:
-    """Add a message for each event since the last call to the outbox; returns how many messages were added.
+def feed(ledger: Ledger, settings: PublishSettings, base_url: str, now: float, *, written: int | None) -> int:
+    """Add a message for each event since the last call to the outbox; returns how many pages are not sent.
 
-    Called when the files are written, so that nothing is sent that is not published. A page that already waits is not
-    added again. An IndexNow endpoint is sent the changes after it was added to the settings, not the whole site.
+    Called when the files are written, so that nothing is sent that is not published. `written` is the last event that
+    they contained before. A page that already waits is not added again. A new IndexNow endpoint is sent what changed
+    since the files were last written, and not the whole site: the pages of a site's first files are not sent.
     """
-    added = 0
+    unsent = 0
     with ledger.writing() as db:
         last = db.execute("select coalesce(max(id), 0) from events").fetchone()[0]
         for target in targets_of(settings):
             note = f"pushed {target.name}"
             seen = ledger.note(note)
             if seen is None and target.protocol == INDEXNOW:
-                seen = last
+                seen = last if written is None else written
+                unsent = unsent if written is not None else _count_listed(db, settings.sitemap.types)
+                ledger.keep_note(note, seen)
             if seen is None or seen < last:
-                added += _add(db, target, int(seen or 0), settings, base_url, now)
-            if seen is None or seen < last or ledger.note(note) is None:
+                _add(db, target, int(seen or 0), settings, base_url, now)
                 ledger.keep_note(note, last)
-    return added
+    return unsent
+
+
+def _count_listed(db: sqlite3.Connection, types: Sequence[str]) -> int:
+    marks = ",".join("?" * len(types))
+    sql = f"select count(*) from resources where gone is null and hidden = '' and mime in ({marks})"
+    return int(db.execute(sql, tuple(types)).fetchone()[0])
 
 
 def _add(
     db: sqlite3.Connection, target: Target, seen: int, settings: PublishSettings, base_url: str, now: float
-) -> int:
+) -> None:
     waiting = "select 1 from outbox where target = ? and url = {} and done_at is null"
     due = now + settings.push.debounce
     if target.protocol != INDEXNOW:
@@ -83,14 +91,15 @@ def _add(
             "insert into outbox(url, kind, target, at, next_at) select ?,?,?,?,?"
             f" where not exists ({waiting.format('?')})"
         )
-        return db.execute(sql, (url, kind, target.name, now, due, target.name, url)).rowcount
+        db.execute(sql, (url, kind, target.name, now, due, target.name, url))
+        return
     types = settings.sitemap.types
     sql = f"""
         insert into outbox(url, kind, target, at, next_at)
         select url, events.kind, ?, ?, ? from events join resources using (url)
         where events.id in (select max(id) from events where id > ? group by url)
         and mime in ({",".join("?" * len(types))}) and not exists ({waiting.format("events.url")})"""
-    return db.execute(sql, (target.name, now, due, seen, *types, target.name)).rowcount
+    db.execute(sql, (target.name, now, due, seen, *types, target.name))
 
 
 def due(ledger: Ledger, target: Target, now: float, repeat: float, most: int, *, ahead: float = 0.0) -> list[Message]:

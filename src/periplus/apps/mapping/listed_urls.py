@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from periplus.collection.collection import CollectionSetup
 from periplus.engine.frontier import RobotsGate, delay_after
 from periplus.engine.router import owner_of
 from periplus.insight.listed import ListedUrl
@@ -26,8 +27,6 @@ from periplus.parts.sitemaps.visits import SitemapAuthority
 from periplus.policy.filters import Sessions, standard_chain
 from periplus.store import SiteState, State
 from periplus.urls import site_of
-
-from ..collection import CollectionSetup
 
 MOST_SITES = 100_000
 """Sites whose pages are counted one by one."""

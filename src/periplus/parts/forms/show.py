@@ -5,16 +5,17 @@ The values here are what `periplus forms --json` prints.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
 from periplus.model import FormRow, Site, Url
-from periplus.parts.forms.life import reopened
-from periplus.parts.forms.submitting import REASONS
+from periplus.store import State
 from periplus.view.wording import count, counted
 
-from ..collection import CollectionSetup, states
+from .life import reopened
+from .submitting import REASONS
 
 NEXT: Final = 10
 """Queries that are shown ahead."""
@@ -64,12 +65,10 @@ class FormFacts(Struct, frozen=True):
         return (self.requests + self.new_records) / self.new_records if self.new_records else None
 
 
-def form_facts(collection: CollectionSetup, site: str | None = None) -> list[FormFacts]:
+def form_facts(states: Iterable[State], site: str | None = None) -> list[FormFacts]:
     """The forms of a collection or of a site, those that are or were submitted first."""
-    found = []
-    with states(collection.layout) as opened:
-        for state in opened.values():
-            found += [_facts(row) for row in state.forms if site in (None, row.site, row.site.partition(":")[0])]
+    rows = (row for state in states for row in state.forms)
+    found = [_facts(row) for row in rows if site in (None, row.site, row.site.partition(":")[0])]
     return sorted(found, key=lambda each: (_ORDER.index(each.status), -each.records, each.site, each.action))
 
 

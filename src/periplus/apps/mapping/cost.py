@@ -15,16 +15,16 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.collection.collection import CollectionSetup, held, states
+from periplus.collection.config.settings import Config
+from periplus.collection.options import with_fixed
+from periplus.collection.running import CrawlRun
 from periplus.engine.plugins import OwnParts
 from periplus.insight.listed import listed_urls
 from periplus.model import UsageError
 from periplus.store.layout import Layout
 
-from .collection import CollectionSetup, held, states
-from .config.settings import Config
-from .facts.listed_urls import Judging, SiteCost
-from .options import with_fixed
-from .running import CrawlRun
+from .listed_urls import Judging, SiteCost
 
 
 def map_settings(folder: Path, asked: Mapping[str, object]) -> dict[str, object]:
