@@ -40,6 +40,7 @@ soak: .venv/dev ## the slow tests, then crawls on failing disks and of generated
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m 'not slow' tests/properties
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES)
 	@$(BIN)/python -m tests.meeting.soak --minutes $(MINUTES)
+	@$(BIN)/python -m tests.verdicts.soak --minutes $(MINUTES)
 
 settings: .venv/dev ## write again what follows from the declarations of settings: types of keywords, docs/settings.md
 	@$(BIN)/python -m tests.declared

@@ -41,6 +41,8 @@ from periplus.model import (
     Source,
     Url,
 )
+from periplus.parts.absence.part import AbsenceJudge
+from periplus.parts.absence.settings import AbsenceTables
 from periplus.parts.dust.given import GivenRules, RuleFile, write_rule_file
 from periplus.parts.dust.part import DustLearner
 from periplus.parts.dust.renames import Renames
@@ -121,6 +123,7 @@ class WorldCrawl:
             parts=[
                 lambda desk: [DustLearner(desk, config.some(DustTables).dust, given or GivenRules())],
                 lambda desk: [
+                    AbsenceJudge(desk, config.some(AbsenceTables).absence),
                     Mirrors(desk, MirrorHosts(config.some(MirrorTables).mirrors, config.scope.suffixes)),
                     SitemapScheduler(desk, SitemapRules(SitemapCrawlSettings(follow=config.value("sitemaps.follow")))),
                 ],

@@ -9,16 +9,21 @@ from bench.world_crawl import WorldCrawl, hurried
 from msgspec import Struct
 from tests.verdicts.webs import KINDS
 
-from periplus.model import Excluded, FetchEnded, Refused
+from periplus.model import SOFT_404, Excluded, FetchEnded, PageRead, Refused, SubjectJudged
 
 
 class Harvest(Struct, frozen=True):
-    """The result of a crawl: honest pages that it lost, requests, and those that showed nothing new."""
+    """The result of a crawl: honest pages that it lost, requests, and those that showed nothing new.
+
+    `missed`: error pages were not recognised.
+    """
 
     lost: tuple[str, ...]
+    missed: bool
     requests: int
     wasted: int
     allowance: int
+    most: int
     refusals: dict[str, int]
 
 
@@ -34,5 +39,11 @@ def crawl_kind(kind: str, seed: int, *, limit: int = 6000) -> Harvest:
     found = {subject for subject in subjects if subject is not None}
     refused = [event.reason for event in crawl.events if isinstance(event, Refused)]
     refused += [e.outcome.reason for e in crawl.events if isinstance(e, FetchEnded) and isinstance(e.outcome, Excluded)]
-    lost = tuple(sorted(web.owed - found))
-    return Harvest(lost, len(subjects), len(subjects) - len(found), web.allowance, dict(Counter(refused)))
+    lost = set(web.owed - found)
+    accused = {event.subject for event in crawl.events if isinstance(event, SubjectJudged) and event.judge == SOFT_404}
+    accused |= {event.page.url for event in crawl.events if isinstance(event, PageRead) and event.page.is_soft_404}
+    judged = {web.subject(url) for url in accused} - {None}
+    lost |= {f"{subject} (soft 404)" for subject in judged if subject != "error"}
+    missed = web.errors and "error" not in judged
+    wasted, most = len(subjects) - len(found), web.most or limit
+    return Harvest(tuple(sorted(lost)), missed, len(subjects), wasted, web.allowance, most, dict(Counter(refused)))

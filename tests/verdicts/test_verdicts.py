@@ -18,7 +18,9 @@ def test_no_honest_page_is_lost(kind: str, seed: int) -> None:
     """Every page that is owed is found, and no more is wasted than the kind allows."""
     harvest = crawl_kind(kind, seed)
     assert harvest.lost == ()
+    assert not harvest.missed
     assert harvest.wasted <= harvest.allowance
+    assert harvest.requests <= harvest.most
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1, 1.0])

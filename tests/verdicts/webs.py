@@ -2,7 +2,8 @@
 
 A web answers requests, and knows the *subject* of every URL: URLs with one subject show the same page. Subjects that
 are *owed* are honest pages: a crawl that misses one has lost it. `allowance` is how many requests beyond one for each
-subject the kind may cost. `lessons` are what jobs have learnt after so many pages, with its kind.
+subject the kind may cost. `lessons` are what jobs have learnt after so many pages, with its kind. `most` bounds
+all requests to a web without an end, whose pages all differ. `errors`: pages with the subject `error` are soft 404s.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from itertools import count
 from random import Random
@@ -24,6 +26,7 @@ from periplus.parts.mirrors.policy import HostRule, LearntHosts, encode_hosts
 
 _HTML: Final = (("Content-Type", "text/html; charset=utf-8"),)
 _SESSION: Final = re.compile(r"(?:/[a-z_-]*[0-9a-f]{8,})?(?:/p/(\d+)|/)")
+_DAY: Final = re.compile(r"from=([\d-]{10})&view=")
 _LETTERS: Final = "abcdefghijklmnoprstuvw"
 
 
@@ -47,6 +50,8 @@ class Web(Struct, frozen=True):
     owed: frozenset[str]
     allowance: int
     lessons: tuple[tuple[int, str, bytes], ...] = ()
+    most: int = 0
+    errors: bool = False
     epoch: float = DEFAULT_EPOCH
 
     def answer(self, request: Request) -> Answer:
@@ -208,6 +213,62 @@ def sorted_lists(chance: Random) -> Web:
     return Web(("http://one.test/",), show, frozenset(owed), 7 * lists // 2)
 
 
+def calendar(chance: Random) -> Web:
+    """A calendar without an end, whose days all differ, with the date before other parameters; and articles."""
+    articles, salt = chance.randint(40, 80), chance.random()
+    views = chance.sample(("day", "week", "month", "list"), 3)
+    today = datetime.fromtimestamp(DEFAULT_EPOCH, UTC).date()
+
+    def show(_host: str, target: str) -> Shown | None:
+        if target == "/":
+            return _shown("home", [f"/a/{each}" for each in range(articles)] + [f"/cal?from={today}&view={views[0]}"])
+        if target.startswith("/a/"):
+            return _shown(f"article {target[3:]}", ["/"])
+        found = _DAY.search(target)
+        day = date.fromisoformat(found[1]) if found is not None else today
+        days = [day + timedelta(days=step) for step in (-7, -1, 1, 7)]
+        links = [f"/cal?from={each}&view={view}" for each in days for view in views]
+        return _shown(f"calendar {target}", links, prose((salt, target), 60))
+
+    owed = frozenset(f"article {number}" for number in range(articles))
+    return Web(("http://one.test/",), show, owed, 0, most=articles + 600)
+
+
+def ignored_filters(chance: Random) -> Web:
+    """A shop whose filters with values that it does not know show the list without a filter."""
+    lists, colours, salt = chance.randint(6, 12), ("red", "green", "blue", "black", "white"), chance.random()
+
+    def show(_host: str, target: str) -> Shown | None:
+        path, _, query = target.partition("?")
+        if path == "/":
+            return _shown("home", [f"/list/{each}" for each in range(lists)])
+        value = query.removeprefix("colour=")
+        links = [f"{path}?colour={colour}" for colour in (*colours, *(f"old{each}" for each in range(9)))]
+        if value in colours:
+            return _shown(f"{path} {value}", links, prose((salt, path, value)))
+        return _shown(path, links, prose((salt, path)))
+
+    owed = {f"/list/{number}" for number in range(lists)} | {
+        f"/list/{number} {colour}" for number in range(lists) for colour in colours
+    }
+    return Web(("http://one.test/",), show, frozenset(owed), 9 * lists)
+
+
+def echoed_errors(chance: Random) -> Web:
+    """Dead links that are answered with a short page, and status 200, that repeats the URL in its text."""
+    pages, dead, salt = chance.randint(30, 60), chance.randint(12, 30), chance.random()
+
+    def show(_host: str, target: str) -> Shown | None:
+        if target == "/":
+            links = [f"/p/{each}" for each in range(pages)] + [f"/gone/item{each}x" for each in range(dead)]
+            return _shown("home", links)
+        if target.startswith("/p/"):
+            return _shown(f"page {target[3:]}", ["/"])
+        return _shown("error", ["/"], f"Nothing to see at {target} today. {prose(salt, 14)}")
+
+    return Web(("http://one.test/",), show, frozenset(f"page {number}" for number in range(pages)), dead, errors=True)
+
+
 KINDS: Final[dict[str, Callable[[Random], Web]]] = {
     "copies of another site": copied_elsewhere,
     "mirrors": mirrors,
@@ -215,5 +276,8 @@ KINDS: Final[dict[str, Callable[[Random], Web]]] = {
     "parked by mistake": parked_by_mistake,
     "sessions in the path": sessions_in_the_path,
     "sorted lists": sorted_lists,
+    "calendar": calendar,
+    "filters that are ignored": ignored_filters,
+    "errors that repeat the URL": echoed_errors,
 }
 """Every kind by its name."""

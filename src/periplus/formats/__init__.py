@@ -4,6 +4,6 @@ A reader takes bytes (or chunks of them, where files can be large) and yields va
 values with a reason, never exceptions. What a writer writes, the reader reads back. Nothing here opens a file or a
 socket, reads a clock, or decides what to do with the result.
 
-`robots`, `sitemap`, `feed`, `headers`, `access_log`, `metadata_archive`, `indexnow`, `websub`; dates in all their forms
-are read in `dates`, and charset labels in `encodings`.
+`robots`, `sitemap`, `feed`, `headers`, `access_log`, `metadata_archive`, `indexnow`, `websub`,
+`compression_dictionary`; dates in all their forms are read in `dates`, and charset labels in `encodings`.
 """

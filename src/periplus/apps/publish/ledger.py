@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import zstandard
 from msgspec import Struct
 
 from periplus.model import CollectionDamaged, PeriplusError
@@ -29,6 +30,8 @@ PATIENCE: Final = 30.0
 """Seconds that a writer waits for another one: far longer than any transaction but the end of a large scan takes."""
 FIRST_SCAN: Final = "first_scan"
 """The name of the note with the number of the last event of the first scan."""
+VERSIONS_KEPT: Final = 2
+"""Versions of a page that are kept as dictionaries: the one that is sent now, and the one that readers have."""
 EVENTS_KEPT: Final = 100_000
 """Events beyond which the oldest are removed: many times what a feed or a change list shows."""
 
@@ -59,6 +62,9 @@ create table if not exists visits(minute integer not null, agent text not null, 
     status integer not null, verified integer not null, hits integer not null, bytes integer not null,
     needless integer not null, primary key(minute, agent, path, status, verified)) without rowid;
 create index if not exists visited on visits(agent, path, minute);
+create table if not exists versions(
+    id integer primary key, digest blob not null unique, url text not null, body blob not null);
+create index if not exists versions_of on versions(url);
 create table if not exists notes(name text primary key, value blob not null) without rowid;
 """
 
@@ -195,6 +201,26 @@ class Ledger:
     def keep_note(self, name: str, value: object) -> None:
         """Keep a single value under a name."""
         self.db.execute("insert or replace into notes values(?, ?)", (name, _encode(value)))
+
+
+def keep_version(ledger: Ledger, url: str, digest: bytes, body: bytes) -> None:
+    """Keep a page as it was sent, by its SHA-256, and of the older versions only the last."""
+    with ledger.writing() as db:
+        db.execute(
+            "insert or replace into versions(digest, url, body) values(?,?,?)", (digest, url, zstandard.compress(body))
+        )
+        db.execute(
+            "delete from versions where url = ? and id not in"
+            " (select id from versions where url = ? order by id desc limit ?)",
+            (url, url, VERSIONS_KEPT),
+        )
+
+
+def version_of(ledger: Ledger, url: str, digest: bytes) -> bytes | None:
+    """A page as it was sent; `None` if this version is not kept."""
+    sql = "select body from versions where digest = ? and url = ?"
+    found = ledger.db.execute(sql, (digest, url)).fetchone()
+    return None if found is None else zstandard.decompress(found[0])
 
 
 def packed(value: Content | Details | None) -> bytes | None:

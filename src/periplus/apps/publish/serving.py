@@ -116,6 +116,15 @@ def is_observable(headers: Mapping[str, str]) -> bool:
     return "content-encoding" not in headers and not (length.isdigit() and int(length) > LARGEST_OBSERVED)
 
 
+def accepts(headers: Mapping[str, str], coding: str) -> bool:
+    """Whether a request accepts a content coding that it names."""
+    for element in headers.get("accept-encoding", "").split(","):
+        name, _, weight = element.partition(";")
+        if name.strip().lower() == coding:
+            return re.fullmatch(r"\s*q\s*=\s*0(\.0*)?\s*", weight) is None
+    return False
+
+
 def matches(tags: str, etag: str) -> bool:
     """Whether `If-None-Match` names an entity tag, by the weak comparison."""
     wanted = etag.removeprefix("W/")

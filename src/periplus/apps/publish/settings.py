@@ -172,6 +172,8 @@ class ServingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Add passing pages without a query to the ledger."""
     count_visits: bool = True
     """Count visits of crawlers, by minute."""
+    dictionaries: bool = False
+    """Keep the last two versions of pages, and send readers that have one of them only what is different (RFC 9842)."""
 
 
 class PublishSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -234,17 +234,14 @@ def _example(field: SettingField) -> str:
 
 def _unknown_table(config: Struct, name: str, source: str, *, is_table: bool = False) -> ConfigError:
     tables = settings_of(type(config))
-    homes = (
-        []
-        if is_table
-        else [table for table in tables if name in settings_of(type(getattr(config, tables[table].attribute)))]
-    )
+    near = _did_you_mean(name, tables, "[{}]")
+    if is_table:
+        hint = f"{near} If it was of a part that is not there any more, remove it"
+        return ConfigError(f"{source}: unknown table [{name}]", hint=hint)
+    homes = [table for table in tables if name in settings_of(type(getattr(config, tables[table].attribute)))]
     if homes:
         return ConfigError(f"{source}: {name} is outside its table", hint=f"put it below [{homes[0]}]")
-    hint = f"{_did_you_mean(name, tables, '[{}]')} If it was of a part that is not there any more, remove it"
-    return ConfigError(
-        f"{source}: unknown table [{name}]", hint=hint if is_table else _did_you_mean(name, tables, "[{}]")
-    )
+    return ConfigError(f"{source}: unknown table [{name}]", hint=near)
 
 
 def _unknown_key(config: Struct, table: str, key: str, known: Mapping[str, object], source: str) -> ConfigError:

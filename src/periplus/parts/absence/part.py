@@ -37,6 +37,7 @@ from .policy import (
     ReadPage,
     SiteAbsence,
     accept_group,
+    bare_text,
     begin_probe,
     is_error_target,
     is_short_apology,
@@ -93,7 +94,8 @@ class AbsenceJudge(Part):
         known = self._records.get(site_of(page.url)).value(SiteAbsence)
         if known is None or not known.templates:
             return page
-        template = soft_404(known, _read_page(page), self._settings)
+        bare = bare_text(page.url, page.text, self._settings, page.statistics.words)
+        template = soft_404(known, _read_page(page, bare), self._settings)
         if template is None:
             return page
         return replace(page, problems=(*page.problems, Problem(SOFT_404, f"as {template.of}")))
@@ -102,14 +104,16 @@ class AbsenceJudge(Part):
         """Note a page that may be an error page, and probe its site if it is suspicious."""
         if not self._settings.enabled or is_home(page.url) or page.is_soft_404:
             return
-        if not reading.is_copy and not is_short_apology(page.title, page.text, self._settings, page.statistics.words):
+        words = page.statistics.words
+        bare = 0 if reading.is_copy else bare_text(page.url, page.text, self._settings, words)
+        if not reading.is_copy and not bare and not is_short_apology(page.title, page.text, self._settings, words):
             return
         site = self._records.get(site_of(page.url))
         known = site.value(SiteAbsence) or SiteAbsence()
         if now < known.honest_until:
             return
         site.keep(known)
-        read = _read_page(page, reading.cluster, word_count(page.text), is_copy=reading.is_copy)
+        read = _read_page(page, bare, reading.cluster, word_count(page.text), is_copy=reading.is_copy)
         is_suspicious = suspect_page(known, read, self._settings)
         self._records.changed(site)
         if not is_suspicious:
@@ -156,11 +160,16 @@ class AbsenceJudge(Part):
     def _is_informative(self, site: Site, page: ParsedPage, asked: Url) -> bool:
         """Whether the answer for a URL that cannot exist shows how the site answers for missing pages.
 
-        If a value of a parameter was made up, pages with another value must differ, or the parameter may be idle.
+        If a value of a parameter was made up, pages with another value must differ, or the parameter may be idle; and
+        so must the page without the parameter, or the site ignores values that it does not know.
         """
         if "?" not in asked:
             return True
         start = asked.rpartition("=")[0] + "="
+        without = [Url(asked.rpartition(mark)[0]) for mark in "?&" if mark in asked]
+        for known in self._state.records.get(without):
+            if known is not None and _resembles(known, page, self._settings.least_likeness):
+                return False
         others = (each for each in islice(self._state.records.of_site(site), _MAX_COMPARED) if each.digests is not None)
         least = self._settings.least_likeness
         return any(each.url.startswith(start) and not _resembles(each, page, least) for each in others)
@@ -168,8 +177,9 @@ class AbsenceJudge(Part):
     def _learn_template(self, site: SiteState, known: SiteAbsence, page: ParsedPage, asked: Url, now: float) -> None:
         home = self._state.records.get([_home_of(asked)])[0]
         count = len(known.templates)
+        bare = bare_text(page.url, page.text, self._settings, page.statistics.words)
         noted = learn_template(
-            known, _read_page(page), home.digests.main if home and home.digests else None, self._settings, now
+            known, _read_page(page, bare), home.digests.main if home and home.digests else None, self._settings, now
         )
         if len(known.templates) > count or noted:
             found = dict.fromkeys([*noted, *self._resembling(site.site, page)])
@@ -197,10 +207,10 @@ class AbsenceJudge(Part):
             self._queue([Probe(url, SOFT_404)], now)
 
 
-def _read_page(page: ParsedPage, cluster: int = 0, words: int = 0, *, is_copy: bool = False) -> ReadPage:
+def _read_page(page: ParsedPage, bare: int = 0, cluster: int = 0, words: int = 0, *, is_copy: bool = False) -> ReadPage:
     """The parts of a page that are compared; `words` only decide whether a group of pages is an error template."""
-    name = cluster or page.digests.main
-    return ReadPage(page.url, page.title, page.sketch, page.digests.main, words, name, is_copy)
+    name = bare or cluster or page.digests.main
+    return ReadPage(page.url, page.title, page.sketch, page.digests.main, words, name, is_copy, bare)
 
 
 def _resembles(record: UrlRecord, page: ParsedPage, least: float) -> bool:

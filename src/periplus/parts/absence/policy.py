@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import unquote
 
 from msgspec import Struct, field
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
@@ -43,6 +44,8 @@ MAX_SUSPECTS: Final = 16
 _LETTERS: Final = "abcdefghijklmnop"
 _IMPOSSIBLE: Final = re.compile(f"[{_LETTERS}]{{16}}(?=[./]|$)")
 _LONGEST_EXTENSION: Final = 6
+_SHORTEST_NAME: Final = 3
+"""Characters of a name in a URL that a page repeats: shorter ones are in many texts."""
 _ESTIMATED_TIMES: Final = 2
 """A page is not short if its words are estimated to be this many times the maximum: the estimate is rough."""
 
@@ -50,7 +53,8 @@ _ESTIMATED_TIMES: Final = 2
 class ReadPage(Struct, frozen=True):
     """The parts of a page that are compared. Pages of one site with the same `cluster` are near-duplicates.
 
-    `is_copy`: a page with the same text was read before.
+    `is_copy`: a page with the same text was read before. `bare`: the hash of its text without its own URL, if it is
+    short and repeats that; else 0.
     """
 
     url: Url
@@ -60,15 +64,20 @@ class ReadPage(Struct, frozen=True):
     words: int
     cluster: int = 0
     is_copy: bool = False
+    bare: int = 0
 
 
 class ErrorTemplate(Struct, frozen=True, array_like=True, gc=False):
-    """The page that a site shows for absent ones: brief, digest of the main text, title's hash. `of` is its URL."""
+    """The page that a site shows for absent ones: brief, digest of the main text, title's hash. `of` is its URL.
+
+    `bare`: the hash of its text without its own URL, if it repeats that.
+    """
 
     brief: bytes
     main: int
     title: int
     of: str = ""
+    bare: int = 0
 
 
 class SameTextGroup(Struct, array_like=True):
@@ -110,7 +119,7 @@ def soft_404(known: SiteAbsence | None, page: ReadPage, settings: AbsenceSetting
         known.templates, likenesses(brief, [each.brief for each in known.templates]), strict=True
     ):
         least = settings.least_likeness_titled if template.title == title else settings.least_likeness
-        if template.main == page.main or (page.sketch and likeness >= least):
+        if template.main == page.main or (page.sketch and likeness >= least) or 0 != template.bare == page.bare:
             return template
     return None
 
@@ -155,6 +164,17 @@ def is_short_apology(title: str, text: str, settings: AbsenceSettings, estimated
     if estimated_words >= _ESTIMATED_TIMES * most:  # most pages are long, as their beginning shows
         return False
     return says_not_found(title) and word_count(text) < most
+
+
+def bare_text(url: Url, text: str, settings: AbsenceSettings, estimated_words: int) -> int:
+    """The hash of a short text without the path or name of its URL; 0 if it is long, or repeats neither."""
+    if estimated_words >= settings.max_words:
+        return 0
+    path = unquote(url[url.index("/", 8) :])
+    name = path.rstrip("/").rpartition("/")[2]
+    if len(name) < _SHORTEST_NAME or name not in text:
+        return 0
+    return xxh3_64_intdigest(text.replace(url, "").replace(path, "").replace(name, "").encode("utf-8", "replace"))
 
 
 def word_count(text: str) -> int:
@@ -235,7 +255,7 @@ def learn_template(
     if not page.sketch or page.main == home:
         learn_honest(known, settings, now)
         return []
-    template = ErrorTemplate(brief_of(page.sketch), page.main, title_key(page.title), page.url)
+    template = ErrorTemplate(brief_of(page.sketch), page.main, title_key(page.title), page.url, page.bare)
     return _with_template(known, template, settings)
 
 
@@ -266,7 +286,7 @@ def _with_template(known: SiteAbsence, template: ErrorTemplate, settings: Absenc
     for name, group in list(known.groups.items()):
         likeness = likenesses(template.brief, [group.brief])[0]
         least = settings.least_likeness_titled if group.title == template.title else settings.least_likeness
-        if group.main == template.main or likeness >= least:
+        if group.main == template.main or likeness >= least or name == template.bare:
             found += group.urls
             del known.groups[name]
     return found

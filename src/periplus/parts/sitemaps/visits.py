@@ -188,7 +188,7 @@ def after_same(
 ) -> SitemapNode:
     """The file is unchanged, by the server's answer or by its bytes: nothing was parsed."""
     fruitless = node.fruitless + (node.fruitless > 0)
-    retired = ""
+    retired = node.retired  # its index may have dropped it meanwhile
     if fruitless >= retirement.fruitless_visits:
         retired = _fruitless_reason(node)
     elif is_dated(node) and node.read_at is not None and now - node.read_at >= retirement.unchanged_for:

@@ -4,9 +4,10 @@ Reason: `calendar`.
 
 * A URL with a date in its path (`/2027/03/`, `2027-03-01`) or its query (`month=3&year=2027`) that is more than 400
   days after it was found is refused, once a URL of the same template with a nearer date was admitted.
-* A template whose URLs end with the date, and of which 28 days or 6 months lie more than a month ahead, is a
-  *calendar*: a program writes such dates whether something happens or not. Its URLs within a month are kept; of the
-  others, past or future, one in ten is let through, chosen by a hash of the URL, which breaks the chain of months.
+* A template whose URLs end with the date, but for words in the query (`?from=2027-03-01&view=week`), and of which 28
+  days or 6 months lie more than a month ahead, is a *calendar*: a program writes such dates whether something happens
+  or not. Its URLs within a month are kept; of the others, past or future, one in ten is let through, chosen by a hash
+  of the URL, which breaks the chain of months.
 
 Newspapers and other archives have no dates ahead and keep all their pages; where only the past is without an end,
 `traps` decides by the contents. An article or an event with a name after its date is never thinned out. Seeds are
@@ -39,8 +40,8 @@ _KEPT: Final = 2**64 // 10
 """Hashes below this are let through: one in ten, as in the first step of `traps`."""
 _DAY: Final = 86_400.0
 _PATH: Final = re.compile(r"[/=-]([12]\d{3})([/-])(\d\d?)(?:\2(\d\d?))?(?![\d])", re.ASCII)
-_ENDS: Final = re.compile(r"/?(?:\.\w{1,5}|index\.\w{1,5})?(?:\?|\Z)", re.ASCII)
-"""What may follow a date with which a path ends."""
+_ENDS: Final = re.compile(r"/?(?:\.\w{1,5}|index\.\w{1,5})?(?:\?|(?:&[\w.-]+=[A-Za-z_-]{0,16})*\Z)", re.ASCII)
+"""What may follow a date with which a path ends, or in a query: parameters without figures, such as `view=week`."""
 _YEAR: Final = re.compile(r"[?&]year=(\d{4})(?!\d)", re.ASCII)
 _MONTH: Final = re.compile(r"[?&]month=(\d\d?)(?!\d)", re.ASCII)
 

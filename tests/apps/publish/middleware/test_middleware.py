@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from socket import socket
@@ -21,9 +22,10 @@ from tests.apps.publish.small_site import Site
 
 from periplus.apps.publish import FolderInventory, Publisher, PublishSettings
 from periplus.apps.publish.hooks import observe
-from periplus.apps.publish.ledger import Ledger
+from periplus.apps.publish.ledger import Ledger, version_of
 from periplus.apps.publish.settings import RobotsSettings, ServingSettings, SiteSettings
 from periplus.apps.publish.trial_server import folder_app
+from periplus.formats.compression_dictionary import read_dcz, write_available
 
 APPLICATION = """
 from pathlib import Path
@@ -275,6 +277,63 @@ def test_a_reader_with_the_version_of_the_ledger_is_answered_304(site: Site, kin
         etag = ask(app, "/page5.html")[1]["ETag"]
         _, _, body = ask(app, "/page5.html", HTTP_IF_NONE_MATCH=etag)
         assert body == site.path(5).read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["wsgi", "asgi"])
+def test_a_reader_with_a_version_is_sent_what_is_different(site: Site, kind: str) -> None:
+    """Pages of ten days, each a few words different from the last, with the last as a dictionary."""
+    with site.publisher(settings(dictionaries=True, observe=0.0)) as publisher:
+        if kind == "wsgi":
+            app: Any = publisher.wsgi(folder_app([site.root]))
+            ask: Callable[..., Answered] = call
+        else:
+            app, ask = publisher.asgi(asgi_of(site.root)), call_asgi
+        stored = b""
+        for day in range(10):
+            news = f"<p>On day {'abcdefghij'[day]} the harbour was open again, and ships left.</p>"
+            html = site.html(3).replace("</main>", f"{news}</main>")
+            site.path(3).write_text(html)
+            offer = {"HTTP_AVAILABLE_DICTIONARY": write_available(stored), "HTTP_ACCEPT_ENCODING": "gzip, dcz"}
+            _, plain, body = ask(app, "/page3.html")
+            assert (body.decode(), lower(plain)["use-as-dictionary"]) == (html, 'match="/page3.html"')
+            _, head, coded = ask(app, "/page3.html", **offer)
+            fields = lower(head)
+            assert "accept-encoding, available-dictionary" in fields["vary"]
+            assert int(fields["content-length"]) == len(coded)
+            if day:
+                assert fields["content-encoding"] == "dcz"
+                assert len(coded) < 200
+                assert read_dcz(coded, stored, 1 << 20) == html.encode()
+            else:
+                assert coded.decode() == html  # no version that is offered is known
+            for withheld in ({"HTTP_ACCEPT_ENCODING": "gzip, dcz;q=0"}, {"HTTP_COOKIE": "session=1"}):
+                assert ask(app, "/page3.html", **{**offer, **withheld})[2].decode() == html
+            stored = body
+            wait_for_version(site, stored)
+            etag = plain["ETag"]
+        assert ask(app, "/page3.html", HTTP_IF_NONE_MATCH=etag)[0] == "200 OK"  # no scan has seen this version
+        kept = publisher.ledger.db.execute("select count(*) from versions").fetchone()[0]
+        assert kept == 2
+
+
+def lower(headers: dict[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def wait_for_version(site: Site, body: bytes) -> None:
+    """The thread of the middleware writes versions."""
+    ledger = Ledger(site.out / ".periplus-publish" / "ledger.sqlite")
+    until = time.monotonic() + 30
+    while version_of(ledger, "https://www.example.org/page3.html", sha256(body).digest()) is None:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    ledger.close()
+
+
+def test_no_version_is_kept_by_default(site: Site) -> None:
+    with site.publisher(settings(observe=0.0)) as publisher:
+        _, headers, _ = call(publisher.wsgi(folder_app([site.root])), "/page3.html")
+    assert "Use-As-Dictionary" not in headers
 
 
 def test_trust_ends(site: Site) -> None:

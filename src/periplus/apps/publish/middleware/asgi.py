@@ -121,8 +121,10 @@ class _Tap:
         self.size = 0
         self.asked_at = live.clock()
         self.body: bytearray | None = None
+        self.is_held = False
+        """Whether the answer is held back until it is whole, to compare it or to code it."""
         self.known: Known | None = None
-        """The version of the ledger, if the reader has it: the answer is held back until it is compared."""
+        """The version of the ledger, if the reader has it."""
         self.held: list[Any] = []
 
     async def __call__(self, message: Any) -> None:
@@ -130,7 +132,7 @@ class _Tap:
             message = self.look(message)
         except Exception as error:  # the application must not notice
             self.live.complain(error)
-        if self.known is None:
+        if not self.is_held:
             await self.send(message)
             return
         self.held.append(message)
@@ -140,22 +142,29 @@ class _Tap:
                 await self.send(one)
 
     def release(self, *, is_whole: bool) -> list[Any]:
-        """The messages that were held back. A whole page is compared before."""
-        known, self.known = self.known, None
+        """The messages that were held back. A whole page is compared and coded before."""
+        known, self.is_held = self.known, False
         messages, self.held = self.held, []
+        if not is_whole:
+            return messages
         try:
+            fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in messages[0]["headers"]]
             body = b"".join(one.get("body", b"") for one in messages[1:])
-            if known is not None and is_whole and self.live.is_version(self.path, self.query, body, known):
-                fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in messages[0]["headers"]]
-                self.status, self.size = 304, 0
-                head = _encoded(unchanged_fields(fields, known))
-                return [
-                    {"type": "http.response.start", "status": 304, "headers": head},
-                    {"type": "http.response.body", "body": b""},
-                ]
+            if known is not None and self.live.is_version(self.path, self.query, body, known):
+                return self.whole(304, unchanged_fields(fields, known), b"")
+            if self.live.has_dictionaries and not self.query:
+                return self.whole(200, *self.live.with_dictionary(self.path, self.headers, fields, body))
         except Exception as error:  # the application must not notice
             self.live.complain(error)
         return messages
+
+    def whole(self, status: int, fields: Iterable[tuple[str, str]], body: bytes) -> list[Any]:
+        """An answer in place of that of the application."""
+        self.status, self.size = status, len(body)
+        return [
+            {"type": "http.response.start", "status": status, "headers": _encoded(fields)},
+            {"type": "http.response.body", "body": body},
+        ]
 
     def look(self, message: Any) -> Any:
         if message["type"] == "http.response.body":
@@ -185,6 +194,8 @@ class _Tap:
         is_whole = self.method == "GET" and is_observable(fields) and "range" not in self.headers
         if is_whole and has_version(self.headers, known):
             self.known = known
+        self.is_held = self.known is not None or (is_whole and self.live.has_dictionaries and not self.query)
+        if self.known is not None:
             return message
         return {**message, "headers": [*pairs, *_encoded(validators(known))]}
 

@@ -14,6 +14,8 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -21,6 +23,7 @@ from urllib.parse import urlsplit
 from periplus.apps.logs.agents import Crawler, known_agents
 from periplus.apps.logs.identity import IdentityVerdict, LedgerAnswers, read_ranges, verdict
 from periplus.content import read_page
+from periplus.formats.compression_dictionary import CODING, read_available, write_dcz, write_use_as_dictionary
 from periplus.formats.resourcesync import WELL_KNOWN
 from periplus.formats.robots import Robots
 from periplus.urls import canonical
@@ -31,9 +34,9 @@ from ..dating import content_of, etag_of, raw_digest
 from ..files import NotOurs, digest_of, with_block
 from ..hook_requests import receive, refusal
 from ..hooks import observe
-from ..ledger import Ledger, decode_content
+from ..ledger import Ledger, decode_content, keep_version, version_of
 from ..scan import hidden_reason
-from ..serving import Answer, Known, OwnFile, file_answer, not_modified
+from ..serving import Answer, Known, OwnFile, accepts, file_answer, not_modified
 from ..settings import PublishSettings
 
 MOST_COUNTED: Final = 10_000
@@ -154,6 +157,7 @@ class Live:
         self.settings = settings.serving
         self.clock = clock
         self.base = base_url
+        self.has_dictionaries = settings.serving.dictionaries and base_url.startswith("https://")
         self.has_robots = settings.robots.manage and urlsplit(base_url).path == "/"
         self._origin = base_url[: len(base_url) - len(urlsplit(base_url).path)]
         self._root = urlsplit(base_url).path
@@ -185,7 +189,8 @@ class Live:
             self._scanned_at = 0.0
             self._looked: dict[str, float] = {}
             self._visits = CrawlerVisits(self._ledger, self._origin, self.clock)
-            self._waiting: queue.Queue[tuple[str, bytes, float] | None] = queue.Queue(MOST_WAITING)
+            self._kept: dict[str, bytes] = {}
+            self._waiting: queue.Queue[Callable[[Ledger], object] | None] = queue.Queue(MOST_WAITING)
             self._thread = threading.Thread(target=self._write, name="periplus-publish", daemon=True)
             self._thread.start()
             atexit.register(self.close)
@@ -267,6 +272,34 @@ class Live:
         url = f"{self._origin}{path}?{query}" if query else self._origin + path
         return etag_of(content_of(read_page(body, url, "text/html"), body)) == known.etag
 
+    def with_dictionary(
+        self, path: str, headers: Mapping[str, str], fields: Sequence[tuple[str, str]], body: bytes
+    ) -> tuple[list[tuple[str, str]], bytes]:
+        """The head and body of a page for everyone: it is a dictionary, and is coded by the one that the reader has."""
+        use, url = write_use_as_dictionary(path), canonical(self._origin + path)
+        if use is None or url is None:
+            return list(fields), body
+        self._keep(url, body)
+        varies = [value for name, value in fields if name.lower() == "vary"]
+        kept = [(name, value) for name, value in fields if name.lower() not in ("vary", "content-length")]
+        kept += [("Use-As-Dictionary", use), ("Vary", ", ".join([*varies, "accept-encoding, available-dictionary"]))]
+        offered = read_available(headers.get("available-dictionary", "")) if accepts(headers, CODING) else None
+        version = None if offered is None else version_of(self._ledger, url, offered)
+        if version is not None and len(coded := write_dcz(body, version)) < len(body):
+            kept.append(("Content-Encoding", CODING))
+            body = coded
+        return [*kept, ("Content-Length", str(len(body)))], body
+
+    def _keep(self, url: str, body: bytes) -> None:
+        """Keep a version, in the thread."""
+        digest = sha256(body).digest()
+        if self._kept.get(url) == digest or self._waiting.full():
+            return
+        if len(self._kept) >= MOST_KNOWN:
+            self._kept.clear()
+        self._kept[url] = digest
+        self._waiting.put_nowait(partial(keep_version, url=url, digest=digest, body=body))
+
     def saw(self, path: str, query: str, body: bytes, asked_at: float) -> None:
         """Compare a page that passed by with the ledger, in the thread, if its bytes are not the same.
 
@@ -277,7 +310,8 @@ class Live:
             return
         url = canonical(f"{self._origin}{path}?{query}" if query else self._origin + path)
         if url is not None and not self._waiting.full():
-            self._waiting.put_nowait((url, body, asked_at))
+            adds_new = self.settings.discover
+            self._waiting.put_nowait(partial(observe, url=url, body=body, now=asked_at, adds_new=adds_new))
 
     def count(self, headers: Mapping[str, str], path: str, query: str, status: int, size: int) -> None:
         """Count the answer to a request, if it went to a crawler."""
@@ -378,7 +412,7 @@ class Live:
                 if found is None:
                     is_open = False
                 else:
-                    observe(ledger, *found, adds_new=self.settings.discover)
+                    found(ledger)
             except queue.Empty:
                 pass
             except Exception as error:  # one page is not worth the thread

@@ -32,6 +32,8 @@ _HEADERS = {
     "HTTP_COOKIE": "cookie",
     "HTTP_AUTHORIZATION": "authorization",
     "HTTP_USER_AGENT": "user-agent",
+    "HTTP_ACCEPT_ENCODING": "accept-encoding",
+    "HTTP_AVAILABLE_DICTIONARY": "available-dictionary",
     "CONTENT_LENGTH": "content-length",
     "REMOTE_ADDR": CLIENT,
 }
@@ -87,7 +89,7 @@ class _Tap:
     """Looks at the answer of an application while it passes."""
 
     __slots__ = (
-        "asked_at", "body", "head", "headers", "held", "known", "live", "method", "path", "query", "size",
+        "asked_at", "body", "head", "headers", "held", "is_held", "known", "live", "method", "path", "query", "size",
         "start_response", "status",
     )  # fmt: skip
 
@@ -110,8 +112,10 @@ class _Tap:
         self.size = 0
         self.asked_at = live.clock()
         self.body: bytearray | None = None
+        self.is_held = False
+        """Whether the answer is held back until it is whole, to compare it or to code it."""
         self.known: Known | None = None
-        """The version of the ledger, if the reader has it: the answer is held back until it is compared."""
+        """The version of the ledger, if the reader has it."""
         self.head: tuple[Any, ...] = ()
         self.held: list[bytes] = []
 
@@ -123,7 +127,7 @@ class _Tap:
                 pairs = self._look(pairs)
         except Exception as error:  # the application must not notice
             self.live.complain(error)
-        if self.known is None:
+        if not self.is_held:
             return self.start_response(status, pairs, *rest)
         self.head = (status, pairs, *rest)
         return self.held.append
@@ -140,18 +144,22 @@ class _Tap:
         is_whole = self.method == "GET" and is_observable(fields) and "range" not in self.headers
         if is_whole and has_version(self.headers, known):
             self.known = known
-            return pairs
-        return [*pairs, *validators(known)]
+        self.is_held = self.known is not None or (is_whole and self.live.has_dictionaries and not self.query)
+        return pairs if self.known is not None else [*pairs, *validators(known)]
 
     def release(self, *, is_whole: bool) -> list[bytes]:
-        """Send the head of an answer that was held back; returns its body. A whole one is compared before."""
+        """Send the head of an answer that was held back; returns its body. A whole one is compared and coded before."""
         status, pairs, *rest = self.head
-        known, self.known = self.known, None
+        known, self.is_held = self.known, False
         pieces, self.held = self.held, []
         try:
-            if known is not None and is_whole and self.live.is_version(self.path, self.query, b"".join(pieces), known):
+            body = b"".join(pieces) if is_whole else b""
+            if is_whole and known is not None and self.live.is_version(self.path, self.query, body, known):
                 status, pairs, pieces = "304 Not Modified", unchanged_fields(pairs, known), [b""]
                 self.status, self.size = 304, 0
+            elif is_whole and self.live.has_dictionaries and not self.query:
+                pairs, body = self.live.with_dictionary(self.path, self.headers, pairs, body)
+                pieces, self.size = [body], len(body)
         except Exception as error:  # the application must not notice
             self.live.complain(error)
         self.start_response(status, pairs, *rest)
@@ -189,14 +197,14 @@ class _Body:
         tap = self._tap
         for piece in self._pieces:
             tap.add(piece)
-            if tap.known is None:
+            if not tap.is_held:
                 yield piece
                 continue
             tap.held.append(piece)
             if tap.size > LARGEST_OBSERVED:
                 yield from tap.release(is_whole=False)
         self._is_whole = True
-        if tap.known is not None:
+        if tap.is_held:
             yield from tap.release(is_whole=True)
 
     def close(self) -> None:
