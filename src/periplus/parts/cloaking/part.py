@@ -165,10 +165,7 @@ class CloakingJudge(Part):
             self._begin_first(self._records.get(self.state.waiting.pop(0)), page.url, now)
 
     def _is_affordable(self, pages: int) -> bool:
-        return (
-            not self.state.requests
-            or self.state.requests + most_requests(self._settings) <= self._settings.share * pages
-        )
+        return self.state.requests + most_requests(self._settings) <= self._settings.share * pages
 
     def _begin_first(self, site: SiteState, url: Url, now: float) -> None:
         """Compare the home page of a site."""
