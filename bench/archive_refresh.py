@@ -189,6 +189,7 @@ class Watched:
 
     def visit(self, now: float, stale: set[int]) -> int | None:
         """Make one visit, if one is worth it: the page; it is fresh then."""
+        self.waiting += [told.entry for told in self.revisits.told() if not told.is_waiting]
         self.waiting += self.revisits.due(now, len(self.waiting))
         if not self.waiting:
             self.revisits.idle(now)

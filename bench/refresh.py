@@ -111,6 +111,7 @@ def _visit(revisits: Revisits, state: MemoryState, visits: int, now: float) -> f
     random, waiting, made = Random(2), deque[Queued](), 0
     while made < visits:
         now += DAY / revisits.visits_per_day
+        waiting += [told.entry for told in revisits.told() if not told.is_waiting]
         waiting += revisits.due(now, len(waiting))
         if not waiting:
             revisits.idle(now)

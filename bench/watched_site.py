@@ -143,6 +143,7 @@ class WatchedSite:
         return self._measured()
 
     def _turn(self) -> None:
+        self._state.queues.push([told.entry for told in self._revisits.told() if not told.is_waiting])
         self._state.queues.push(self._revisits.due(self._now, self._waiting()))
         if not self._visit_next():
             self._revisits.idle(self._now)
