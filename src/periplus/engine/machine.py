@@ -138,6 +138,7 @@ class Machine:
         selector = self.frontier.selector
         selector.reconsidering = [*overriding(parts, "reconsider"), self._guard.reconsider]
         selector.how_to_render = next((how for part in parts if (how := part.rendering()) is not None), None)
+        selector.dictionary_for = next((of for part in parts if (of := part.offering()) is not None), None)
         self._receivers = overriding(parts, "received")
         self._learners = overriding(parts, "learn")
         self._readers = overriding(parts, "read")
