@@ -39,6 +39,10 @@ NEWS = "This paragraph was written anew: the option takes two values now, and th
 _PARAGRAPH = re.compile(rb"<p(?: [^>]*)?>[^<]{40,}(?:<(?!/p>|p[ >])[^<]*)*</p>")
 
 
+_CANONICAL = re.compile(rb'<link rel="canonical"[^>]*>')
+"""Names the site of the makers, and pages of other sites are not published."""
+
+
 class Comparison(Struct, frozen=True):
     """Bytes of the bodies of changed pages, page by page in the same order: as they are, and as they were sent."""
 
@@ -59,7 +63,7 @@ def manual_pages(folder: Path, most: int = MOST_PAGES) -> list[bytes]:
         if len(found) == most:
             break
         if path.is_file() and LEAST_BYTES <= path.stat().st_size <= MOST_BYTES:
-            body = path.read_bytes()
+            body = _CANONICAL.sub(b"", path.read_bytes())
             if _PARAGRAPH.search(body):
                 found[body] = None
     return list(found)
@@ -89,7 +93,7 @@ def compared(pages: list[bytes]) -> Comparison:
                 "deltas.offer": True,
             }
             seeds = [f"{base}page{number}.html" for number in range(len(pages))]
-            periplus.crawl(seeds, out=folder / "deltas", settings=settings | {"filters.max_depth": 0}).run()
+            periplus.crawl(seeds, out=folder / "deltas", settings=settings | {"budgets.max_depth": 0}).run()
             shutil.copytree(folder / "deltas", folder / "zstd")
             _write(root, [rewritten(page) for page in pages])
             sizes = {}
@@ -97,7 +101,7 @@ def compared(pages: list[bytes]) -> Comparison:
                 collection = periplus.open(folder / kind)
                 collection.refresh(new=False, settings={"deltas.offer": kind == "deltas"})
                 question = "select url, bytes from fetches where purpose = 'page' and status = 200 order by ended_at"
-                sizes[kind] = {row["url"]: row["bytes"] for row in collection.query(question)}
+                sizes[kind] = dict(collection.query(question))
             return Comparison(
                 [len(page) for page in pages], *([sizes[k][u] for u in seeds] for k in ("zstd", "deltas"))
             )
