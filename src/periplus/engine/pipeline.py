@@ -53,7 +53,7 @@ from periplus.urls import site_of
 
 from .comparison import Compared, PageComparer
 from .inputs import FetchAnswer
-from .links import LinkState, PageReader, Share
+from .links import CountGains, LinkState, PageReader, Share
 
 log = logging.getLogger(__name__)
 
@@ -85,14 +85,17 @@ class Pipeline(Protocol):
         """The links of an answer, without those seen recently."""
 
     max_gaining: int
-    """URLs that have gained, beyond which the frontier learns of it without waiting for a commit."""
+    """URLs that have gained, beyond which `gains` are passed on without waiting for a commit."""
+
+    def count_again(self, count: CountGains) -> None:
+        """Have the links of the last answer counted that were seen before."""
 
     @property
     def gaining(self) -> int:
         """How many URLs `gains` would return."""
 
     def gains(self, at: float) -> list[Discovery]:
-        """The gains of links that were seen before, since the last call: one discovery for each URL."""
+        """The gains of links that could not be counted, since the last call: one discovery for each URL."""
 
     def forget_links(self) -> None:
         """Forget links that were seen before: they may be wanted now."""
@@ -104,6 +107,8 @@ class Pipeline(Protocol):
 class PagePipeline:
     """The pipeline of a crawl. `worth`: the scores of URLs, if the ordering has them."""
 
+    max_gaining = 50_000  # some megabytes
+
     def __init__(
         self,
         state: State,
@@ -114,10 +119,8 @@ class PagePipeline:
         worth: Callable[[Sequence[Url]], list[float]],
         media: MediaTypes | None = None,
         marks: Sequence[Callable[[ParsedPage], ParsedPage]] = (),
-        max_gaining: int = 50_000,
     ) -> None:
         """`marks` add what is known of a page besides: what robots.txt says of its use, soft 404, relevance."""
-        self.max_gaining = max_gaining
         self._reader = reader
         self._records = state.records
         self._media = media or MediaTypes()
@@ -209,8 +212,12 @@ class PagePipeline:
         return self._reader.gaining
 
     def gains(self, at: float) -> list[Discovery]:
-        """The gains of links that were seen before, since the last call."""
+        """The gains of links that could not be counted, since the last call."""
         return self._reader.gains(at)
+
+    def count_again(self, count: CountGains) -> None:
+        """Have the links of the last answer counted that were seen before."""
+        self._reader.count_again(count)
 
     def forget_links(self) -> None:
         """Forget links that were seen before: they may be wanted now."""

@@ -92,15 +92,17 @@ class DeltaSite:
 
         return Handler
 
-    def crawl(self, folder: Path, **options: object) -> None:
-        crawl(folder, [self.url], self.options | options)
+    def crawl(self, folder: Path, options: dict[str, object] | None = None) -> None:
+        crawl(folder, [self.url], self.options | (options or {}))
 
-    def again(self, folder: Path, page: bytes = AFTER, **options: object) -> list[dict[str, str]]:
+    def again(
+        self, folder: Path, page: bytes = AFTER, options: dict[str, object] | None = None
+    ) -> list[dict[str, str]]:
         """Change the page and visit it again: what was asked for."""
         self.page, self.fields["ETag"] = page, f'"{len(page)}"'
         make_due(folder, [self.url])
         before = len(self.asked)
-        self.crawl(folder, **options)
+        self.crawl(folder, options)
         return self.asked[before:]
 
 
@@ -246,7 +248,7 @@ def test_nothing_is_offered_unless_it_is_asked_for(site: DeltaSite, tmp_path: Pa
     folder = tmp_path / "pages"
     site.crawl(folder)
     assert record_of(folder, site.url).dictionary
-    [asked] = site.again(folder, **{"deltas.offer": False})
+    [asked] = site.again(folder, options={"deltas.offer": False})
     assert "available-dictionary" not in asked
 
 
