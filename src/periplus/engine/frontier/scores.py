@@ -243,29 +243,23 @@ class PriorityIndex:
         Where gains are added up, a score that is held is changed in place, and its level looked at only when that must
         be another: most links of most pages are those of the site's navigation.
         """
-        others: list[Url] = []
-        if self._is_plain and self.discounts.is_empty:
-            held = self._state.standings.held
-            for url, gain in gains.items():
-                standing = held.get(url)
-                if standing is None:
-                    others.append(url)
-                    continue
-                standing.worth += gain
-                if standing.worth >= RISES[standing.level] and standing.stage == Stage.WAITING:
-                    self._rise(url, standing)
-        else:
-            others.extend(gains)
-        absent, changed = [], []
-        for url, standing in zip(others, self._state.standings.get(others) if others else (), strict=True):
+        held = self._state.standings.held
+        others = [url for url in gains if url not in held]
+        read = dict(zip(others, self._state.standings.get(others), strict=True)) if others else {}
+        is_plain = self._is_plain and self.discounts.is_empty
+        for url, gain in gains.items():
+            standing = held.get(url) or read[url]
             if standing is None:
-                absent.append(url)
-            else:
-                self._gain(url, standing, gains[url])
-                changed.append((url, standing))
-        if changed:
-            self._state.standings.put(changed)
-        return absent
+                continue
+            if not is_plain:
+                self._gain(url, standing, gain)
+                continue
+            standing.worth += gain
+            if standing.worth >= RISES[standing.level] and standing.stage == Stage.WAITING:
+                self._rise(url, standing)
+        if others:
+            self._state.standings.put([(url, standing) for url, standing in read.items() if standing is not None])
+        return [url for url in others if read[url] is None]
 
     def _gain(self, url: Url, standing: UrlScore, gain: float) -> None:
         if standing.stage == Stage.DONE and self._combined is not _added:
