@@ -18,7 +18,7 @@ class DeltaTables(Struct, frozen=True):
     """The tables of settings of this part."""
 
     deltas: DeltaSettings = DeltaSettings()
-    """Pages that are sent as differences from the stored version ([freshness.md](freshness.md))."""
+    """Pages that are sent as differences from the stored version ([wire.md](wire.md#differences))."""
 
 
 TABLES: Final = DeltaTables
