@@ -31,7 +31,7 @@ class PartValues:
     """What parts of the crawl have learnt and keep in a record: a value of each type, stored by the name of the type.
 
     A value is decoded when it is first asked for, and is then the same object as long as the record is loaded; what
-    nobody asks for stays as it was stored. A type that is renamed loses its values.
+    is never asked for stays as it was stored. A type that is renamed loses its values.
     """
 
     __slots__ = ()
