@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .changes import Difference, RevisedPage, Template, TemplateEvidence, difference, likeness
+    from .changes import Difference, RevisedPage, Template, TemplateEvidence, difference
     from .charset import sniff_charset
     from .churn import NO_CHURN, Churn, ChurnRecord, settled_level
     from .decode import decode_body
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .settings import ChurnSettings
     from .sketch import resemblance, sketch_of
     from .statistics import compression_ratio, hidden_share, statistics_of, without_hidden
-    from .versions import PageVersion, has_text_rule, is_heading_same, page_version, read_from, version_of
+    from .versions import PageVersion, has_text_rule, is_heading_same, likeness, page_version, read_from, version_of
 else:
     __getattr__ = lazy_exports(__name__)
 

@@ -131,15 +131,6 @@ def _words_beyond(gain: bytes, common: Sequence[bytes]) -> int:
     return min(int(np.abs((own - _signed(one)).astype(np.int16)).sum()) for one in (bytes(COUNTERS), *common))
 
 
-def likeness(old: bytes, new: bytes) -> float:
-    """The share of words that the main texts of two versions have in common; 1 where they cannot be compared."""
-    before, after = unpack_profile(old), unpack_profile(new)
-    if before is None or after is None or read_from(old) is not read_from(new):
-        return 1.0
-    gain = (_signed(after.main) - _signed(before.main)).tobytes()
-    return max(0.0, 1.0 - _words_beyond(gain, ()) / max(before.size + after.size, 1))
-
-
 def changed_ways(before: bytes, after: bytes) -> tuple[tuple[int, ...], float]:
     """The paths of blocks that have another content now, and the share of these blocks in the page's words."""
     old = {block.way: block.content for block in unpack(before)}

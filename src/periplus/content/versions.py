@@ -1,11 +1,11 @@
 """What is kept of a page, so that its next version can be compared with it (`changes`).
 
 A version has a digest of title and canonical URL, a byte that says by which rule the text was found and what the page
-was read from, and a profile. The profile has counters of words, a byte each by the word's hash: of the main text with
-volatile words masked, and of all text without words that begin with a digit. It has the number of words of the main
-text, and of links, title, canonical URL, language alternates and structured data the sum of their hashes. Counters and
-sums of two versions can be subtracted: what a banner adds is the same on all pages, whatever else they say and wherever
-it stands.
+was read from, a profile, and a byte of each value of the sketch. The profile has counters of words, a byte each by the
+word's hash: of the main text with volatile words masked, and of all text without words that begin with a digit. It has
+the number of words of the main text, and of links, title, canonical URL, language alternates and structured data the
+sum of their hashes. Counters and sums of two versions can be subtracted: what a banner adds is the same on all pages,
+whatever else they say and wherever it stands.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from operator import eq
 from typing import Final, NamedTuple
 
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
@@ -22,6 +23,7 @@ from periplus.model import Digests, Links, ParsedPage, ReadFrom, Relations
 from .digests import masked
 from .scan import READER
 from .scan.columns import MAX_LINKS, TEXT_RULE
+from .sketch import VALUES
 
 COUNTERS: Final = 128
 """Counters of words, a byte each. Words that share one hide each other only if one was gained and the other lost."""
@@ -32,7 +34,7 @@ _ORIGIN_SHIFT: Final = 6
 _HEADING: Final = 8
 """Bytes of the digest of title and canonical URL."""
 _PROFILE: Final = 4 + 8 + 2 * COUNTERS + 3 * 8
-_LENGTH: Final = _HEADING + 1 + _PROFILE
+_LENGTH: Final = _HEADING + 1 + _PROFILE + VALUES
 _HASH_FACTOR: Final = 0xD6E8FEB86659FD93
 _STRUCTURED: Final = re.compile(
     rb"<script[^>]{0,200}application/ld\+json[^>]{0,200}>(.{0,100000}?)</script", re.IGNORECASE | re.DOTALL
@@ -125,7 +127,8 @@ else:
 
 def version_of(page: ParsedPage) -> bytes:
     """Encode what is kept of a page besides digests and blocks."""
-    return b"%b%c%b" % (_heading(page), TEXT_RULE | page.read_from << _ORIGIN_SHIFT, page.profile)
+    brief = page.sketch[::4] or bytes(VALUES)
+    return b"%b%c%b%b" % (_heading(page), TEXT_RULE | page.read_from << _ORIGIN_SHIFT, page.profile, brief)
 
 
 def page_version(page: ParsedPage) -> PageVersion:
@@ -170,6 +173,13 @@ def unpack_profile(version: bytes) -> Profile | None:
         version[text:sums],
         *(int.from_bytes(version[place : place + 8], "little") for place in range(sums, sums + 24, 8)),
     )
+
+
+def likeness(old: bytes, new: bytes) -> float:
+    """The resemblance of the main texts of two versions; 1 where they cannot be compared."""
+    if not (has_profile(old) and has_profile(new) and old[_HEADING] == new[_HEADING]):
+        return 1.0
+    return sum(map(eq, old[-VALUES:], new[-VALUES:])) / VALUES
 
 
 def _heading(page: ParsedPage) -> bytes:
