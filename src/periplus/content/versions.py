@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from operator import eq
 from typing import Final, NamedTuple
 
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
@@ -179,7 +178,7 @@ def likeness(old: bytes, new: bytes) -> float:
     """The resemblance of the main texts of two versions; 1 where they cannot be compared."""
     if not (has_profile(old) and has_profile(new) and old[_HEADING] == new[_HEADING]):
         return 1.0
-    return sum(map(eq, old[-VALUES:], new[-VALUES:])) / VALUES
+    return sum([one == other for one, other in zip(old[-VALUES:], new[-VALUES:], strict=True)]) / VALUES
 
 
 def _heading(page: ParsedPage) -> bytes:
