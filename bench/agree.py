@@ -69,7 +69,7 @@ class Agreed(Struct, frozen=True):
     undated: tuple[str, ...]
     """Edited pages whose date did not move."""
     told: int
-    """Reported pages: the edited and the added; by a push the deleted, too, which a sitemap cannot report."""
+    """Reported pages: the edited and the added; by IndexNow the deleted, too, which a sitemap cannot report."""
     missed: tuple[str, ...]
     others: int
     """First visits to pages that nobody reported."""
@@ -226,7 +226,7 @@ def agree(manual: str, way: str, *, limit: int | None = None, seed: int = 1) -> 
         _configure(room / "ledger" / "publish.toml", way, hub_port, receiver_port)
         _run(*scan)
         settings = [f"--set={each}" for each in SOON] if way == "sitemaps" else [f"--set={SOON[0]}", f"--set={SOON[3]}"]
-        feed = ("--sitemap", f"{site.base}changes.atom") if way == "websub" else ()
+        feed = ("--sitemap", f"{site.base}changes.atom", "--set=receivers.websub=true") if way == "websub" else ()
         _run("crawl", site.base, "-o", f"{room}/crawl", "--delay", "0s", *feed, *settings)
         if way == "websub":
             stack.enter_context(_process(sys.executable, "-m", "bench.websub_hub", str(hub_port), log=room / "hub.log"))
@@ -246,7 +246,7 @@ def agree(manual: str, way: str, *, limit: int | None = None, seed: int = 1) -> 
                 after[path] != date for path, date in before.items() if path in after and path not in build.edited
             )
             before = after
-        told = {*build.edited, *build.added, *(() if way == "sitemaps" else build.deleted)}
+        told = {*build.edited, *build.added, *(build.deleted if way == "indexnow" else ())}
         undated = tuple(path for path in build.edited if before[path] == first[path])
         if way != "sitemaps":
             _run("publish", "push", "--now", "-o", str(folder), "--ledger", f"{room}/ledger")
@@ -349,7 +349,7 @@ def _configure(path: Path, way: str, hub_port: int, receiver_port: int) -> None:
 
 
 def _start_receiver(stack: ExitStack, room: Path, port: int, *, is_websub: bool) -> None:
-    websub = ("--set", "receivers.websub=true", "--public-url", f"http://127.0.0.1:{port}") if is_websub else ()
+    websub = ("--public-url", f"http://127.0.0.1:{port}") if is_websub else ()
     command = (*_PERIPLUS, "serve", f"{room}/crawl", "--port", str(port), "--receive", *websub)
     stack.enter_context(_process(*command, log=room / "serve.log"))
     _until(lambda: _answers(port), TIMEOUT)
