@@ -125,6 +125,7 @@ class PagePipeline:
         self._records = state.records
         self._media = media or MediaTypes()
         self._marks = marks
+        self._comparer = comparer
         self._deduplicator = Deduplicator(state, comparer, worth=worth)
         self._events = events
 
@@ -135,6 +136,7 @@ class PagePipeline:
         if self._media:
             self._compare_files(answers, readings)
         self._record(_changes(answers, readings, at))
+        self._record(ChangeSeen(*revised) for revised in self._comparer.drain_revised())
         return [each._replace(reading=reading) for each, reading in zip(read, readings, strict=True)]
 
     def read(self, answers: Sequence[FetchAnswer], at: float) -> list[Processed]:
@@ -313,7 +315,7 @@ class Deduplicator:
             if page is None:
                 self._comparer.unmodified(record, _began_at(outcome, at))
             else:
-                read.append(_Read(page, record, self._comparer.compare(record, page, _began_at(outcome, at))))
+                read.append(_Read(page, record, self._comparer.compare(record, page, _began_at(outcome, at), at)))
         readings = iter(self._readings(read, at))
         return [None if page is None else next(readings) for _, page in outcomes]
 

@@ -423,7 +423,7 @@ def test_a_page_older_than_the_last_scan_changes_nothing(site: Site) -> None:
         row = publisher.ledger.row(url)
         assert observe(publisher.ledger, url, before, answered_at) == "outdated"
         assert publisher.ledger.row(url) == row
-        assert observe(publisher.ledger, url, before, site.now + 1) == "changed"
+        assert observe(publisher.ledger, url, before, site.now + 1) == "major"
 
 
 @pytest.mark.parametrize("kind", ["wsgi", "asgi"])
