@@ -7,7 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.watched_site import STATED_SITES, PageChanges, Stated, WatchedSite, changing_site, stated_moments
+from bench.watched_site import (
+    STATED_SITES,
+    UNSEEN_FROM,
+    PageChanges,
+    Stated,
+    WatchedSite,
+    changing_site,
+    stated_moments,
+)
 from numpy.random import Generator
 from numpy.typing import NDArray
 from tests.parts.revisit.poisson_web import Moment, PoissonWeb
@@ -110,3 +118,15 @@ def test_nothing_is_checked_until_a_page_was_visited_twice() -> None:
     assert first.told.checked == 0
     assert later.told.checked > 0
     assert later.told.pages == PAGES
+
+
+def test_the_interval_holds_where_nothing_was_chosen() -> None:
+    """On sites of other processes than those by which its width was chosen, from the first hours on."""
+    moments = [
+        moment
+        for number in (1, 7, 11)
+        for moment in stated_moments(changing_site(UNSEEN_FROM + number), (3, 8, 16, 30, 50))
+        if moment.stated.checked
+    ]
+    assert len(moments) >= 8
+    assert sum(moment.is_held for moment in moments) >= 0.93 * len(moments)
