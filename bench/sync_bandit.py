@@ -1,10 +1,10 @@
 """AsyncMirrorSync in virtual days: the published bandit that learns how often to visit each page, for comparison.
 
-After the paper and its published experiments (Kolobov, Bubeck & Zimmert, ICML 2020, arXiv 2002.12014). Every page has a rate of visits. With
-the probability `_PROBES` an additional visit, at a random time between two regular ones, observes the cost of a copy,
-here 1 if it is stale; the difference to what the regular visit observes estimates how the cost of all time changes with
-the rate. At the end of each cycle the pages with new estimates exchange rates among each other, by a step of mirror
-descent with a logarithmic barrier. It knows neither that changes are Poisson nor any signals.
+After the paper and its published experiments (Kolobov, Bubeck & Zimmert, ICML 2020, arXiv 2002.12014). Every page has a
+rate of visits. With the probability `_PROBES` an additional visit, at a random time between two regular ones, observes
+the cost of a copy, here 1 if it is stale; the difference to what the regular visit observes estimates how the cost of
+all time changes with the rate. At the end of each cycle the pages with new estimates exchange rates among each other,
+by a step of mirror descent with a logarithmic barrier. It knows neither that changes are Poisson nor any signals.
 """
 
 from __future__ import annotations
