@@ -226,7 +226,8 @@ def agree(manual: str, way: str, *, limit: int | None = None, seed: int = 1) -> 
         _configure(room / "ledger" / "publish.toml", way, hub_port, receiver_port)
         _run(*scan)
         settings = [f"--set={each}" for each in SOON] if way == "sitemaps" else [f"--set={SOON[0]}", f"--set={SOON[3]}"]
-        feed = ("--sitemap", f"{site.base}changes.atom", "--set=receivers.websub=true") if way == "websub" else ()
+        hub = ("--set=receivers.websub=true", "--allow-private", f"127.0.0.1:{hub_port}")
+        feed = ("--sitemap", f"{site.base}changes.atom", *hub) if way == "websub" else ()
         _run("crawl", site.base, "-o", f"{room}/crawl", "--delay", "0s", *feed, *settings)
         if way == "websub":
             stack.enter_context(_process(sys.executable, "-m", "bench.websub_hub", str(hub_port), log=room / "hub.log"))
@@ -349,12 +350,15 @@ def _configure(path: Path, way: str, hub_port: int, receiver_port: int) -> None:
 
 
 def _start_receiver(stack: ExitStack, room: Path, port: int, *, is_websub: bool) -> None:
-    websub = ("--public-url", f"http://127.0.0.1:{port}") if is_websub else ()
+    public = ("--public-url", f"http://127.0.0.1:{port}", "--token-file", f"{room}/token")
+    websub = public if is_websub else ()
     command = (*_PERIPLUS, "serve", f"{room}/crawl", "--port", str(port), "--receive", *websub)
     stack.enter_context(_process(*command, log=room / "serve.log"))
     _until(lambda: _answers(port), TIMEOUT)
     if is_websub:
         _until(lambda: "verified" in (room / "hub.log").read_text(), TIMEOUT)
+        if "verified" not in (room / "hub.log").read_text():
+            raise RuntimeError(f"the hub verified no subscription: {(room / 'serve.log').read_text()}")
 
 
 def _levels(collection: Path) -> dict[str, int]:
