@@ -327,7 +327,7 @@ static PyObject *profile(PyObject *module, PyObject *const *arguments, Py_ssize_
         }
         longest = spans[i].size > longest ? spans[i].size : longest;
     }
-    u8 *buffer = malloc((size_t)longest + PROFILE_PADDING);
+    u8 *buffer = malloc((size_t)longest + PROFILE_LEAD + PROFILE_PADDING);
     if (!buffer) {
         return PyErr_NoMemory();
     }
