@@ -58,6 +58,7 @@ class Schedule:
         self._politeness = rules.politeness
         self._under_way = under_way
         self.domains = domains
+        self._may_hold = True  # discounted sites may rest longer than politeness asks for
         self.is_crowded, self.rests_until, self.turn = saved.is_crowded, saved.rests_until, saved.turn
         self._sites: dict[Site, ActiveSite] = {}
         ip_delay = rules.politeness.between_requests_to_an_address
@@ -191,7 +192,9 @@ class Schedule:
         at = self.next_look_at
         if at is None or at > now:
             return
-        self.domains.begin_pass(now)
+        if self.domains.begin_pass(now):
+            self.free_held(now)
+            self.reorder()
         waiting = (
             (site, level)
             for site, lane, level in self._state.queues.waiting()
@@ -221,8 +224,7 @@ class Schedule:
         active.count_all(self._state.queues, self._lanes)
         self._counts[SiteStage.PARKED] += 1
         self._move(active, Move.ADMIT)
-        rest = max(self._delay_of(record) - self.addresses.longest_pause, 0.0) if record.ready_at else 0.0
-        self._settle(active, max(record.ready_at, self.rests_until + rest))  # the clock may have been set meanwhile
+        self._settle(active, self._earliest(record))
         return active
 
     def _delay_of(self, record: SiteState) -> float:
@@ -308,6 +310,8 @@ class Schedule:
             while (active := address.resting.pop_until(now)) is not None:
                 self._wake(address, active)
             self.addresses.file(address)
+        if self._may_hold and not self.domains.holds_back:
+            self.free_held(now)
         while (first := self._ready.first) is not None:
             active = self._ready.pop()
             if active is None:
@@ -322,8 +326,23 @@ class Schedule:
             elif self.domains.has_too_many_discounted:
                 self._postpone(active)
             else:  # its address is free for others
+                self._may_hold = True
                 self.rest(active, now + DISCOUNTED_REST)
         return None
+
+    def free_held(self, now: float) -> None:
+        """Let sites of discounted domains that rest longer than politeness asks for be looked at now."""
+        self._may_hold = False
+        for active in list(self._sites.values()):
+            if active.stage is SiteStage.RESTING and active.domain.is_discounted:
+                earliest = max(self._earliest(active.record), now)
+                if active.ready_at > earliest:
+                    self.rest(active, earliest)
+
+    def _earliest(self, record: SiteState) -> float:
+        """When politeness allows a visit of a site; the clock may have been set meanwhile."""
+        rest = max(self._delay_of(record) - self.addresses.longest_pause, 0.0) if record.ready_at else 0.0
+        return max(record.ready_at, self.rests_until + rest)
 
     def _is_later(self, active: ActiveSite) -> bool:
         """Whether a site waits for a later pass. Revisits, and robots.txt files for others, do not wait."""
