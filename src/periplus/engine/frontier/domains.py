@@ -6,7 +6,7 @@ rows, so memory grows neither with domains nor with hosts.
 
 The crawl as a whole is in a pass: sites of a domain whose next page belongs to a later one wait in their queues. The
 first passes give each domain a small part of its budget (`policy.domain_budgets.octave_of`), and each pass twice as
-much as the one before. A pass ends when half of the sites that had pages in it have used them: however fast or slow a
+much as the one before. A pass ends when half of the domains that had pages in it have used them: however fast or slow a
 crawl is, pages are shared in proportion to budgets, and sites that rest between requests let nobody overtake them.
 Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
 
@@ -53,6 +53,9 @@ MAX_DISCOUNTED_SITES = 1000
 """Sites of such domains that are active at a time, at most: they get few requests, and must not fill the memory."""
 DISCOUNTED_REST = 5.0
 """Seconds after which a discounted site that may not be asked is looked at again: with those above 200 per second."""
+EARLY_HOSTS = 2
+"""Hosts of a domain with a budget that are active at a time in passes before the first whole budget: a domain of many
+hosts could be read faster than others, which have one and rest between requests."""
 AWAITED_FROM = 200
 """Pages of a shard from which the first verdict is waited for."""
 UNJUDGED_PAGES = 5000
@@ -69,7 +72,7 @@ class PassState(Struct, frozen=True, array_like=True):
     `idle_since`: since when requests could be made, but only to domains that nobody has judged; `is_full`: sites wait
     because others of their domain are active; `has_ended`: a site has ended since they were last looked for; `look_at`:
     when they may be looked for again; `credit`: saved requests to discounted domains; `unjudged`: pages that were
-    granted while no verdict was known; `peak`: the most sites with a budget that were active in this pass.
+    granted while no verdict was known; `peak`: the most domains with a budget that were active in this pass.
     """
 
     number: int = FIRST_OCTAVE
@@ -143,7 +146,7 @@ class Domains:
         self._loaded: dict[str, Domain] = {}
         self._changed: dict[str, None] = {}
         self._credit = DiscountCredit(self._budgets.spam_share, saved.credit)
-        self._active = self._discounted_active = self._unlimited_active = 0
+        self._active = self._discounted_active = self._limited = 0
         self.pass_number, self.later, self.idle_since = saved.number, saved.later, saved.idle_since
         self.is_full, self.has_ended, self.look_at = saved.is_full, saved.has_ended, saved.look_at
         self._unjudged, self._peak = saved.unjudged, saved.peak
@@ -195,7 +198,8 @@ class Domains:
     def _appraise(self, domain: Domain) -> None:
         """Look up the budget of a domain."""
         settings = self._budgets
-        self._count(domain, -domain.active)
+        active, domain.active = domain.active, 0
+        self._count(domain, -active)
         domain.is_discounted = False
         if not self.is_on:
             domain.budget = math.inf
@@ -207,7 +211,8 @@ class Domains:
             domain.budget = max(round((known or base_at(domain.hops, settings.base)) * remaining), 1)
             is_unknown = known is None if self._is_judged else self._is_before_verdicts
             domain.is_discounted = remaining < 1 or is_unknown
-        self._count(domain, domain.active)
+        domain.active = active
+        self._count(domain, active)
         domain.max_active = max_active_hosts(domain.budget, settings.largest)
         self._set_octave(domain)
 
@@ -306,7 +311,8 @@ class Domains:
         if self.is_later(domain):
             self.later = min(self.later, domain.octave)
             return False
-        is_full = domain.active + chosen >= domain.max_active
+        is_early = self.pass_number < 0 and not domain.is_discounted and domain.budget < math.inf
+        is_full = domain.active + chosen >= (EARLY_HOSTS if is_early else domain.max_active)
         if self.is_on and (
             is_full or (domain.is_discounted and self._discounted_active + chosen >= MAX_DISCOUNTED_SITES)
         ):
@@ -328,18 +334,12 @@ class Domains:
         self.has_ended |= self.is_full
 
     def _count(self, domain: Domain, sites: int) -> None:
-        """Count sites of a domain among those of its kind that are active."""
+        """Count sites of a domain that became active, or none any more, with those of its kind."""
         if domain.is_discounted:
             self._discounted_active += sites
-        elif domain.budget == math.inf:
-            self._unlimited_active += sites
-        elif sites > 0:
-            self._peak = max(self._peak, self._limited_active)
-
-    @property
-    def _limited_active(self) -> int:
-        """Active sites of domains that wait for passes."""
-        return self._active - self._discounted_active - self._unlimited_active
+        elif domain.budget < math.inf and sites:
+            self._limited += (domain.active > 0) - (domain.active - sites > 0)
+            self._peak = max(self._peak, self._limited)
 
     # discounted domains
 
@@ -412,11 +412,11 @@ class Domains:
 
     @property
     def next_pass_at(self) -> float | None:
-        """When the next pass may begin: at once if half of the sites in this one have used it up.
+        """When the next pass may begin: at once if half of the domains in this one have used it up.
 
         Or when no verdict is waited for any longer.
         """
-        if self.is_waited_for and 2 * self._limited_active <= self._peak:
+        if self.is_waited_for and 2 * self._limited <= self._peak:
             return 0.0
         return self.idle_since + self._budgets.patience if self.idle_since and self._awaits_verdict else None
 
@@ -430,7 +430,7 @@ class Domains:
             self.appraise_again()
         if self.is_waited_for:
             self.pass_number = max(self.later, self.pass_number)
-        self._peak = self._limited_active
+        self._peak = self._limited
         return True
 
     def took(self, has_spare: bool, now: float) -> None:
