@@ -1,0 +1,114 @@
+"""What the verdicts of a crawl keep from it on real pages: the manuals of the crawl bench, with the scope `any`.
+
+    python -m bench.defences --manuals
+
+Every page that links lead to from the seed is either fetched, or missing for a reason. Each missing page is read from
+the disk, with every page that was fetched, and counted as right if one of these has the same words: nine in ten of all
+runs of five words are in both.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote
+
+from lxml import etree
+
+from bench.crawl import nginx
+from bench.crawl.contestants import periplus_settings
+from bench.crawl.reachable import Page, file_of, served
+from bench.crawl.sites import PORT
+from bench.crawl.web import SEED, Web, prepare
+from periplus.insight.views import Views
+
+_SAME = 0.9
+_RUN = 5
+_KEPT = 24
+"""The smallest hashes of a page by which others with the same words are looked for."""
+
+
+def manual_verdicts() -> None:
+    """Crawl half of the pages, judge mirrors and parked domains, crawl on, and print a table of what is missing."""
+    web = prepare()
+    with tempfile.TemporaryDirectory() as folder:
+        crawl = Path(folder) / "c"
+        settings = Path(folder) / "manuals.toml"
+        settings.write_text(periplus_settings(parallel=8) + "[cloaking]\nenabled = true\n")
+        begin = ["crawl", SEED, "--config", str(settings), "--no-sitemaps", "-o", str(crawl)]
+        with nginx.serving(web.folder, web.hosts, Path(folder) / "nginx", None):
+            for command in ([*begin, "--limit", str(len(web.pages) // 2)], ["judge", str(crawl)], begin):
+                subprocess.run([sys.executable, "-m", "periplus", *command], check=True, stdout=subprocess.DEVNULL)
+        with Views(crawl) as views:
+            read = views.rows("select distinct url from fetches where outcome = 'fetched' and status = 200 and purpose = 'page'")
+            asked = views.rows("select count(*) as requests from fetches where outcome <> 'excluded' and purpose = 'page'")
+            refused = views.rows(
+                """select url, refused as reason from discoveries where refused is not null
+                union all select url, reason from fetches where outcome = 'excluded'"""
+            )
+    print(table(web, (row["url"] for row in read), ((row["url"], row["reason"]) for row in refused)))
+    print(f"\n{asked[0]['requests']:,} requests for pages")
+
+
+def table(web: Web, read: Iterable[str], refused: Iterable[tuple[str, str]]) -> str:
+    """The reachable pages by what became of them."""
+    roots = {f"{host}:{PORT}": web.folder / host for host in web.hosts}
+    fetched = {page for url in read if (page := _page(url, roots)) is not None}
+    missing = sorted(web.pages - fetched)
+    reasons: dict[Page, str] = {}
+    for url, reason in refused:
+        page = _page(url, roots)
+        if page is not None:
+            reasons.setdefault(page, reason)
+    found = Duplicates(fetched & web.pages, roots) if missing else None
+    right: Counter[str] = Counter()
+    wrong: dict[str, list[Page]] = defaultdict(list)
+    for page in missing:
+        reason = reasons.get(page, "never found")
+        if found is not None and found.has(page):
+            right[reason] += 1
+        else:
+            wrong[reason].append(page)
+    rows = [f"| fetched | {len(fetched & web.pages):,} | | |"]
+    for reason in sorted({*right, *wrong}):
+        example = "".join(f"http://{host}{quote(path)}" for host, path in wrong[reason][:1])
+        rows.append(f"| {reason} | {right[reason] + len(wrong[reason])} | {len(wrong[reason])} | {example} |")
+    head = "| what became of it | reachable pages | whose words no fetched page has | such as |\n|---|---|---|---|\n"
+    return f"{head}{chr(10).join(rows)}\n| in all | {len(web.pages):,} | {sum(map(len, wrong.values()))} | |"
+
+
+def _page(url: str, roots: dict[str, Path]) -> Page | None:
+    wanted = file_of(url)
+    return None if wanted is None else served(roots, *wanted)
+
+
+class Duplicates:
+    """Pages by the words that they have in common."""
+
+    def __init__(self, pages: Iterable[Page], roots: dict[str, Path]) -> None:
+        self._roots = roots
+        self._runs = {page: self._runs_of(page) for page in pages}
+        self._by_run: dict[int, list[Page]] = defaultdict(list)
+        for page, runs in self._runs.items():
+            for run in sorted(runs)[:_KEPT]:
+                self._by_run[run].append(page)
+
+    def has(self, page: Page) -> bool:
+        """Whether another page has the same words."""
+        runs = self._runs_of(page)
+        alike = {other for run in sorted(runs)[:_KEPT] for other in self._by_run[run]}
+        return any(len(runs & self._runs[other]) >= _SAME * len(runs | self._runs[other]) for other in alike)
+
+    def _runs_of(self, page: Page) -> frozenset[int]:
+        authority, path = page
+        body = (self._roots[authority] / path.lstrip("/")).read_bytes()
+        tree = etree.fromstring(body, etree.HTMLParser(huge_tree=True)) if body.strip() else None
+        if tree is None:
+            return frozenset({0})
+        words = " ".join(tree.xpath("//text()[not(parent::script or parent::style)]")).lower().split()
+        last = max(len(words) - _RUN + 1, 1)
+        return frozenset(hash(tuple(words[start : start + _RUN])) for start in range(last))
