@@ -104,8 +104,8 @@ class Share(Struct, frozen=True):
     """What a farm got of a crawl that ran as users run it.
 
     `verdict` is how many requests were made before the first verdict was used, `words` how many domains of the farm had
-    which verdict at the end, `clubs` how many small honest domains had a page. `accused` and `refused` are honest domains
-    that are called spam, and honest hosts that were refused.
+    which verdict at the end, `clubs` how many small honest domains had a page. `accused` and `refused` are honest
+    domains that are called spam, and honest hosts that were refused.
     """
 
     requests: int
@@ -182,8 +182,13 @@ def run_live(asked: argparse.Namespace) -> None:
         with tempfile.TemporaryDirectory() as folder:
             found = live(Path(folder) / "c", world, seeds_of(world, asked.sample), asked.limit, more)
         share = f"{found.farm} of {found.requests:,} requests ({found.farm / found.requests:.1%})"
-        print(f"web {web}: {share}, first verdict after {found.verdict}; domains {found.words}; by shape {found.shapes}")
-        print(f"  small honest domains with pages: {found.clubs}; accused {found.accused}, refused {found.refused}", flush=True)
+        print(
+            f"web {web}: {share}, first verdict after {found.verdict}; domains {found.words}; by shape {found.shapes}"
+        )
+        print(
+            f"  small honest domains with pages: {found.clubs}; accused {found.accused}, refused {found.refused}",
+            flush=True,
+        )
 
 
 def main() -> None:

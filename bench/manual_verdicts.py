@@ -14,8 +14,10 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
+from zlib import crc32
 
 from lxml import etree
 
@@ -28,8 +30,8 @@ from periplus.insight.views import Views
 
 _SAME = 0.9
 _RUN = 5
-_KEPT = 24
-"""The smallest hashes of a page by which others with the same words are looked for."""
+_LOOKED_AT = 20
+"""Pages of the same name, and pages of the nearest sizes, that one is compared with."""
 
 
 def manual_verdicts() -> None:
@@ -44,8 +46,12 @@ def manual_verdicts() -> None:
             for command in ([*begin, "--limit", str(len(web.pages) // 2)], ["judge", str(crawl)], begin):
                 subprocess.run([sys.executable, "-m", "periplus", *command], check=True, stdout=subprocess.DEVNULL)
         with Views(crawl) as views:
-            read = views.rows("select distinct url from fetches where outcome = 'fetched' and status = 200 and purpose = 'page'")
-            asked = views.rows("select count(*) as requests from fetches where outcome <> 'excluded' and purpose = 'page'")
+            read = views.rows(
+                "select distinct url from fetches where outcome = 'fetched' and status = 200 and purpose = 'page'"
+            )
+            asked = views.rows(
+                "select count(*) as requests from fetches where outcome <> 'excluded' and purpose = 'page'"
+            )
             refused = views.rows(
                 """select url, refused as reason from discoveries where refused is not null
                 union all select url, reason from fetches where outcome = 'excluded'"""
@@ -87,28 +93,29 @@ def _page(url: str, roots: dict[str, Path]) -> Page | None:
 
 
 class Duplicates:
-    """Pages by the words that they have in common."""
+    """Fetched pages, to find those with the same words: they have the same name, or nearly the same size."""
 
     def __init__(self, pages: Iterable[Page], roots: dict[str, Path]) -> None:
         self._roots = roots
-        self._runs = {page: self._runs_of(page) for page in pages}
-        self._by_run: dict[int, list[Page]] = defaultdict(list)
-        for page, runs in self._runs.items():
-            for run in sorted(runs)[:_KEPT]:
-                self._by_run[run].append(page)
+        self._sizes = {page: (roots[page[0]] / page[1].lstrip("/")).stat().st_size for page in pages}
+        self._runs_of = cache(self._read_runs)
 
     def has(self, page: Page) -> bool:
         """Whether another page has the same words."""
-        runs = self._runs_of(page)
-        alike = {other for run in sorted(runs)[:_KEPT] for other in self._by_run[run]}
-        return any(len(runs & self._runs[other]) >= _SAME * len(runs | self._runs[other]) for other in alike)
+        runs, (authority, path) = self._runs_of(page), page
+        size, name = (self._roots[authority] / path.lstrip("/")).stat().st_size, path.rpartition("/")[2]
+        apart = {other: abs(own - size) for other, own in self._sizes.items()}
+        alike = sorted(apart, key=lambda other: (not other[1].endswith(f"/{name}"), apart[other]))[:_LOOKED_AT]
+        alike += sorted(apart, key=apart.__getitem__)[:_LOOKED_AT]
+        return any(len(runs & self._runs_of(other)) >= _SAME * len(runs | self._runs_of(other)) for other in alike)
 
-    def _runs_of(self, page: Page) -> frozenset[int]:
+    def _read_runs(self, page: Page) -> frozenset[int]:
         authority, path = page
         body = (self._roots[authority] / path.lstrip("/")).read_bytes()
         tree = etree.fromstring(body, etree.HTMLParser(huge_tree=True)) if body.strip() else None
         if tree is None:
             return frozenset({0})
-        words = " ".join(tree.xpath("//text()[not(parent::script or parent::style)]")).lower().split()
+        etree.strip_elements(tree, "script", "style", with_tail=False)
+        words = " ".join(map(str, tree.itertext("*"))).lower().split()
         last = max(len(words) - _RUN + 1, 1)
-        return frozenset(hash(tuple(words[start : start + _RUN])) for start in range(last))
+        return frozenset(crc32(" ".join(words[start : start + _RUN]).encode()) for start in range(last))

@@ -102,7 +102,9 @@ class MixedFarm(Nuisance):
         pitches = [_PITCHES[at(key, 50 + step) % len(_PITCHES)].format(word) for step in range(6)]
         if shape == "blog":
             pool = sentences()
-            pitches = [each for pitch in pitches[:3] for each in (pool[at(key, len(pitch)) % len(pool)].decode(), pitch)]
+            pitches = [
+                each for pitch in pitches[:3] for each in (pool[at(key, len(pitch)) % len(pool)].decode(), pitch)
+            ]
         return "".join(pitches)
 
     def _away(self, shape: str, number: int, key: int) -> list[str]:
@@ -119,7 +121,9 @@ class MixedFarm(Nuisance):
         if shape == "wild":
             words = topics()
             hosts = [f"{words[at(key, 90 + step) % 1500].decode()}{at(key, step) % 999}" for step in range(8)]
-            return [f"http://{host}.{domain_name('wild', (number + step % 2) % WILD)}/" for step, host in enumerate(hosts)]
+            return [
+                f"http://{host}.{domain_name('wild', (number + step % 2) % WILD)}/" for step, host in enumerate(hosts)
+            ]
         kinds = [*_KINDS]
         chosen = [kinds[at(key, 70 + step) % len(kinds)] for step in range(4)]
         return [f"http://{domain_name(kind, at(key, 80 + step) % _KINDS[kind])}/" for step, kind in enumerate(chosen)]

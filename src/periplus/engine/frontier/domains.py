@@ -12,8 +12,8 @@ Domains of seeds have no budget, unless the settings give them one; without `bud
 
 Until the first verdict on domains all but those of seeds are discounted, and after it those that were not known then:
 what a link farm has been given before nobody takes back. If the seeds' domains have no pages left and `AWAITED_FROM`
-pages were granted, a crawl waits for the verdict for `patience` seconds; without one it goes on, as after
-`UNJUDGED_PAGES` pages.
+pages were granted, a crawl of more than a few sites waits for the verdict for `patience` seconds; without one it goes
+on, as after `UNJUDGED_PAGES` pages.
 
 Discounted domains, such as those judged to be spam, do not wait for passes. While other sites are active or wait for a
 pass, they get a share of the requests (`policy.domain_budgets.DiscountCredit`), and only some of their sites are
@@ -58,6 +58,8 @@ EARLY_HOSTS = 2
 hosts could be read faster than others, which have one and rest between requests."""
 AWAITED_FROM = 200
 """Pages of a shard from which the first verdict is waited for."""
+AWAITED_SITES = 64
+"""Active sites that nobody has judged from which a verdict is waited for: few sites are read while it is made."""
 UNJUDGED_PAGES = 5000
 """Pages of a shard after which domains that nobody has judged are not held back any longer: no job runs."""
 _NEVER = 1 << 30
@@ -366,7 +368,8 @@ class Domains:
 
     @property
     def _awaits_verdict(self) -> bool:
-        return self._unjudged >= AWAITED_FROM and self._is_before_verdicts
+        is_wide = self._discounted_active >= AWAITED_SITES
+        return is_wide and self._unjudged >= AWAITED_FROM and self._is_before_verdicts
 
     @property
     def has_too_many_discounted(self) -> bool:

@@ -303,15 +303,9 @@ class Schedule:
 
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now. The caller grants it a request or places it."""
-        while (address := self.addresses.pop_due(now)) is not None:
-            if address.is_exclusive:
-                self._wake(address, address.resting.pop())
-                continue
-            while (active := address.resting.pop_until(now)) is not None:
-                self._wake(address, active)
-            self.addresses.file(address)
         if self._may_hold and not self.domains.holds_back:
             self.free_held(now)
+        self._wake_due(now)
         while (first := self._ready.first) is not None:
             active = self._ready.pop()
             if active is None:
@@ -329,6 +323,16 @@ class Schedule:
                 self._may_hold = True
                 self.rest(active, now + DISCOUNTED_REST)
         return None
+
+    def _wake_due(self, now: float) -> None:
+        """Have sites wait for a slot that have rested; of those at an address that takes one request, the first."""
+        while (address := self.addresses.pop_due(now)) is not None:
+            if address.is_exclusive:
+                self._wake(address, address.resting.pop())
+                continue
+            while (active := address.resting.pop_until(now)) is not None:
+                self._wake(address, active)
+            self.addresses.file(address)
 
     def free_held(self, now: float) -> None:
         """Let sites of discounted domains that rest longer than politeness asks for be looked at now."""

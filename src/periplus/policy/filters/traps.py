@@ -49,7 +49,17 @@ from periplus.urls import site_of
 
 from .reasons import ACCEPT
 from .settings import TrapSettings
-from .site_states import MAX_STEPS, MAX_WINDOW, FilterStates, Growth, ParameterCounts, Paths, SiteFilterState, Values, Window
+from .site_states import (
+    MAX_STEPS,
+    MAX_WINDOW,
+    FilterStates,
+    Growth,
+    ParameterCounts,
+    Paths,
+    SiteFilterState,
+    Values,
+    Window,
+)
 from .templates import directory_of, follow, key_of, parameters_of, path_template_of, template_of
 
 _LONGEST_RULE = 200
