@@ -44,7 +44,7 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     seed_hosts: int = 1000
     """The same for domains of seeds."""
     patience: float = 5.0
-    """Seconds without a ready site, although requests could be made, before the next pass."""
+    """Seconds to wait for the first verdict on domains, if many sites that nobody judged are all that is left."""
     spam_share: float = 0.05
     """Maximum share of requests to spam domains while other sites have pages waiting."""
 
