@@ -64,6 +64,8 @@ UNJUDGED_PAGES = 5000
 """Pages of a shard after which domains that nobody has judged are not held back any longer: no job runs."""
 _NEVER = 1 << 30
 """A pass that never comes: nothing waits for a later one."""
+_LOOKED_FOR_EVERY = 5.0
+"""Seconds between two searches for sites that wait because their domain was full."""
 _LOOKED_AT_PER_SECOND = 10_000
 """Waiting sites that are looked at for each second between two searches: a few percent of a processor's time."""
 
@@ -403,7 +405,7 @@ class Domains:
                     break
                 of_domain[domain.name] += 1
                 chosen[site] = level
-        self.look_at = now + max(self._budgets.patience, looked_at / _LOOKED_AT_PER_SECOND)
+        self.look_at = now + max(_LOOKED_FOR_EVERY, looked_at / _LOOKED_AT_PER_SECOND)
         return chosen, is_crowded
 
     # passes
