@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from periplus.model import (
     BodyReading,
@@ -148,6 +148,12 @@ class Frontier:
             queued += self._queue_told(told)
         self._queued(queued, now)
 
+    def gain(self, gains: Mapping[Url, float]) -> list[Url]:
+        """Count links to URLs that were linked to before; which of them have no score here."""
+        absent = self.scores.gain(gains)
+        self._queued((), 0.0)
+        return absent
+
     def _queue_told(self, told: Sequence[ToldPage]) -> list[Queued]:
         """Queue pages that were reported as changed; one that waits already moves up to its new level."""
         new = [each.entry for each in told if not each.is_waiting]
@@ -202,7 +208,7 @@ class Frontier:
     def set_budgets(self, budget_of: Callable[[str], int | None], now: float) -> None:
         """Give each domain for which this returns a budget that one; `now` is 0 when the frontier is opened."""
         if now:
-            self.schedule.free_held(now)
+            self.schedule.free_deferred()
         self.schedule.domains.set_budgets(budget_of)
         self.schedule.reorder()
 

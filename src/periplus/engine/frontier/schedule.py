@@ -58,12 +58,12 @@ class Schedule:
         self._politeness = rules.politeness
         self._under_way = under_way
         self.domains = domains
-        self._may_hold = True  # discounted sites may rest longer than politeness asks for
         self.is_crowded, self.rests_until, self.turn = saved.is_crowded, saved.rests_until, saved.turn
         self._sites: dict[Site, ActiveSite] = {}
         ip_delay = rules.politeness.between_requests_to_an_address
         self.addresses = Addresses(desk.state.addresses, ip_delay=ip_delay, shards=rules.shards)
         self._ready: IndexedHeap[tuple[float, float, float], ActiveSite] = IndexedHeap()
+        self._deferred: dict[Site, ActiveSite] = {}  # in the order of their turns
         self._counts = [0] * len(SiteStage)
         self._changed_sites: dict[Site, None] = {}
         self._restore()
@@ -71,6 +71,8 @@ class Schedule:
     def _restore(self) -> None:
         for visits in self._state.visits:
             self._restore_site(visits)
+        deferred = (active for active in self._sites.values() if active.is_deferred)
+        self._deferred = {active.site: active for active in sorted(deferred, key=lambda active: active.turn)}
         for address in self.addresses:
             self.addresses.file(address)
 
@@ -129,7 +131,7 @@ class Schedule:
     @property
     def next_at(self) -> float | None:
         """When the next site may be ready; 0 if one is."""
-        return 0.0 if len(self._ready) else self.addresses.next_at
+        return 0.0 if len(self._ready) or self._next_deferred is not None else self.addresses.next_at
 
     # sites come and go
 
@@ -193,7 +195,7 @@ class Schedule:
         if at is None or at > now:
             return
         if self.domains.begin_pass(now):
-            self.free_held(now)
+            self.free_deferred()
             self.reorder()
         waiting = (
             (site, level)
@@ -224,7 +226,8 @@ class Schedule:
         active.count_all(self._state.queues, self._lanes)
         self._counts[SiteStage.PARKED] += 1
         self._move(active, Move.ADMIT)
-        self._settle(active, self._earliest(record))
+        rest = max(self._delay_of(record) - self.addresses.longest_pause, 0.0) if record.ready_at else 0.0
+        self._settle(active, max(record.ready_at, self.rests_until + rest))  # the clock may have been set meanwhile
         return active
 
     def _delay_of(self, record: SiteState) -> float:
@@ -303,9 +306,29 @@ class Schedule:
 
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now. The caller grants it a request or places it."""
-        if self._may_hold and not self.domains.holds_back:
-            self.free_held(now)
-        self._wake_due(now)
+        if self._deferred and not self.domains.holds_back:
+            self.free_deferred()
+        while (active := self._pop_awake(now)) is None and (deferred := self._next_deferred) is not None:
+            self.rest(deferred, deferred.record.ready_at)
+        return active
+
+    @property
+    def _next_deferred(self) -> ActiveSite | None:
+        """The site that was deferred first, if it need not wait any longer."""
+        first = next(iter(self._deferred.values()), None)
+        return None if first is None or self.domains.must_wait(first.domain) else first
+
+    def _wake_all(self, now: float) -> None:
+        while (address := self.addresses.pop_due(now)) is not None:
+            if address.is_exclusive:
+                self._wake(address, address.resting.pop())
+                continue
+            while (active := address.resting.pop_until(now)) is not None:
+                self._wake(address, active)
+            self.addresses.file(address)
+
+    def _pop_awake(self, now: float) -> ActiveSite | None:
+        self._wake_all(now)
         while (first := self._ready.first) is not None:
             active = self._ready.pop()
             if active is None:
@@ -320,33 +343,15 @@ class Schedule:
             elif self.domains.has_too_many_discounted:
                 self._postpone(active)
             else:  # its address is free for others
-                self._may_hold = True
                 self.rest(active, now + DISCOUNTED_REST)
+                active.is_deferred = True
+                self._deferred[active.site] = active
         return None
 
-    def _wake_due(self, now: float) -> None:
-        """Have sites wait for a slot that have rested; of those at an address that takes one request, the first."""
-        while (address := self.addresses.pop_due(now)) is not None:
-            if address.is_exclusive:
-                self._wake(address, address.resting.pop())
-                continue
-            while (active := address.resting.pop_until(now)) is not None:
-                self._wake(address, active)
-            self.addresses.file(address)
-
-    def free_held(self, now: float) -> None:
-        """Let sites of discounted domains that rest longer than politeness asks for be looked at now."""
-        self._may_hold = False
-        for active in list(self._sites.values()):
-            if active.stage is SiteStage.RESTING and active.domain.is_discounted:
-                earliest = max(self._earliest(active.record), now)
-                if active.ready_at > earliest:
-                    self.rest(active, earliest)
-
-    def _earliest(self, record: SiteState) -> float:
-        """When politeness allows a visit of a site; the clock may have been set meanwhile."""
-        rest = max(self._delay_of(record) - self.addresses.longest_pause, 0.0) if record.ready_at else 0.0
-        return max(record.ready_at, self.rests_until + rest)
+    def free_deferred(self) -> None:
+        """Let all deferred sites be looked at as soon as politeness allows: they compete with those found since."""
+        for active in list(self._deferred.values()):
+            self.rest(active, active.record.ready_at)
 
     def _is_later(self, active: ActiveSite) -> bool:
         """Whether a site waits for a later pass. Revisits, and robots.txt files for others, do not wait."""
@@ -374,6 +379,7 @@ class Schedule:
             raise InvariantError("an address was due at which no site rests")
         self._counts[active.stage] -= 1
         active.move(Move.WAKE)
+        self._end_deferral(active)
         self._counts[active.stage] += 1
         address.ready += 1
         self._changed_sites[active.site] = None
@@ -397,6 +403,7 @@ class Schedule:
     def _move(self, active: ActiveSite, event: Move) -> None:
         before = active.stage
         active.move(event)
+        self._end_deferral(active)
         self._counts[before] -= 1
         self._counts[active.stage] += 1
         self._changed_sites[active.site] = None
@@ -407,6 +414,11 @@ class Schedule:
             address.resting.drop(active)
             address.ready -= before is SiteStage.READY
             self.addresses.file(address)
+
+    def _end_deferral(self, active: ActiveSite) -> None:
+        if active.is_deferred:
+            active.is_deferred = False
+            del self._deferred[active.site]
 
     # a new process
 
@@ -445,6 +457,8 @@ class Schedule:
         for active in self._sites.values():
             self._check(active)
         self.addresses.check_invariants(len(self._ready))
+        if any(active.is_deferred != (active.site in self._deferred) for active in self._sites.values()):
+            raise InvariantError("a site that was deferred cannot be found")
         if not (self.is_crowded or self.domains.is_waited_for or self.domains.is_full):
             for site, lane, _ in self._state.queues.waiting():
                 if site not in self._sites and lane in self._lanes:
