@@ -55,7 +55,7 @@ LANES = {
 """Which budget pays for the URLs of a source."""
 RENAMED = "renamed"
 """The reason of URLs that a rule for duplicate URLs knows by another name."""
-_REMEMBERED = frozenset({"low-yield", "parameter-values"})
+_REMEMBERED = frozenset({"low-yield", "endless", "parameter-values"})
 """The reasons of verdicts that fall while a crawl runs."""
 _FOUND_AGAIN = LIFTED - {"parked"}
 """Those for which a URL is refused when it is found: it would not be found again if the verdict still held."""

@@ -205,8 +205,10 @@ class Frontier:
         if entries:
             self.schedule.queued(entries, now)
 
-    def set_budgets(self, budget_of: Callable[[str], int | None]) -> None:
-        """Give each domain for which this returns a budget that one."""
+    def set_budgets(self, budget_of: Callable[[str], int | None], now: float) -> None:
+        """Give each domain for which this returns a budget that one; `now` is 0 when the frontier is opened."""
+        if now:
+            self.schedule.free_deferred()
         self.schedule.domains.set_budgets(budget_of)
         self.schedule.reorder()
 
