@@ -240,7 +240,7 @@ class Part:
 
     @classmethod
     def signals(cls, state: State, site: Site) -> Sequence[SignalCounts]:
-        """How far what a site says of changes, besides signals for pages, was right."""
+        """How reliable the signals of a site were that are not about single pages."""
         return ()
 
     @classmethod

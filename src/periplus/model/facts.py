@@ -10,7 +10,10 @@ from .watch import Freshness, NextVisit
 
 
 class SignalCounts(NamedTuple):
-    """A kind of signal that is no signal for pages: `right` of `judged` were, and it told of a share of all changes."""
+    """How reliable a kind of signal was that is not about single pages, such as the dates in a sitemap index.
+
+    `right` of the `judged` signals were; `recall` is the share of all changes that one announced.
+    """
 
     kind: str
     right: int

@@ -18,8 +18,8 @@ instance that is given to the sink of events is written to the table of its clas
 Annotations are read as they are written, so the module has `from __future__ import annotations`.
 
 A part that has tables, views or questions declares them in its module `rows`, which imports nothing above this room:
-subclasses of `TableRow`, and the tuples `VIEWS` and `QUESTIONS`. Nobody lists these modules. Rooms below the parts find
-them here, by their place, when tables are first opened.
+subclasses of `TableRow`, and the tuples `VIEWS` and `QUESTIONS`. These modules are found by their place when tables are
+first opened; rooms below the parts get them from here.
 """
 
 from __future__ import annotations

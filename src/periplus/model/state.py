@@ -31,7 +31,7 @@ class PartValues:
     """What parts of the crawl have learnt and keep in a record: a value of each type, stored by the name of the type.
 
     A value is decoded when it is first asked for, and is then the same object as long as the record is loaded; what
-    nobody asks for stays as it was stored. A type that is renamed loses its values.
+    is never asked for stays as it was stored. A type that is renamed loses its values.
     """
 
     __slots__ = ()
@@ -154,6 +154,7 @@ class SiteVisits(Struct, frozen=True, array_like=True):
     a row; `delegated` robots files that are to be fetched here for other sites; `awaits_robots`: another site is being
     asked for its robots.txt. `is_guest`: it was admitted beyond the capacity. `took_file`: its last request was for a
     sitemap. `turn` counts up over all sites: of two that are wanted alike, the one that rested first comes first.
+    `is_deferred`: it rests only because discounted domains have had their share.
     """
 
     site: Site
@@ -168,6 +169,7 @@ class SiteVisits(Struct, frozen=True, array_like=True):
     is_guest: bool = False
     took_file: bool = False
     turn: int = 0
+    is_deferred: bool = False
 
 
 class AddressVisits(Struct, frozen=True, array_like=True):

@@ -5,8 +5,8 @@ follows a topic, and `render` opens pages in a browser. `dust` learns which URLs
 `cloaking`, `mirrors` and `spam` judge pages and hosts; `reputation` gives domains their budgets. The docstring of each
 folder says what the part does, after which paper, and what it costs.
 
-A part imports the protocol of the engine and what is below it, never another part (`engine/part.py`). Nobody lists the
-parts: rooms above ask which of them have a module of some name, and use what they find there.
+A part imports the protocol of the engine and what is below it, never another part (`engine/part.py`). There is no
+list of parts: rooms above ask which of them have a module of some name, and use what they find there.
 """
 
 from __future__ import annotations

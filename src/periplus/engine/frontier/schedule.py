@@ -63,6 +63,7 @@ class Schedule:
         ip_delay = rules.politeness.between_requests_to_an_address
         self.addresses = Addresses(desk.state.addresses, ip_delay=ip_delay, shards=rules.shards)
         self._ready: IndexedHeap[tuple[float, float, float], ActiveSite] = IndexedHeap()
+        self._deferred: dict[Site, ActiveSite] = {}  # in the order of their turns
         self._counts = [0] * len(SiteStage)
         self._changed_sites: dict[Site, None] = {}
         self._restore()
@@ -70,6 +71,8 @@ class Schedule:
     def _restore(self) -> None:
         for visits in self._state.visits:
             self._restore_site(visits)
+        deferred = (active for active in self._sites.values() if active.is_deferred)
+        self._deferred = {active.site: active for active in sorted(deferred, key=lambda active: active.turn)}
         for address in self.addresses:
             self.addresses.file(address)
 
@@ -128,7 +131,7 @@ class Schedule:
     @property
     def next_at(self) -> float | None:
         """When the next site may be ready; 0 if one is."""
-        return 0.0 if len(self._ready) else self.addresses.next_at
+        return 0.0 if len(self._ready) or self._next_deferred is not None else self.addresses.next_at
 
     # sites come and go
 
@@ -301,6 +304,17 @@ class Schedule:
 
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now. The caller grants it a request or places it."""
+        while (active := self._pop_awake(now)) is None and (deferred := self._next_deferred) is not None:
+            self.rest(deferred, deferred.record.ready_at)
+        return active
+
+    @property
+    def _next_deferred(self) -> ActiveSite | None:
+        """The site that was deferred first, if it need not wait any longer."""
+        first = next(iter(self._deferred.values()), None)
+        return None if first is None or self.domains.must_wait(first.domain) else first
+
+    def _wake_all(self, now: float) -> None:
         while (address := self.addresses.pop_due(now)) is not None:
             if address.is_exclusive:
                 self._wake(address, address.resting.pop())
@@ -308,6 +322,9 @@ class Schedule:
             while (active := address.resting.pop_until(now)) is not None:
                 self._wake(address, active)
             self.addresses.file(address)
+
+    def _pop_awake(self, now: float) -> ActiveSite | None:
+        self._wake_all(now)
         while (first := self._ready.first) is not None:
             active = self._ready.pop()
             if active is None:
@@ -323,6 +340,8 @@ class Schedule:
                 self._postpone(active)
             else:  # its address is free for others
                 self.rest(active, now + DISCOUNTED_REST)
+                active.is_deferred = True
+                self._deferred[active.site] = active
         return None
 
     def _is_later(self, active: ActiveSite) -> bool:
@@ -351,6 +370,7 @@ class Schedule:
             raise InvariantError("an address was due at which no site rests")
         self._counts[active.stage] -= 1
         active.move(Move.WAKE)
+        self._end_deferral(active)
         self._counts[active.stage] += 1
         address.ready += 1
         self._changed_sites[active.site] = None
@@ -374,6 +394,7 @@ class Schedule:
     def _move(self, active: ActiveSite, event: Move) -> None:
         before = active.stage
         active.move(event)
+        self._end_deferral(active)
         self._counts[before] -= 1
         self._counts[active.stage] += 1
         self._changed_sites[active.site] = None
@@ -384,6 +405,11 @@ class Schedule:
             address.resting.drop(active)
             address.ready -= before is SiteStage.READY
             self.addresses.file(address)
+
+    def _end_deferral(self, active: ActiveSite) -> None:
+        if active.is_deferred:
+            active.is_deferred = False
+            del self._deferred[active.site]
 
     # a new process
 
@@ -422,6 +448,8 @@ class Schedule:
         for active in self._sites.values():
             self._check(active)
         self.addresses.check_invariants(len(self._ready))
+        if any(active.is_deferred != (active.site in self._deferred) for active in self._sites.values()):
+            raise InvariantError("a site that was deferred cannot be found")
         if not (self.is_crowded or self.domains.is_waited_for or self.domains.is_full):
             for site, lane, _ in self._state.queues.waiting():
                 if site not in self._sites and lane in self._lanes:

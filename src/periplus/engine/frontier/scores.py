@@ -264,7 +264,7 @@ class PriorityIndex:
                 self._state.standings.put([(ticket.entry.url, standing)])
 
     def rescore(self, levels: Sequence[tuple[Ticket, int]]) -> None:
-        """Do nothing: links decide where URLs wait, whoever lists them."""
+        """Do nothing: links decide where URLs wait, not the sitemaps that list them."""
 
     def raised(self) -> dict[str, int]:
         """The sites with a URL that has moved since the last call, with the best of the new levels."""

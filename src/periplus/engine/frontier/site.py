@@ -112,8 +112,8 @@ class ActiveSite:
     """
 
     __slots__ = (
-        "address", "awaits_robots", "balance", "delegated", "domain", "is_guest", "level", "lookups", "not_before",
-        "ready_at", "record", "site", "stage", "taken", "took_file", "turn", "waiting",
+        "address", "awaits_robots", "balance", "delegated", "domain", "is_deferred", "is_guest", "level", "lookups",
+        "not_before", "ready_at", "record", "site", "stage", "taken", "took_file", "turn", "waiting",
     )  # fmt: skip
 
     def __init__(self, record: SiteState, level: int) -> None:
@@ -132,6 +132,7 @@ class ActiveSite:
         self.took_file = False
         self.turn = 0
         self.awaits_robots = False
+        self.is_deferred = False
         self.is_guest = False
         self.delegated: list[Delegation] = []
 
@@ -143,7 +144,7 @@ class ActiveSite:
         active.ready_at, active.not_before = row.ready_at, row.not_before
         active.taken, active.lookups, active.took_file = row.taken, row.lookups, row.took_file
         active.awaits_robots, active.is_guest = row.awaits_robots, row.is_guest
-        active.turn = row.turn
+        active.turn, active.is_deferred = row.turn, row.is_deferred
         active.delegated.extend(row.delegated)
         return active
 
@@ -152,6 +153,7 @@ class ActiveSite:
         return SiteVisits(
             self.site, int(self.stage), self.ready_at, self.level, self.not_before, self.taken, self.lookups,
             tuple(self.delegated), self.awaits_robots, self.is_guest, self.took_file, self.turn,
+            self.is_deferred,
         )  # fmt: skip
 
     def move(self, event: Move) -> None:

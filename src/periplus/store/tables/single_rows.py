@@ -173,7 +173,7 @@ def _purpose(task: FetchTask) -> str:
     """What was fetched; archives of metadata are files of their own kind, which their names show."""
     if task.purpose is Purpose.SITEMAP and read_name(task.url) is not None:
         return "archive"
-    return task.purpose.value
+    return task.purpose._value_
 
 
 def _word(preference: Preference) -> str | None:
