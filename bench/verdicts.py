@@ -26,11 +26,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from bench.mirrors import PARKED, absence, cloaking, mirrors
+from bench.mirrors import absence, cloaking, mirrors
 from bench.spam import documentation, farm_shares
 from bench.spam_hosts import features_of
 from bench.spelled_sites import HOME, SpelledSite, TrapSite, spellings, text
 from bench.world_crawl import WorldCrawl, hurried
+from periplus.apps.lab.spam_web.judged_hosts import PARKED
 from periplus.content import read_page, resemblance, sketch_of
 from periplus.model import Url
 from periplus.parts.spam.model import probability, shipped
