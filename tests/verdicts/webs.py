@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from itertools import count
@@ -187,7 +187,60 @@ def sessions_in_the_path(chance: Random) -> Web:
         return _shown(f"page {number}", [f"/{session}/p/{each % pages}" for each in onward])
 
     owed = frozenset(f"page {number}" for number in range(pages))
-    return Web(("http://one.test/",), show, owed, 4 * pages)
+    return Web(("http://one.test/",), show, owed, 3 * pages // 5)
+
+
+def path_aliases(chance: Random) -> Web:
+    """Every page has two or three paths, and links use any of them, or each those of its own kind."""
+    pages, salt, is_apart = chance.randint(150, 220), chance.random(), chance.random() < 0.3
+    names = chance.choice((("/docs", "/manual", ""), ("/help", "/support"), ("/shop/de", "/shop/germany")))
+    return Web(
+        ("http://one.test/",),
+        _trees(pages, salt, names, lambda number, _: f"page {number}", is_apart=is_apart),
+        frozenset(f"page {number}" for number in range(pages)),
+        2 * pages // 5 + 10,
+    )
+
+
+def trees_alike(chance: Random) -> Web:
+    """Two trees of pages that look like one: languages, versions, editions that differ a little, users."""
+    pages, salt = chance.randint(60, 100), chance.random()
+    first, second, share = chance.choice(
+        (
+            ("/en", "/de", 1.0),
+            ("/en", "", 0.5),
+            ("/v1", "/v2", 0.1),
+            ("/stable", "/latest", 0.1),
+            ("/user-3f9a60c1", "/user-77ab12cd", 1.0),
+            ("/teachers", "/pupils", 0.3),
+        )
+    )
+
+    def subject(number: int, tree: str) -> str:
+        return f"page {number}" + f" of {tree}" * (Random(f"{salt} {number} parts").random() < share)
+
+    owed = frozenset(subject(number, tree) for number in range(pages) for tree in (first, second))
+    show = _trees(pages, salt, (first, second), subject, is_apart=chance.random() < 0.5)
+    return Web(("http://one.test/",), show, owed, pages)
+
+
+def _trees(
+    pages: int, salt: float, names: Sequence[str], subject: Callable[[int, str], str], *, is_apart: bool
+) -> Show:
+    """Pages that are shown in several trees; `is_apart`: the links of each stay in it."""
+
+    def show(_host: str, target: str) -> Shown | None:
+        tree, _, name = target.rpartition("/t/")
+        if target == "/":
+            return _shown("home", [f"{each}/t/{number}" for number in range(pages) for each in names])
+        if tree not in names or not name.isdecimal():
+            return None
+        chosen = Random(f"{salt} {name}")
+        onward = [(int(name) + 1) % pages, *(chosen.randrange(pages) for _ in range(5))]
+        links = [f"{tree if is_apart else chosen.choice(names)}/t/{number}" for number in onward]
+        return _shown(subject(int(name), tree), links)
+
+    return show
 
 
 def sorted_lists(chance: Random) -> Web:
@@ -339,6 +392,8 @@ KINDS: Final[dict[str, Callable[[Random], Web]]] = {
     "mirrors that part": mirrors_that_part,
     "parked by mistake": parked_by_mistake,
     "sessions in the path": sessions_in_the_path,
+    "path aliases": path_aliases,
+    "trees that look alike": trees_alike,
     "sorted lists": sorted_lists,
     "calendar": calendar,
     "filters that are ignored": ignored_filters,

@@ -40,7 +40,6 @@ bounded: templates, parameters and their values for each site.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -60,7 +59,7 @@ from .site_states import (
     Values,
     Window,
 )
-from .templates import directory_of, follow, key_of, parameters_of, path_template_of, template_of
+from .templates import MADE_UP, directory_of, follow, key_of, parameters_of, path_template_of, template_of
 
 _LONGEST_RULE = 200
 FEW_VALUES = 8
@@ -88,10 +87,6 @@ _ENDLESS_STEPS = 2
 """Steps by which a branch is throttled at most: one URL in a hundred."""
 _MAX_BRANCHES = 8
 """Branches of a site of which the growth is followed, at most."""
-_MADE_UP = re.compile(
-    r"/(?:[A-Za-z]{1,12}[-_=.])?(?=[a-z]*\d|[A-Z]*\d)(?:[0-9a-f]{8,64}|[0-9A-F]{8,64})(?=/)", re.ASCII
-)
-"""A segment within a path that may be a session: a hexadecimal number, perhaps behind a name."""
 
 
 class Traps:
@@ -347,12 +342,12 @@ def _first_of(template: str) -> str:
 
 def _path_key(url: Url) -> int:
     """The key of a path without parameters, nor segments that look made up."""
-    return key_of(_MADE_UP.sub("", url.partition("?")[0]))
+    return key_of(MADE_UP.sub("", url.partition("?")[0]))
 
 
 def _is_varied(url: Url, template: str) -> bool:
     """Whether a URL has parameters, or a segment that looks made up, so that others may show the same."""
-    return "?" in template or ("*" in template and _MADE_UP.search(url, _SHORTEST_ORIGIN) is not None)
+    return "?" in template or ("*" in template and MADE_UP.search(url, _SHORTEST_ORIGIN) is not None)
 
 
 def _is_throttled(name: str, state: SiteFilterState) -> bool:
@@ -362,7 +357,7 @@ def _is_throttled(name: str, state: SiteFilterState) -> bool:
 
 def _has_few_values(url: Url, state: SiteFilterState) -> bool:
     """Whether a URL has neither a parameter nor a segment that looks made up, or one parameter with few values."""
-    if _MADE_UP.search(url, _SHORTEST_ORIGIN):
+    if MADE_UP.search(url, _SHORTEST_ORIGIN):
         return False
     names = {name for name, _ in parameters_of(url)}
     if len(names) != 1:
