@@ -4,8 +4,8 @@ Authors name the parts of their pages in `class` and `id`: a "sidebar" is called
 looked up in a small vocabulary of markup; `role`, `itemprop`, `style`, `hidden` and `aria-hidden` say the same in
 standard words. The hints of an element are bits of one number:
 
-- bits 0 to 8: what kind of part it is, by its classes and standard attributes;
-- bits 10 to 17: the first eight kinds again, by its `id`; they are apart because the ids of sections and headings in
+- bits 0 to 9: what kind of part it is, by its classes and standard attributes;
+- bits 10 to 18: the first nine kinds again, by its `id`; they are apart because the ids of sections and headings in
   manuals are made of what these are about (`<section id="login">`), and are then not to be believed;
 - bit 19: whether a class is called "section";
 - bits 20 to 31: a hash of the classes; elements beside each other with the same one are of the same kind.
@@ -25,7 +25,7 @@ CLUTTER: Final = 1
 SIDE: Final = 2
 """A column or box beside the text."""
 TEASER: Final = 4
-"""Related articles, authors, dates and keywords, footers: what stands around an article."""
+"""Related articles, authors, dates and keywords: what stands around an article."""
 CAPTION: Final = 8
 """What belongs to a picture: captions, credits, galleries."""
 PICTURE: Final = 16
@@ -36,7 +36,9 @@ HIDDEN: Final = 64
 """Not shown."""
 LEAD: Final = 128
 """The introduction of an article."""
-ASIDE: Final = 256
+FOOTER: Final = 256
+"""The end of the page: who made it, copyright."""
+ASIDE: Final = 512
 """A role of navigation, as `<nav>`, `<aside>` and `<footer>` have it."""
 BY_ID: Final = 10
 """Bits by which the kinds are shifted that an `id` suggests."""
@@ -56,10 +58,10 @@ WORDS: Final[dict[int, str]] = {
     TEASER: (
         "related recommend trending popular teaser mostread ^similar readmore ^recent ^latest ^suggest ^weitere ^mehr$ "
         "^further viral nextpost ^meta$ postmeta entrymeta author byline ^autor ^tags taglist ^bio$ vcard "
-        "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline footer ^foot$ colophon "
-        "masthead branding imprint impressum"
+        "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline masthead "
+        "branding imprint impressum"
     ),
-    CAPTION: "caption ^credit copyright ^legend ^bildunter gallery slideshow swiper carousel slider attachment",
+    CAPTION: "caption ^credit ^legend ^bildunter gallery slideshow swiper carousel slider attachment",
     PICTURE: "^img ^image ^photo ^picture ^bild ^foto",
     COMMENT: "comment ^respond$ ^reply ^replies disqus kommentar comentario",
     HIDDEN: ("=hidden =hide =invisible =sr-only =d-none =noprint =noscript screenreader visuallyhidden hideprint"),
@@ -67,6 +69,7 @@ WORDS: Final[dict[int, str]] = {
         "^lead$ ^lede ^intro excerpt ^summary standfirst ^abstract vorspann anleser subheadline ^dek$ ^deck$ ^chapeau "
         "^entradilla"
     ),
+    FOOTER: "footer ^foot$ colophon copyright",
     SECTION: "section",
 }
 """The vocabulary. `^` asks for the beginning of a word, `$` for its end, `=` for a whole class; a word begins at every
@@ -98,7 +101,7 @@ _PROPERTIES: Final = {
     b"caption": CAPTION,
 }
 """Properties of schema.org, by which pages mark their parts for search engines."""
-BY_NAME: Final = CLUTTER | SIDE | TEASER | CAPTION | PICTURE | COMMENT | HIDDEN | LEAD
+BY_NAME: Final = CLUTTER | SIDE | TEASER | CAPTION | PICTURE | COMMENT | HIDDEN | LEAD | FOOTER
 """The kinds that an `id` may name."""
 _SHORT: Final = 4
 """Letters from which on a word may be written with hyphens, underscores and capitals inside."""

@@ -14,8 +14,9 @@ enum Hint {
     LOOKS_COMMENT = 32,
     LOOKS_HIDDEN = 64,
     LOOKS_LEAD = 128,
-    HINTS_BY_NAME = 255, /* all of the above */
-    LOOKS_ASIDE = 256,
+    LOOKS_FOOTER = 256,
+    HINTS_BY_NAME = 511, /* all of the above */
+    LOOKS_ASIDE = 512,
     LOOKS_SECTION = 1 << 19,
 };
 #define HINTS_BY_ID 10 /* bits by which the hints of an id are shifted */
@@ -39,9 +40,9 @@ static const struct {
     {LOOKS_TEASER,
      "related recommend trending popular teaser mostread ^similar readmore ^recent ^latest ^suggest ^weitere ^mehr$ "
      "^further viral nextpost ^meta$ postmeta entrymeta author byline ^autor ^tags taglist ^bio$ vcard "
-     "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline footer ^foot$ colophon "
-     "masthead branding imprint impressum"},
-    {LOOKS_CAPTION, "caption ^credit copyright ^legend ^bildunter gallery slideshow swiper carousel slider attachment"},
+     "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline masthead "
+     "branding imprint impressum"},
+    {LOOKS_CAPTION, "caption ^credit ^legend ^bildunter gallery slideshow swiper carousel slider attachment"},
     {LOOKS_PICTURE, "^img ^image ^photo ^picture ^bild ^foto"},
     {LOOKS_COMMENT, "comment ^respond$ ^reply ^replies disqus kommentar comentario"},
     {LOOKS_HIDDEN,
@@ -49,6 +50,7 @@ static const struct {
     {LOOKS_LEAD,
      "^lead$ ^lede ^intro excerpt ^summary standfirst ^abstract vorspann anleser subheadline ^dek$ ^deck$ ^chapeau "
      "^entradilla"},
+    {LOOKS_FOOTER, "footer ^foot$ colophon copyright"},
     {LOOKS_SECTION, "section"},
 };
 
