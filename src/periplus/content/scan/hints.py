@@ -8,7 +8,8 @@ standard words. The hints of an element are bits of one number:
 - bits 10 to 18: the first nine kinds again, by its `id`; they are apart because the ids of sections and headings in
   manuals are made of what these are about (`<section id="login">`), and are then not to be believed;
 - bit 19: whether a class is called "section";
-- bits 20 to 31: a hash of the classes; elements beside each other with the same one are of the same kind.
+- bits 20 and 21: whether a class or `id` says that the next or the previous page is behind a link in it (`pagination`);
+- bits 22 to 31: a hash of the classes; elements beside each other with the same one are of the same kind.
 
 The compiled scanner has the same table in `native/hints.h`.
 """
@@ -43,7 +44,9 @@ ASIDE: Final = 512
 BY_ID: Final = 10
 """Bits by which the kinds are shifted that an `id` suggests."""
 SECTION: Final = 1 << 19
-KIND: Final = 20
+NEXT: Final = 1 << 20
+PREVIOUS: Final = 1 << 21
+KIND: Final = 22
 """The first bit of the hash of the classes."""
 
 WORDS: Final[dict[int, str]] = {
@@ -71,6 +74,8 @@ WORDS: Final[dict[int, str]] = {
     ),
     FOOTER: "footer ^foot$ colophon copyright",
     SECTION: "section",
+    NEXT: "next",
+    PREVIOUS: "prev",
 }
 """The vocabulary. `^` asks for the beginning of a word, `$` for its end, `=` for a whole class; a word begins at every
 letter that follows no letter, and in "mainMenu" at the capital (if it has four letters or more: shorter ones occur by
@@ -153,7 +158,7 @@ def attribute_hints(name: bytes, value: bytes | None) -> int:
         case b"class":
             return _class_hints(value[:_LONGEST]) if value else 0
         case b"id":
-            return (_kinds(value[:_LONGEST]) & BY_NAME) << BY_ID if value else 0
+            return _id_hints(value[:_LONGEST]) if value else 0
         case b"hidden":
             return HIDDEN
         case b"role":
@@ -170,6 +175,11 @@ def attribute_hints(name: bytes, value: bytes | None) -> int:
 
 def _class_hints(value: bytes) -> int:
     return _kinds(value) | (crc32(value) >> KIND or 1) << KIND
+
+
+def _id_hints(value: bytes) -> int:
+    kinds = _kinds(value)
+    return (kinds & BY_NAME) << BY_ID | kinds & (NEXT | PREVIOUS)
 
 
 @lru_cache(4096)
