@@ -107,11 +107,11 @@ def next_page(
     url: Url, urls: Sequence[Url | None], anchors: Sequence[str], rels: Mapping[int, str], marks: Mapping[int, int]
 ) -> Url | None:
     """The page that follows the one at `url`, given the columns of its links (see `Columns`)."""
-    origins = _origins(url)
     for position, rel in rels.items():
-        target = urls[position]
-        if target is not None and "next" in rel.lower().split() and target != url and target.startswith(origins):
-            return target
+        if "next" in rel.lower().split():
+            target = urls[position]
+            if target is not None and target != url and target.startswith(_origins(url)):
+                return target
     if not marks and _SIGNS.isdisjoint(anchors):
         return None
     found = evidence_of(url, urls, anchors, marks)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import compress
 from typing import Final, NamedTuple
 
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
@@ -65,7 +66,8 @@ class Profile(NamedTuple):
 def profile_of(text: bytes, masked_main: bytes, links: Links, title: str, relations: Relations, body: bytes) -> bytes:
     """The profile of a page, packed. Links count as often as they occur, so that all pages gain a banner alike."""
     is_cut = len(links.urls) >= MAX_LINKS  # a new link pushes out the last
-    targets = b"" if is_cut else "\n".join(links.to_others().urls).encode("utf-8", "replace")
+    others = compress(links.urls, links.flags) if links.own else links.urls
+    targets = b"" if is_cut else "\n".join(others).encode("utf-8", "replace")
     canonical = relations.canonical
     marks = [f"{one.hreflang}\n{one.url}".encode() for one in relations.alternates if one.hreflang]
     if _has_json_ld(body):
