@@ -7,7 +7,7 @@ CSV a value that a spreadsheet would compute (`=`, `+`, `-`, `@`) gets a leading
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import msgspec
 
 from periplus import __version__
-from periplus.view.csv_text import csv_chunks
+from periplus.view.csv_text import csv_chunks, inert
 from periplus.view.findings import FaultyUrl, Severity
 
 from .comparison import AuditComparison
@@ -37,30 +37,34 @@ _INVALID_XML: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65534, 6
 
 
 def to_csv(audit: Audit, comparison: AuditComparison | None = None) -> str:
-    """One row for each fault, with a header."""
-    rows = (
+    """One row for each fault, and with a comparison for each that was fixed, with a header."""
+    state = _states(comparison)
+    rows = [
         (
-            found.name, found.severity.value, found.area.value, _state(comparison, found, example), example.url,
+            found.name, found.severity.value, found.area.value, state(found.name, example.url), example.url,
             example.note or found.title, example.at, found.advice,
         )
         for found in audit.findings
         for example in _places(found)
-    )  # fmt: skip
-    return "".join(csv_chunks(_COLUMNS, rows, _inert, newline="\r\n"))  # RFC 4180
-
-
-def _inert(text: str) -> str:
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    ]  # fmt: skip
+    for kind, url in _fixed(comparison):
+        rows.append((kind.name, kind.severity.value, kind.area.value, "fixed", url, "Fixed.", "", ""))
+    return "".join(csv_chunks(_COLUMNS, rows, inert, newline="\r\n"))  # RFC 4180
 
 
 def _places(found: SiteFinding) -> tuple[FaultyUrl, ...]:
     return found.examples or (FaultyUrl("", found.title),)
 
 
-def _state(comparison: AuditComparison | None, found: SiteFinding, example: FaultyUrl) -> str:
-    if comparison is None or found.name in comparison.unknown:
-        return ""
-    return "new" if comparison.is_new(found.name, example.url) else "remaining"
+def _states(comparison: AuditComparison | None) -> Callable[[str, str], str]:
+    return comparison.states() if comparison is not None else lambda _name, _url: ""
+
+
+def _fixed(comparison: AuditComparison | None) -> Iterator[tuple[SiteFindingKind, str]]:
+    """Faults that are fixed: the kind of finding, and the URL."""
+    for change in comparison.changes if comparison is not None else ():
+        if change.name in KINDS:
+            yield from ((KINDS[change.name], url) for url in change.fixed)
 
 
 def to_junit(audit: Audit, failed: Collection[str] | None = None) -> str:
@@ -108,12 +112,15 @@ def to_sarif(audit: Audit, comparison: AuditComparison | None = None) -> str:
     """One result for each fault. With a comparison, results are marked as new, unchanged or absent (fixed)."""
     rules = list(KINDS.values())
     numbers = {kind.name: number for number, kind in enumerate(rules)}
+    state = _states(comparison)
     results = [
-        _result(audit, found, example, numbers[found.name], comparison)
+        _result(audit, found, example, numbers[found.name], state(found.name, example.url))
         for found in audit.findings
         for example in _places(found)
     ]
-    results += list(_absent(audit, comparison, numbers)) if comparison is not None else []
+    for kind, url in _fixed(comparison):
+        fixed = _bare_result(audit, kind.name, numbers[kind.name], _LEVELS[kind.severity], url)
+        results.append(fixed | {"message": {"text": "Fixed."}, "baselineState": "absent"})
     driver = {
         "name": "Periplus audit",
         "version": __version__,
@@ -146,26 +153,15 @@ def _rule(kind: SiteFindingKind) -> dict[str, Any]:
     }
 
 
-def _result(
-    audit: Audit, found: SiteFinding, example: FaultyUrl, number: int, comparison: AuditComparison | None
-) -> dict[str, Any]:
+def _result(audit: Audit, found: SiteFinding, example: FaultyUrl, number: int, state: str) -> dict[str, Any]:
     result = _bare_result(audit, found.name, number, _LEVELS[found.severity], example.url)
     text = example.note if example.url and example.note else found.title
     result["message"] = {"text": f"{text}. {found.advice}"}
     if example.at:
         result["relatedLocations"] = [_location(example.at) | {"message": {"text": "Linked from here"}}]
-    state = _state(comparison, found, example)
     if state:
         result["baselineState"] = "new" if state == "new" else "unchanged"
     return result
-
-
-def _absent(audit: Audit, comparison: AuditComparison, numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
-    for change in comparison.changes:
-        for url in change.fixed:
-            level = _LEVELS[KINDS[change.name].severity]
-            result = _bare_result(audit, change.name, numbers[change.name], level, url)
-            yield result | {"message": {"text": "Fixed."}, "baselineState": "absent"}
 
 
 def _bare_result(audit: Audit, name: str, number: int, level: str, url: str) -> dict[str, Any]:
