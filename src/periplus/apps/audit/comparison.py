@@ -126,7 +126,7 @@ def _faults(found: SiteFinding | None) -> Counter[str] | None:
 
 def load_last(folder: Path, site: str) -> Audit | None:
     """The last audit of a site that a collection keeps."""
-    return read_audit(_path(folder, site))
+    return read_audit(kept_path(folder, site, "last"))
 
 
 def read_audit(path: Path) -> Audit | None:
@@ -139,7 +139,7 @@ def read_audit(path: Path) -> Audit | None:
 
 def save_last(folder: Path, audit: Audit) -> None:
     """Keep an audit as the last one of its site."""
-    path = _path(folder, audit.site)
+    path = kept_path(folder, audit.site, "last")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, msgspec.json.encode(audit))
 
@@ -163,7 +163,7 @@ class TrendPoint(msgspec.Struct, frozen=True):
 def load_trend(folder: Path, site: str) -> tuple[TrendPoint, ...]:
     """All audits of a site that a collection keeps, the oldest first; none if the file is missing or damaged."""
     try:
-        return msgspec.json.decode(_path(folder, site, "trend").read_bytes(), type=tuple[TrendPoint, ...])
+        return msgspec.json.decode(kept_path(folder, site, "trend").read_bytes(), type=tuple[TrendPoint, ...])
     except (OSError, msgspec.MsgspecError):
         return ()
 
@@ -196,10 +196,11 @@ def with_audit(trend: Sequence[TrendPoint], audit: Audit, comparison: AuditCompa
 
 def save_trend(folder: Path, site: str, trend: Sequence[TrendPoint]) -> None:
     """Keep the trend of a site."""
-    path = _path(folder, site, "trend")
+    path = kept_path(folder, site, "trend")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, msgspec.json.encode(trend))
 
 
-def _path(folder: Path, site: str, what: str = "last", ending: str = "json") -> Path:
+def kept_path(folder: Path, site: str, what: str, ending: str = "json") -> Path:
+    """The file in which audits of a site keep something."""
     return folder / FOLDER / f"{what}-{_UNSAFE.sub('_', site.lower())}.{ending}"

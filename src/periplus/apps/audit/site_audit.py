@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.collection.config.settings import AuditBudgets
 from periplus.formats.robots import parse
 from periplus.model import RobotsFile
 from periplus.view.findings import FaultyUrl, in_order
+from periplus.view.values import TableRow
 
+from .budgets import check_budgets
 from .embedded_files import Checks, Embedded, check_embedded, read_embedded
 from .finding_kinds import KINDS
 from .lastmod import check_lastmod
+from .page_grid import grid_rows, make_grid
 from .page_texts import LinkChecks, TextLimits, check_links, check_texts
 from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
 from .site_table import EXAMPLES, Found, SiteTable, finding
@@ -269,14 +273,22 @@ class AuditSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Characters of main text that a page should have: two or three sentences."""
     since: float = 0.0
     """Unix time: the cost is that of requests from then on. An audit that crawls judges its own requests."""
+    budgets: AuditBudgets = AuditBudgets()
+    """Budgets that the site must keep."""
+    has_grid: bool = False
+    """Also return the grid of all pages."""
 
 
 class JudgedAudit(Struct, frozen=True):
-    """An audit, and the URLs to request for a complete one: files and external links, the most used first."""
+    """An audit, and the URLs to request for a complete one: files and external links, the most used first.
+
+    `grid` has the rows of `page_grid`, if they were asked for.
+    """
 
     audit: Audit
     files: list[str]
     external: list[str]
+    grid: list[TableRow] = []
 
 
 def audit(
@@ -325,6 +337,8 @@ def judge(
         *cost_findings,
     ]
     findings = in_order(findings, KINDS)
+    if settings.has_grid or settings.budgets != AuditBudgets():
+        make_grid(views.database, sites)
     listed, pages, seen = table.count("is_listed"), table.count("is_page"), table.row(_SEEN)
     waiting = 0 if is_whole else table.count(_WAITING)
     found = Audit(
@@ -348,9 +362,11 @@ def judge(
         waiting=waiting,
         seen_from=_time(seen.get("first")),
         seen_until=_time(seen.get("last")),
+        budgets=check_budgets(table, settings.budgets, findings),
     )
     why = "" if pages else _why_unread(table)
-    return JudgedAudit(replace(found, marks=marks_of(found, status, why)), files.files, files.external)
+    grid = grid_rows(views.database) if settings.has_grid else []
+    return JudgedAudit(replace(found, marks=marks_of(found, status, why)), files.files, files.external, grid)
 
 
 def _time(value: object) -> float | None:
