@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from .findings import FaultyUrl, Finding, Severity
@@ -21,8 +21,10 @@ from .wording import clean, written
 LinkWriter = Callable[[str], str]
 """Makes HTML from a value; it escapes the value."""
 
-_STYLE = files(__package__).joinpath("page.css").read_text()
-TABLE_SCRIPT = files(__package__).joinpath("tables.js").read_text()
+STYLE_FILE = Path(__file__).with_name("page.css")
+"""The style of all pages: of files, and of those that the server shows."""
+_STYLE = STYLE_FILE.read_text()
+TABLE_SCRIPT = STYLE_FILE.with_name("tables.js").read_text()
 """Sorts and filters tables."""
 LONGEST_LINK = 500
 """Letters of a URL at most to be shown as a link."""
@@ -83,10 +85,17 @@ LINKS: Mapping[str, LinkWriter] = {
 
 
 def html_table(
-    table: Sheet, links: Mapping[str, LinkWriter] = LINKS, sorts: Collection[str] = (), sort: LinkWriter = str
+    table: Sheet,
+    links: Mapping[str, LinkWriter] = LINKS,
+    sorts: Collection[str] = (),
+    sort: LinkWriter = str,
+    order: str = "",
 ) -> str:
-    """The rows of a table. `sort` makes the target of the titles of the columns in `sorts`."""
-    heads = "".join(_head(column, sort if column.name in sorts else None) for column in table.columns)
+    """The rows of a table. `sort` makes the target of the titles of the columns in `sorts`.
+
+    `order` is the column that the rows are sorted by, with a minus before it if from the largest.
+    """
+    heads = "".join(_head(column, sort if column.name in sorts else None, order) for column in table.columns)
     rows = "".join(
         f"<tr>{''.join(_cell(column, row.get(column.name), links) for column in table.columns)}</tr>\n"
         for row in table.rows
@@ -97,10 +106,12 @@ def html_table(
     )
 
 
-def _head(column: Column, sort: LinkWriter | None) -> str:
+def _head(column: Column, sort: LinkWriter | None, order: str) -> str:
     title = escape(column.title or column.name)
     title = title if sort is None else f'<a href="{escape(sort(column.name))}">{title}</a>'
-    return f"<th{_class('n' if column.is_number else '')} scope=col>{title}</th>"
+    direction = {column.name: "ascending", f"-{column.name}": "descending"}.get(order)
+    sorted_by = f' aria-sort="{direction}"' if direction else ""
+    return f"<th{_class('n' if column.is_number else '')} scope=col{sorted_by}>{title}</th>"
 
 
 def _cell(column: Column, value: Any, links: Mapping[str, LinkWriter]) -> str:

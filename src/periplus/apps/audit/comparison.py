@@ -188,6 +188,8 @@ def with_audit(trend: Sequence[TrendPoint], audit: Audit, comparison: AuditCompa
         fixed=None if comparison is None else comparison.fixed,
     )
     earlier = [each for each in trend if each.at < point.at]
+    if len(trend) > len(earlier):
+        point = msgspec.structs.replace(point, new=trend[-1].new, fixed=trend[-1].fixed)
     if len(earlier) >= MAX_TREND:
         half = len(earlier) // 2
         earlier = [*earlier[:half:2], *earlier[half:]]

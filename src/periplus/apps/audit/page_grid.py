@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +22,7 @@ import pyarrow.parquet as pq
 
 from periplus.store.durable import write_file
 from periplus.view.csv_text import csv_chunks, inert
-from periplus.view.html import html_file, html_table
+from periplus.view.html import STYLE_FILE, html_file, html_table
 from periplus.view.values import Column, Sheet, TableRow
 from periplus.view.wording import clean, counted, moment
 
@@ -32,7 +31,7 @@ from .comparison import kept_path
 if TYPE_CHECKING:
     import duckdb
 
-COLUMNS: Final = (
+GRID_COLUMNS: Final = (
     Column("url", "URL", "url"),
     Column("status", "status", "number"),
     Column("state", "index state"),
@@ -54,12 +53,12 @@ COLUMNS: Final = (
     Column("pagerank", "PageRank", "number"),
 )
 """In the order of the grid."""
-USUAL: Final = (
+USUAL_COLUMNS: Final = (
     "url", "status", "state", "title", "h1", "description", "words", "depth", "inlinks", "outlinks", "weight",
     "seconds",
 )  # fmt: skip
 """The columns that are shown unless others are chosen; downloads have all."""
-STATES: Final = (
+INDEX_STATES: Final = (
     "indexable",
     "noindex",
     "canonical",
@@ -71,11 +70,11 @@ STATES: Final = (
     "file",
 )
 """Whether a URL can be in search results, and if not, the first reason why not; `docs/audit.md` explains them."""
-TEXTS: Final = ("url", "title", "h1", "description")
+TEXT_COLUMNS: Final = ("url", "title", "h1", "description")
 """The columns in which the filter looks for its words."""
 _PER_PAGE: Final = 100
 """Rows that the HTML file shows at a time, and those it has without its script."""
-_SCRIPT: Final = files("periplus.view").joinpath("grid.js").read_text()
+_SCRIPT: Final = STYLE_FILE.with_name("grid.js").read_text()
 
 _GRID: Final = """
 create or replace temp table audited_grid as
@@ -84,7 +83,7 @@ with answers as (
     where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site) group by url),
 readings as (
     select url, arg_max(words, read_at) as words from pages where list_contains($sites, site) group by url)
-select url, status, case
+select url, case when status = 304 then 200 else status end as status, case
         when is_error then 'error'
         when is_redirect then 'redirect'
         when not is_page then 'file'
@@ -135,7 +134,7 @@ def load_headings(database: duckdb.DuckDBPyConnection, folder: Path, site: str) 
     return bool(found.num_rows)
 
 
-def grid_csv(rows: Iterable[TableRow], columns: Sequence[Column] = COLUMNS) -> Iterator[str]:
+def grid_csv(rows: Iterable[TableRow], columns: Sequence[Column] = GRID_COLUMNS) -> Iterator[str]:
     """The rows as CSV, in pieces; nothing that a spreadsheet would compute."""
     values = ([_plain(row.get(column.name), column) for column in columns] for row in rows)
     return csv_chunks([column.name for column in columns], values, inert, newline="\r\n")
@@ -155,14 +154,14 @@ def grid_page(site: str, rows: Sequence[TableRow], made_at: float) -> str:
     shown = Sheet(
         name="grid",
         title=f"Pages of {clean(site)}",
-        columns=tuple(column for column in COLUMNS if column.name in USUAL),
+        columns=tuple(column for column in GRID_COLUMNS if column.name in USUAL_COLUMNS),
         rows=list(rows[:_PER_PAGE]),
     )
     data = {
-        "columns": [(column.name, column.title, column.kind, column.name in USUAL) for column in COLUMNS],
-        "rows": [[row.get(column.name) for column in COLUMNS] for row in rows],
-        "texts": TEXTS,
-        "states": [state for state in STATES if any(row["state"] == state for row in rows)],
+        "columns": [(column.name, column.title, column.kind, column.name in USUAL_COLUMNS) for column in GRID_COLUMNS],
+        "rows": [[row.get(column.name) for column in GRID_COLUMNS] for row in rows],
+        "texts": TEXT_COLUMNS,
+        "states": [state for state in INDEX_STATES if any(row["state"] == state for row in rows)],
         "file": f"pages-{site}.csv",
     }
     encoded = msgspec.json.encode(data).decode().replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
