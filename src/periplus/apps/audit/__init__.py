@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .embedded_files import Checks, SitemapLook, UrlCheck, load_checks, save_checks
     from .finding_kinds import KINDS, SiteFindingKind
     from .html_page import page
-    from .page_grid import grid_csv, grid_page
+    from .page_grid import grid_csv, grid_page, grid_text
     from .results import QUESTIONS, Area, Audit, BudgetCheck, Cost, Dates, Mark, SiteFinding
     from .site_audit import AuditSettings, JudgedAudit, audit, judge
 else:
@@ -60,6 +60,7 @@ __all__ = [
     "compare",
     "grid_csv",
     "grid_page",
+    "grid_text",
     "judge",
     "load_checks",
     "load_last",

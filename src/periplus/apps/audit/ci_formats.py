@@ -22,6 +22,7 @@ from periplus.view.findings import FaultyUrl, Severity
 
 from .comparison import AuditComparison
 from .finding_kinds import KINDS, SiteFindingKind
+from .html_page import budget_line
 from .results import Audit, SiteFinding
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -68,7 +69,7 @@ def _fixed(comparison: AuditComparison | None) -> Iterator[tuple[SiteFindingKind
 
 
 def to_junit(audit: Audit, failed: Collection[str] | None = None) -> str:
-    """One test case for each kind of finding.
+    """One test case for each kind of finding, and for each budget.
 
     Findings named in `failed` are failures; by default those that are errors or warnings. What could not be checked is
     skipped.
@@ -77,7 +78,9 @@ def to_junit(audit: Audit, failed: Collection[str] | None = None) -> str:
     failing = {name for name, each in found.items() if each.severity is not Severity.NOTICE}
     failing = failing if failed is None else set(failed) & found.keys()
     skipped = audit.unjudged.keys() - found.keys()
-    counts = {"tests": str(len(KINDS)), "failures": str(len(failing)), "errors": "0", "skipped": str(len(skipped))}
+    over = sum(check.is_over for check in audit.budgets)
+    tests, failures = len(KINDS) + len(audit.budgets), len(failing) + over
+    counts = {"tests": str(tests), "failures": str(failures), "errors": "0", "skipped": str(len(skipped))}
     root = Element("testsuites", {"name": f"Audit of {audit.site}", **counts, "time": "0"})
     at = {} if audit.seen_until is None else {"timestamp": _utc(audit.seen_until).strftime("%Y-%m-%dT%H:%M:%S")}
     suite = SubElement(root, "testsuite", {"name": audit.site, **counts, "time": "0", "hostname": audit.site, **at})
@@ -91,6 +94,11 @@ def to_junit(audit: Audit, failed: Collection[str] | None = None) -> str:
             SubElement(case, "system-out").text = _xml("\n".join((found[kind.name].title, *_lines(found[kind.name]))))
         elif kind.name in skipped:
             SubElement(case, "skipped", {"message": _xml(audit.unjudged[kind.name])})
+    for check in audit.budgets:
+        case = SubElement(suite, "testcase", {"classname": "audit.budgets", "name": check.name, "time": "0"})
+        if check.is_over:
+            failure = SubElement(case, "failure", {"message": budget_line(check), "type": "error"})
+            failure.text = _xml("\n".join(f"{each.url} {each.note}" for each in check.examples[:_LISTED]))
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 

@@ -134,6 +134,12 @@ def load_headings(database: duckdb.DuckDBPyConnection, folder: Path, site: str) 
     return bool(found.num_rows)
 
 
+def grid_text(site: str, rows: Sequence[TableRow], path: Path, made_at: float) -> str:
+    """The grid as the name of its file asks for: `.html`, else CSV."""
+    is_page = path.suffix.lower() in (".html", ".htm")
+    return grid_page(site, rows, made_at) if is_page else "".join(grid_csv(rows))
+
+
 def grid_csv(rows: Iterable[TableRow], columns: Sequence[Column] = GRID_COLUMNS) -> Iterator[str]:
     """The rows as CSV, in pieces; nothing that a spreadsheet would compute."""
     values = ([_plain(row.get(column.name), column) for column in columns] for row in rows)

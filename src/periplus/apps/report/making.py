@@ -36,7 +36,7 @@ from periplus.store.durable import write_file
 from periplus.urls import site_of
 
 if TYPE_CHECKING:
-    from periplus.apps.audit import Audit, AuditSettings, JudgedAudit
+    from periplus.apps.audit import Audit, AuditSettings, JudgedAudit, TrendPoint
     from periplus.insight.views import Views
 
     from . import CrawlState, Report
@@ -158,13 +158,7 @@ def judged(
 
     spooled = collection.layout.spooled
     with Views(collection.folder, spooled=spooled, say=say) as views:
-        counts = [
-            (str(row["site"]), int(row["pages"]))
-            for row in views.rows("select site, count(*) filter (where is_page) as pages from urls group by site")
-        ]
-        sites = _chosen(collection, counts, site)
-        if not sites:
-            raise UsageError(f"{collection.folder} has no site", hint="crawl something into it first")
+        sites = _audited_sites(collection, views, site)
         robots, is_whole = _known(collection, sites)
         checks = load_checks(collection.folder)
         settings = replace(settings or AuditSettings(), budgets=collection.config.audit)
@@ -172,6 +166,27 @@ def judged(
         with suppress(OSError):  # a collection on a read-only disk can be audited as well
             keep_headings(views.database, collection.folder, sites[0])
         return found
+
+
+def audit_trend_of(collection: CollectionSetup, site: str | None = None) -> tuple[TrendPoint, ...]:
+    """The numbers of all audits of a site that the collection keeps, the oldest first."""
+    from periplus.apps.audit import load_trend
+    from periplus.insight.views import Views
+
+    with Views(collection.folder, spooled=collection.layout.spooled) as views:
+        return load_trend(collection.folder, _audited_sites(collection, views, site)[0])
+
+
+def _audited_sites(collection: CollectionSetup, views: Views, site: str | None) -> list[str]:
+    """All host names of the site to audit."""
+    counts = [
+        (str(row["site"]), int(row["pages"]))
+        for row in views.rows("select site, count(*) filter (where is_page) as pages from urls group by site")
+    ]
+    sites = _chosen(collection, counts, site)
+    if not sites:
+        raise UsageError(f"{collection.folder} has no site", hint="crawl something into it first")
+    return sites
 
 
 def still_referred(collection: CollectionSetup, urls: Sequence[Url]) -> list[Url]:

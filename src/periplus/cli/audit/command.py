@@ -353,7 +353,7 @@ def _write_files(
     files: dict[Path, str],
 ) -> None:
     """Write the audit in every format that was asked for; `-` is standard output."""
-    from periplus.apps.audit import grid_csv, grid_page, page, to_csv, to_junit, to_sarif
+    from periplus.apps.audit import grid_text, page, to_csv, to_junit, to_sarif
 
     found, now = judged_now.audit, time.time()
     for path, kind in files.items():
@@ -364,10 +364,8 @@ def _write_files(
                 text = to_junit(found, failed)
             case "sarif":
                 text = to_sarif(found, comparison)
-            case "grid" if path.suffix.lower() in (".html", ".htm"):
-                text = grid_page(found.site, judged_now.grid, now)
             case "grid":
-                text = "".join(grid_csv(judged_now.grid))
+                text = grid_text(found.site, judged_now.grid, path, now)
             case _:
                 text = page(found, now, comparison, trend)
         if path == Path("-"):
