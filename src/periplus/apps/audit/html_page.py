@@ -26,8 +26,12 @@ BUDGET_WORDS: Final[dict[str, Callable[[float], str]]] = {
     "max_broken_links": count,
 }
 """How the value of each budget is written."""
-_CHANGES: Final = 5
+_CHANGES: Final = 3
+"""Findings that the comparison names."""
+_URLS: Final = 1
 """URLs of a finding that the comparison names; the CSV has all."""
+_MOST_LISTED: Final = 6
+"""Findings in the list before the details, the most severe."""
 
 
 def page(
@@ -116,12 +120,10 @@ def _numbers(audit: Audit) -> Iterator[str]:
         "warnings": f"{counts['warning']:,}",
         "notices": f"{counts['notice']:,}",
         "pages read": f"{audit.pages:,}",
-        "URLs in sitemaps": f"{audit.listed:,}",
-        "of these fetched ": f"{audit.visited:,}",
-        "linked URLs": f"{audit.linked:,}",
-        "of these fetched": f"{audit.followed:,}",
+        f"in sitemaps, {audit.visited:,} fetched": f"{audit.listed:,}",
+        f"linked, {audit.followed:,} fetched": f"{audit.linked:,}",
     }
-    yield '<ul class="tiles">'
+    yield '<ul class="tiles six">'
     yield from (f"<li><b>{value}</b><span>{name}</span></li>" for name, value in numbers.items())
     yield "</ul>\n"
 
@@ -160,9 +162,9 @@ def _history(comparison: AuditComparison | None, trend: Sequence[TrendPoint]) ->
         yield f'<div class="card"><h3>{count(comparison.new)} new, {count(comparison.fixed)} fixed, '
         yield f"{count(comparison.remaining)} remaining</h3>"
         changed = [each for each in comparison.changes if each.new_faults or each.fixed_faults]
-        yield (
-            '<ul class="examples">' + "".join(map(_change, changed)) + "</ul>" if changed else "<p>Nothing changed.</p>"
-        )
+        yield f'<ul class="examples">{"".join(map(_change, changed[:_CHANGES]))}</ul>' if changed else ""
+        if len(changed) > _CHANGES:
+            yield f'<p class="soft small">and {counted(len(changed) - _CHANGES, "more finding")}</p>'
         if comparison.unknown:
             yield f'<p class="soft small">Not comparable: {", ".join(comparison.unknown)}.</p>'
         yield "</div>\n"
@@ -184,8 +186,7 @@ def _change(change: FindingChange) -> str:
 
 
 def _some(urls: Sequence[str]) -> str:
-    more = ", …" if len(urls) > _CHANGES else ""
-    return ", ".join(map(link, urls[:_CHANGES])) + more
+    return ", ".join(map(link, urls[:_URLS])) + (", …" if len(urls) > _URLS else "")
 
 
 def trend_figure(trend: Sequence[TrendPoint]) -> str:
@@ -207,9 +208,12 @@ def _contents(audit: Audit) -> Iterator[str]:
         yield f"<p>{summary(audit)}</p></section>\n"
         return
     yield '<ol class="contents card">\n'
-    for found in audit.findings:
+    for found in audit.findings[:_MOST_LISTED]:
         yield f"<li>{severity_label(found.severity)} "
         yield f'<a href="#{found.name}">{escape(found.title)}</a></li>\n'
+    if len(audit.findings) > _MOST_LISTED:
+        more = counted(len(audit.findings) - _MOST_LISTED, "more finding")
+        yield f'<li><a href="#{audit.findings[_MOST_LISTED].name}">and {more}</a></li>\n'
     yield "</ol></section>\n"
 
 
