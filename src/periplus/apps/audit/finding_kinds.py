@@ -234,6 +234,12 @@ _KINDS: Final = (
         "Add content, merge them with other pages, or mark them noindex.",
     ),
     _kind(
+        Area.PAGES, "canonical-others", W,
+        "Canonical URLs that show another page: {count} of {of} pages with another canonical URL",
+        "Search engines ignore a canonical URL whose text differs.",
+        "Name the URL of the same page as canonical, or remove the element.",
+    ),
+    _kind(
         Area.PAGES, "canonical-chains", W,
         "Canonical URLs that are not final: {count} of {of} pages with another canonical URL",
         "Search engines ignore a canonical URL that redirects, or that names yet another one.",
