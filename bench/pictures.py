@@ -1,9 +1,10 @@
-"""Makes the pictures of the web server's pages: crawls a generated web, serves the collection, and asks Chromium.
+"""Makes the pictures of pages: crawls a generated web, audits it, serves the collection, and asks Chromium.
 
     python -m bench.pictures [FOLDER]
 
-Three pages (search with sitelinks, the dashboard of a running crawl, one site), each for a desk and a phone, light and
-dark, as `serve-PAGE[-phone][-dark].png` in FOLDER, by default `docs/images`.
+The pages of the server (search with sitelinks, the dashboard of a running crawl, one site), an audit, a report and the
+grid of pages, each for a desk and a phone, light and dark, as `serve-PAGE[-phone][-dark].png` and
+`PAGE[-phone][-dark].png` in FOLDER, by default `docs/images`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from periplus.collection.facts.lookup import collection_facts
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE, Profile.NEWS, Profile.SHOP)
 PAGES_A_SITE = 1000
+LIMITS = (120, 180, 250)
+"""Pages of the crawl, in all, before each audit."""
 SEED = 21
 WINDOWS = {"": (1280, 900), "-phone": (390, 844)}
 """Width and height of a picture in pixels: of a window on a desk, and of a phone."""
@@ -49,9 +52,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch, RunningLab(Server(world, SteppedClock(world.epoch))) as lab:
         folder = Path(scratch) / "lab"
         plan(folder, world, lab)
-        crawl(folder, "--limit", "250").wait()
+        for limit in LIMITS:
+            crawl(folder, "--limit", str(limit)).wait()
+            site = str(collection_facts(existing(folder)).largest[0].site)
+            audit(folder, site, Path(scratch))
         periplus.open(folder).index()
-        site = str(collection_facts(existing(folder)).largest[0].site)
+        periplus.open(folder).report(Path(scratch) / "report.html")
         with running(Served((folder,), ServeSettings(port=0))) as url, Chromium(Path(scratch) / "profile") as browser:
             pages = {
                 "search": f"{url}?q={quote(site.split('.')[0])}",
@@ -59,6 +65,9 @@ def main() -> None:
             }
             for name, address in pages.items():
                 take(browser, address, out / f"serve-{name}")
+            take(browser, f"{url}collection/pages?site={quote(site)}", out / "grid")
+            for name in ("audit", "report"):
+                take(browser, (Path(scratch) / f"{name}.html").as_uri(), out / name)
             with crawling(folder):
                 browser.visit(f"{url}live", 1280)
                 time.sleep(HISTORY)
@@ -74,6 +83,8 @@ def plan(folder: Path, world: World, lab: RunningLab) -> None:
         "retries.backoff": 0.02,
         "crawl.workers": 1,
         "crawl.rate": RATE * 10,
+        "audit.max_page_weight": 100_000,
+        "audit.max_broken_links": 0,
     }
     planned(folder, typed=[site.url for site in world.sites()], options=options).save()
 
@@ -82,6 +93,22 @@ def crawl(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     """Continue the crawl in a process of its own."""
     command = [sys.executable, "-m", "periplus", "crawl", "-o", str(folder), *options]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def audit(folder: Path, site: str, out: Path) -> None:
+    """Audit a site of the collection as it is; every audit is a point of the trend."""
+    command = [
+        sys.executable,
+        "-m",
+        "periplus",
+        "audit",
+        str(folder),
+        "--site",
+        site,
+        "--html",
+        str(out / "audit.html"),
+    ]
+    subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 @contextmanager
@@ -97,8 +124,8 @@ def crawling(folder: Path) -> Iterator[None]:
 
 def take(browser: Chromium, address: str, name: Path) -> None:
     """Take four pictures of a page."""
-    target = "/" + address.split("/", 3)[3]
-    assert Site(address).get(target).status == 200, address
+    if address.startswith("http"):
+        assert Site(address).get("/" + address.split("/", 3)[3]).status == 200, address
     for suffix, (width, height) in WINDOWS.items():
         for shade in ("", "-dark"):
             browser.visit(address, width, is_dark=bool(shade))

@@ -162,6 +162,12 @@ def test_one_site_is_shown_by_status_depth_type_time_and_rate(made_of_one: Made)
     found = audit(made_of_one.views, [str(report.row("visits")["site"])], None, is_whole=False)
     shown = [(row["severity"], row["name"], row["count"]) for row in report.rows("findings")]
     assert sorted(shown) == sorted((each.severity.value, each.name, each.count) for each in found.findings)
+    assert {row["name"]: row["why"] for row in report.rows("unchecked")} == found.unjudged
+    numbers, faults = report.row("audited"), {each.name: each.count for each in found.findings}
+    for name in ("pages", "listed", "visited", "linked", "followed", "waiting"):
+        assert numbers[name] == getattr(found, name)
+    assert numbers["broken"] == faults.get("broken-links", 0)
+    assert numbers["duplicates"] == faults.get("duplicate-pages", 0)
     ranks = [[severity.value for severity in Severity].index(severity) for severity, _, _ in shown]
     assert ranks == sorted(ranks)
     assert len(set(ranks)) > 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +15,10 @@ from tests.system.test_cli_audit import HOME, NAMES, clean, page, typed
 from tests.system.typed import Run
 from typer.testing import CliRunner
 
+import periplus
+from periplus.apps.report.making import described, report_of
 from periplus.cli.app import app
+from periplus.collection.collection import existing
 from periplus.collection.config.settings import Config
 
 
@@ -81,6 +86,48 @@ def _audit(web: ScriptedWeb, folder: str) -> dict[str, Any]:
     assert done.exit_code == 0, done.output
     found: dict[str, Any] = json.loads(done.stdout)
     return found
+
+
+def test_only_what_is_new_fails_and_budgets_always(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first audit is the baseline; the report of the collection has the same numbers as its audit."""
+    monkeypatch.setattr("periplus.cli.crawl.running.tune_garbage_collection", lambda: None)
+    folder, files = tmp_path / "c", {name: tmp_path / name for name in ("pages.csv", "pages.html", "audit.csv")}
+    with ScriptedWeb(clean()) as web:
+        web.said[f"{HOME}/{NAMES[0]}"] = page("All about apples", f"{HOME}/", f"{HOME}/dead")
+        typed_now = typed(web, "-o", str(folder), "--fail-on", "new")
+        assert _typed(*typed_now) == (0, {})
+        web.said[f"{HOME}/{NAMES[1]}"] = page("All about pears", f"{HOME}/", f"{HOME}/lost")
+        web.said[f"{HOME}/{NAMES[0]}"] = page("All about apples", f"{HOME}/")
+        code, second = _typed(*typed_now, "--json", "--csv", str(files["audit.csv"]))
+        assert (code, second["failed_on"]) == (4, ["broken-links"])
+    assert [(point["errors"], point["warnings"]) for point in second["trend"]] == [(0, 1), (0, 1)]
+    assert [(point["new"], point["fixed"]) for point in second["trend"]] == [(None, None), (1, 1)]
+    assert periplus.open(folder).audit_trend()[-1].faults == {"broken-links": 1}
+    rows = list(csv.DictReader(io.StringIO(files["audit.csv"].read_text())))
+    assert {(row["state"], row["url"]) for row in rows if row["finding"] == "broken-links"} == {
+        ("new", f"{HOME}/lost"), ("fixed", f"{HOME}/dead"),
+    }  # fmt: skip
+    assert _typed("audit", str(folder), "--fail-on", "new", "--grid", str(files["pages.csv"])) == (0, {})
+    assert _typed("audit", str(folder), "--fail-on", "new", "--fail-on", "error") == (0, {})
+    assert _typed("audit", str(folder), "--grid", str(files["pages.html"]))[0] == 0
+    urls = [row["url"] for row in csv.DictReader(io.StringIO(files["pages.csv"].read_text()))]
+    assert {f"{HOME}/lost", f"{HOME}/{NAMES[0]}"} <= set(urls)
+    assert "application/json" in files["pages.html"].read_text()
+    settings = folder / "periplus.toml"
+    settings.write_text(Config.load(settings).with_options({"audit.max_broken_links": 0}).dump())
+    code, third = _typed("audit", str(folder), "--json")
+    assert (code, third["failed_on"]) == (4, ["max_broken_links"])
+    report = report_of(existing(folder), described)
+    assert {row["name"]: row["count"] for row in report.rows("findings")} == {
+        each["name"]: each["count"] for each in third["findings"]
+    }
+    assert {row["name"]: row["why"] for row in report.rows("unchecked")} == third["unjudged"]
+    assert all(report.row("audited")[name] == third[name] for name in ("pages", "listed", "linked", "waiting"))
+
+
+def _typed(*words: str) -> tuple[int, dict[str, Any]]:
+    done = CliRunner().invoke(app, list(words), prog_name="periplus")
+    return done.exit_code, json.loads(done.stdout) if "--json" in words else {}
 
 
 class NowDated(dict[str, str | bytes]):

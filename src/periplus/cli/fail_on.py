@@ -23,9 +23,12 @@ FailOn = Annotated[
 ]
 
 
-def wanted_findings(asked: Sequence[str], kinds: Iterable[str], page: str) -> frozenset[str]:
-    """Names of findings and severities to fail on; a severity includes those that are worse. `page` has all names."""
-    severities, names = [severity.value for severity in Severity], list(kinds)
+def wanted_findings(asked: Sequence[str], kinds: Iterable[str], page: str, more: Sequence[str] = ()) -> frozenset[str]:
+    """Names of findings and severities to fail on; a severity includes those that are worse. `page` has all names.
+
+    `more` are words that the command knows besides.
+    """
+    severities, names = [severity.value for severity in Severity], [*kinds, *more]
     wanted: set[str] = set()
     for word in (part.strip() for each in asked for part in each.split(",")):
         if word in severities:

@@ -29,7 +29,15 @@ from periplus.apps.changes import (
     usual_beginning,
 )
 from periplus.apps.changes.refreshing import Refreshed, RefreshSelection, refresh
-from periplus.apps.report.making import audited, check_report_file, described, report_of, write_report
+from periplus.apps.report.making import (
+    audit_trend_of,
+    audited,
+    check_report_file,
+    described,
+    judged,
+    report_of,
+    write_report,
+)
 from periplus.apps.search.indexing import Indexed, open_index, update_index
 from periplus.apps.serve.served import DEFAULT_PORT
 from periplus.collection import collection as plans
@@ -45,6 +53,7 @@ from periplus.store.export import STREAMS, Committed, Exported, export_folder, e
 from periplus.store.export.captures import captures_of, find_original, latest_captures
 from periplus.store.tables import Spooled
 from periplus.urls import site_of
+from periplus.view.values import TableRow
 
 from .crawling import running_crawl
 from .credentials import Auth, Cookies, Headers, credentials_for
@@ -56,7 +65,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from periplus.apps.audit import Audit
+    from periplus.apps.audit import Audit, TrendPoint
     from periplus.apps.search import Results
     from periplus.apps.search.collection_evaluation import SearchEvaluation
     from periplus.insight.views import Views
@@ -329,6 +338,25 @@ class Collection:
 
         self._check_not_running("audit")
         return audited(self._found, site, AuditSettings(slow=slow, examples=examples))
+
+    def grid(self, path: str | PathLike[str] | None = None, *, site: str | None = None) -> list[TableRow]:
+        """Every fetched URL of a site with status, index state, texts, links, weight and time, as dictionaries.
+
+        With a `path` they are also written there: as HTML if the name ends in `.html`, else as CSV. `site` is needed
+        where the collection has several. No request is made.
+        """
+        from periplus.apps.audit import AuditSettings, grid_text
+
+        self._check_not_running("audit")
+        found = judged(self._found, site, AuditSettings(has_grid=True))
+        if path is not None:
+            text = grid_text(found.audit.site, found.grid, Path(path), time.time())
+            Path(path).write_text(text, encoding="utf-8", newline="")
+        return found.grid
+
+    def audit_trend(self, site: str | None = None) -> tuple[TrendPoint, ...]:
+        """The numbers of all audits of a site that `periplus audit` kept in the collection, the oldest first."""
+        return audit_trend_of(self._found, site)
 
     def report(self, path: str | PathLike[str] | None = None) -> Path:
         """Write the report of the collection as one HTML file, by default `report.html` in its folder; the file."""

@@ -8,8 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+_FORMULA = ("=", "+", "-", "@")
+"""How a cell begins that a spreadsheet computes, after blanks."""
 _CHUNK = 1000
 """Rows that are written at a time."""
+
+
+def inert(value: Any) -> object:
+    """A value that a spreadsheet does not compute: a text that begins like a formula gets a leading apostrophe."""
+    if not isinstance(value, str):
+        return value
+    return f"'{value}" if value.startswith(("\t", "\r", "\n")) or value.lstrip()[:1] in _FORMULA else value
 
 
 def csv_chunks(

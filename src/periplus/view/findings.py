@@ -40,7 +40,8 @@ class FindingKind(Struct, frozen=True):
     advice: str
 
     def filled(self, count: int, of: int, **words: object) -> dict[str, Any]:
-        """The fields of a finding of `count` among `of`."""
+        """The fields of a finding of `count` among `of`; 0: there is no total. `count` is never more than `of`."""
+        of = max(of, count) if of else 0
         known = {"count": f"{count:,}", "of": f"{of:,}", **words}
         return {
             "name": self.name,

@@ -1,7 +1,7 @@
 """Tables, findings and whole files as HTML. Text of strangers is escaped, bounded in length, and never markup.
 
 A file loads nothing, for light and dark themes, paper, and phones. Its policy allows one script, by its digest: the one
-that sorts and filters tables, which are complete without it.
+that sorts and filters tables, which are complete without it, or that of a grid.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from .findings import FaultyUrl, Finding, Severity
@@ -21,31 +21,40 @@ from .wording import clean, written
 LinkWriter = Callable[[str], str]
 """Makes HTML from a value; it escapes the value."""
 
-_STYLE = files(__package__).joinpath("page.css").read_text()
-_SCRIPT = files(__package__).joinpath("tables.js").read_text()
-_DIGEST = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
-POLICY = (
-    f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'"
-)
+STYLE_FILE = Path(__file__).with_name("page.css")
+"""The style of all pages: of files, and of those that the server shows."""
+_STYLE = STYLE_FILE.read_text()
+TABLE_SCRIPT = STYLE_FILE.with_name("tables.js").read_text()
+"""Sorts and filters tables."""
 LONGEST_LINK = 500
 """Letters of a URL at most to be shown as a link."""
 LONGEST_CELL = 200
 """Letters of a cell; downloads have the whole value."""
+_FIRST_EXAMPLES = 5
+_MOST_EXAMPLES = 500
+"""Examples of a finding that are shown at once, and those in the file at all."""
 _LONG = 24
 """Letters of a cell that is never broken within a word."""
 
 
-def html_file(title: str, content: Iterable[str], *, has_tables: bool = True) -> str:
-    """A whole file; title and content are HTML. Without tables it has no script."""
+def policy(script: str = TABLE_SCRIPT) -> str:
+    """The content security policy of a file with this script."""
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    allowed = f"script-src 'sha256-{digest}'; " if script else ""
+    return f"default-src 'none'; style-src 'unsafe-inline'; {allowed}base-uri 'none'; form-action 'none'"
+
+
+def html_file(title: str, content: Iterable[str], *, script: str = TABLE_SCRIPT) -> str:
+    """A whole file; title and content are HTML. A file without tables needs no script."""
     return "".join(
         [
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy(script)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{title}</title>\n<style>\n{_STYLE}</style></head>\n<body><main>\n",
             *content,
             "</main>",
-            f"<script>{_SCRIPT}</script>" if has_tables else "",
+            f"<script>{script}</script>" if script else "",
             "</body></html>\n",
         ]
     )
@@ -64,21 +73,29 @@ def link(url: str, shown: str = "") -> str:
     return f'<a href="{escape(url)}" rel="noreferrer nofollow noopener">{text}</a>' if is_link else text
 
 
-def _severity(name: str) -> str:
+def severity_label(name: str) -> str:
+    """A severity as a coloured word."""
     return f'<span class="severity {escape(name)}">{escape(name)}</span>'
 
 
 LINKS: Mapping[str, LinkWriter] = {
-    "url": link, "severity": _severity, "code": lambda text: f"<code>{escape(clean(text, LONGEST_CELL))}</code>"
+    "url": link, "severity": severity_label, "code": lambda text: f"<code>{escape(clean(text, LONGEST_CELL))}</code>"
 }  # fmt: skip
 """How values of a kind are written in a file by itself; pages of a server have links to each other, too."""
 
 
 def html_table(
-    table: Sheet, links: Mapping[str, LinkWriter] = LINKS, sorts: Collection[str] = (), sort: LinkWriter = str
+    table: Sheet,
+    links: Mapping[str, LinkWriter] = LINKS,
+    sorts: Collection[str] = (),
+    sort: LinkWriter = str,
+    order: str = "",
 ) -> str:
-    """The rows of a table. `sort` makes the target of the titles of the columns in `sorts`."""
-    heads = "".join(_head(column, sort if column.name in sorts else None) for column in table.columns)
+    """The rows of a table. `sort` makes the target of the titles of the columns in `sorts`.
+
+    `order` is the column that the rows are sorted by, with a minus before it if from the largest.
+    """
+    heads = "".join(_head(column, sort if column.name in sorts else None, order) for column in table.columns)
     rows = "".join(
         f"<tr>{''.join(_cell(column, row.get(column.name), links) for column in table.columns)}</tr>\n"
         for row in table.rows
@@ -89,10 +106,12 @@ def html_table(
     )
 
 
-def _head(column: Column, sort: LinkWriter | None) -> str:
+def _head(column: Column, sort: LinkWriter | None, order: str) -> str:
     title = escape(column.title or column.name)
     title = title if sort is None else f'<a href="{escape(sort(column.name))}">{title}</a>'
-    return f"<th{_class('n' if column.is_number else '')} scope=col>{title}</th>"
+    direction = {column.name: "ascending", f"-{column.name}": "descending"}.get(order)
+    sorted_by = f' aria-sort="{direction}"' if direction else ""
+    return f"<th{_class('n' if column.is_number else '')} scope=col{sorted_by}>{title}</th>"
 
 
 def _cell(column: Column, value: Any, links: Mapping[str, LinkWriter]) -> str:
@@ -114,13 +133,18 @@ def _class(name: str) -> str:
 def html_finding(found: Finding) -> str:
     """A finding as a card."""
     kinds = ", ".join(f"{escape(name)}: {number:,}" for name, number in found.kinds.items())
-    examples = "".join(f"<li>{_example(each)}</li>" for each in found.evidence)
+    examples = [f"<li>{_example(each)}</li>" for each in found.evidence[:_MOST_EXAMPLES]]
+    first, others = "".join(examples[:_FIRST_EXAMPLES]), "".join(examples[_FIRST_EXAMPLES:])
+    hidden = len(found.evidence) - _MOST_EXAMPLES
+    left = f'<p class="soft small">and {hidden:,} more: CSV and JSON have them</p>' if hidden > 0 else ""
+    more = f"{len(found.evidence) - _FIRST_EXAMPLES:,} more"
     return (
-        f'<article class="card" id="{found.name}"><h3>{_severity(found.severity)} {escape(found.title)}'
+        f'<article class="card" id="{found.name}"><h3>{severity_label(found.severity)} {escape(found.title)}'
         f' <small class="soft"><code>{found.name}</code></small></h3>'
         + (f'<p class="soft small">{kinds}</p>' if kinds else "")
         + f'<p>{escape(found.why)} <span class="do">{escape(found.advice)}</span></p>'
-        + (f'<ul class="examples">{examples}</ul>' if examples else "")
+        + (f'<ul class="examples">{first}</ul>' if first else "")
+        + (f'<details><summary>{more}</summary><ul class="examples">{others}</ul>{left}</details>' if others else "")
         + "</article>\n"
     )
 

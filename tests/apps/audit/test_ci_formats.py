@@ -9,9 +9,13 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.apps.audit.test_finding_kinds import audit_of
 
-from periplus.apps.audit import KINDS, Audit, SiteFinding, compare, to_csv, to_junit, to_sarif
+from periplus.apps.audit import KINDS, Area, Audit, SiteFinding, compare, to_csv, to_junit, to_sarif
+from periplus.apps.audit.comparison import MAX_TREND, TrendPoint, with_audit
 from periplus.view.findings import FaultyUrl, Severity
 
 EVIL = 'http://a.test/"><script>&\x00'
@@ -90,7 +94,10 @@ def test_sarif_keeps_the_rules_of_the_standard() -> None:
     for invocation in run["invocations"]:
         assert isinstance(invocation["executionSuccessful"], bool)
         assert all(_UTC.fullmatch(invocation[key]) for key in invocation.keys() & {"startTimeUtc", "endTimeUtc"})
-    assert {result["baselineState"] for result in run["results"]} == {"new", "absent"}
+    costs = {kind.name for kind in KINDS.values() if kind.area is Area.COST}
+    compared = [result for result in run["results"] if result["ruleId"] not in costs]
+    assert {result["baselineState"] for result in compared} == {"new", "absent"}
+    assert not any("baselineState" in result for result in run["results"] if result["ruleId"] in costs)
     for result in run["results"]:
         assert result.keys() <= _KNOWN["result"]
         assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
@@ -99,7 +106,7 @@ def test_sarif_keeps_the_rules_of_the_standard() -> None:
             assert _URI.fullmatch(place["physicalLocation"]["artifactLocation"]["uri"])
         assert all(key and value for key, value in result["partialFingerprints"].items())
     prints = [json.dumps(result["partialFingerprints"]) for result in run["results"]]
-    assert len(set(prints)) == len(prints) == 4 * len(KINDS)
+    assert len(set(prints)) == len(prints) == 4 * len(KINDS) - len(costs)
 
 
 def test_sarif_of_a_comparison_has_baseline_states() -> None:
@@ -154,3 +161,61 @@ def test_a_comparison_does_not_call_fixed_what_was_not_checked() -> None:
     [links] = [change for change in cut.changes if change.name == "broken-links"]
     assert (links.new, links.fixed, links.before, links.after) == ((), (), 40, 1)
     assert cut.fixed == 39
+
+
+URLS = st.lists(st.sampled_from(["", *(f"http://a.test/{number}" for number in range(6))]), max_size=8)
+
+
+@given(before=URLS, after=URLS, missing=st.integers(0, 5))
+def test_new_fixed_and_remaining_add_up(before: list[str], after: list[str], missing: int) -> None:
+    """Of every finding: what is new and what remains is all there is now, and likewise what there was."""
+    audits = [
+        audit_of(finding("broken-links", *urls, count=len(urls) + more)) if urls else audit_of()
+        for urls, more in ((before, missing), (after, 0))
+    ]
+    counts = [sum(found.count for found in each.findings) for each in audits]
+    found = compare(*audits)
+    assert (found.fixed + found.remaining, found.new + found.remaining) == tuple(counts)
+    assert min(found.new, found.fixed, found.remaining) >= 0
+    rows = list(csv.DictReader(io.StringIO(to_csv(audits[1], found))))
+    results = json.loads(to_sarif(audits[1], found))["runs"][0]["results"]
+    assert [row["url"] for row in rows if row["state"] == "fixed"] == list(
+        found.changes[0].fixed if counts != [0, 0] else ()
+    )
+    assert sum(result.get("baselineState") == "absent" for result in results) == sum(
+        row["state"] == "fixed" for row in rows
+    )
+    assert found.new_findings == ({"broken-links"} if found.new else set())
+
+
+def test_the_cost_of_a_crawl_is_neither_new_nor_fixed() -> None:
+    """It differs between crawls of a site that did not change."""
+    cost, fault = finding("needless-requests", count=8), finding("broken-links", "http://a.test/1")
+    for audits in ((audit_of(cost), audit_of()), (audit_of(), audit_of(cost))):
+        found = compare(*audits)
+        assert (found.changes, found.unknown, found.new, found.fixed) == ((), (), 0, 0)
+    [row, *_] = csv.DictReader(io.StringIO(to_csv(audit_of(cost), compare(audit_of(fault), audit_of(cost)))))
+    assert row["state"] == ""
+
+
+@given(count=st.integers(1, 500), of=st.integers(0, 500))
+def test_a_finding_never_has_more_faults_than_were_looked_at(count: int, of: int) -> None:
+    """Whatever a check counts."""
+    filled = KINDS["broken-links"].filled(count, of)
+    assert filled["count"] == count
+    assert filled["of"] >= count or not of
+
+
+def test_the_trend_is_bounded_and_in_order() -> None:
+    """Another audit of the same answers takes the place of the last; the oldest are thinned."""
+    trend: tuple[TrendPoint, ...] = ()
+    for number in range(3 * MAX_TREND):
+        trend = with_audit(
+            trend, replace(audit_of(finding("orphans", "http://a.test/")), seen_until=float(number)), None
+        )
+        again = with_audit(trend, replace(audit_of(), seen_until=float(number)), None)
+        assert len(again) == len(trend) <= MAX_TREND + 1
+        assert (again[-1].warnings, trend[-1].warnings, trend[-1].faults) == (0, 1, {"orphans": 1})
+    times = [point.at for point in trend]
+    assert times == sorted(set(times))
+    assert (times[0], times[-1]) == (0.0, 3.0 * MAX_TREND - 1)

@@ -19,6 +19,8 @@ from tests.apps.serve.browsed import crawled
 from tests.lab.crawling import rows
 from tests.markup import elements
 
+import periplus
+from periplus.apps.audit.page_grid import TEXT_COLUMNS
 from periplus.apps.serve.browse import PAGES
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings
@@ -219,7 +221,7 @@ def test_settings_hide_passwords(tmp_path: Path) -> None:
         page = site.get("/collection/settings")
         assert "proxy.test:3128" in page.text
         assert "s3cret" not in page.text + site.get("/api/collection/settings?table=settings").text
-        assert [site.get(f"/collection{spec.path}").status for spec in PAGES if "{" not in spec.path] == [200] * 12
+        assert [site.get(f"/collection{spec.path}").status for spec in PAGES if "{" not in spec.path] == [200] * 13
 
 
 def test_runs_are_listed(server: Site, lab: Path) -> None:
@@ -268,3 +270,34 @@ def _kind(target: str) -> str:
     path = re.sub(r"/(sites|tables)/[^/]+", r"/\1/*", parts.path)
     values = dict(parse_qsl(parts.query))
     return f"{path}?{','.join(sorted(values.keys() - {'format'}))}&table={values.get('table')}"
+
+
+def test_the_grid_is_filtered_sorted_and_paged_by_the_server(server: Site, lab: Path) -> None:
+    """The same rows as `periplus audit --grid` writes, and only those that are asked for."""
+    site = str(largest(lab))
+    expected = periplus.open(lab).grid(site=site)
+    path, all_rows = "/api/collection/pages", {row["url"]: row for row in expected}
+    shown = server.get(path, site=site, table="pages").json
+    assert [row["url"] for row in shown] == [row["url"] for row in expected]
+    for sort, column, is_down in (("-inlinks", "inlinks", True), ("url", "url", False)):
+        found = server.get(path, site=site, table="pages", sort=sort).json
+        values = [row[column] for row in found]
+        assert values == sorted(values, reverse=is_down)
+        assert {row["url"] for row in found} == set(all_rows)
+    word = str(expected[1]["title"]).split()[0].lower()
+    filtered = server.get(path, site=site, table="pages", q=word, state="indexable", status="2").json
+    texts = {url: " ".join(str(row[name] or "") for name in TEXT_COLUMNS).lower() for url, row in all_rows.items()}
+    assert {row["url"] for row in filtered} == {
+        url
+        for url, row in all_rows.items()
+        if word in texts[url] and row["state"] == "indexable" and row["status"] == 200
+    }
+    text = server.get(path, site=site, table="pages", format="csv", columns="url,depth").text
+    assert next(csv.reader(io.StringIO(text))) == ["url", "depth"]
+    page = server.get("/collection/pages", site=site, sort="-words", columns="url,words")
+    assert [each.text_content().strip() for each in elements(page.text, "//thead//th")] == ["URL", "words"]
+    assert [each.get("aria-sort") for each in elements(page.text, "//thead//th")] == [None, "descending"]
+    assert not [each for each in elements(page.text, "//form[@class='ask']//select") if not each.get("aria-label")]
+    for wrong in ({"sort": "no"}, {"columns": "url,no"}, {"state": "no"}, {"status": "9"}):
+        assert server.get(path, **wrong).status == 400
+    assert server.get(path, site="none.test").status == 404

@@ -50,6 +50,9 @@ PATHS = [
     "/collection/url?url=http://evil.test/%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
     "/collection/url?url=javascript:alert(1)",
     "/collection/settings?only=all",
+    "/collection/pages",
+    "/collection/pages?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&columns=title,url,language",
+    "/collection/pages?site=%3Cscript%3Ealert(1)%3C/script%3E",
 ]
 
 

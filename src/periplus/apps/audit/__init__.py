@@ -5,8 +5,8 @@ examples, why it matters and what to do (`finding_kinds`; docs/audit.md lists th
 types, `site_table` makes the tables; the checks are `sitemap_contents` (is the sitemap complete and clean?), `lastmod`,
 `page_texts` (titles, descriptions, canonical URLs, internal links) and `embedded_files` (images, styles, scripts,
 external links, hreflang, requested for the audit); `site_audit` adds robots.txt, hints and costs, puts all together and
-rates each area. `comparison` is what changed since the last audit. `html_page` and `ci_formats` write HTML, CSV, JUnit
-and SARIF.
+rates each area, and `budgets` checks what the owner has set. `comparison` is what changed since the last audit, and the
+trend over all. `html_page` and `ci_formats` write HTML, CSV, JUnit and SARIF; `page_grid` is the table of all pages.
 
 Nothing here sends a request. What was not fetched is not judged, and is listed in `unjudged`.
 """
@@ -17,11 +17,22 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .ci_formats import to_csv, to_junit, to_sarif
-    from .comparison import AuditComparison, FindingChange, compare, load_last, save_last
+    from .comparison import (
+        AuditComparison,
+        FindingChange,
+        TrendPoint,
+        compare,
+        load_last,
+        load_trend,
+        save_last,
+        save_trend,
+        with_audit,
+    )
     from .embedded_files import Checks, SitemapLook, UrlCheck, load_checks, save_checks
     from .finding_kinds import KINDS, SiteFindingKind
     from .html_page import page
-    from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
+    from .page_grid import grid_csv, grid_page, grid_text
+    from .results import QUESTIONS, Area, Audit, BudgetCheck, Cost, Dates, Mark, SiteFinding
     from .site_audit import AuditSettings, JudgedAudit, audit, judge
 else:
     __getattr__ = lazy_exports(__name__)
@@ -33,6 +44,7 @@ __all__ = [
     "Audit",
     "AuditComparison",
     "AuditSettings",
+    "BudgetCheck",
     "Checks",
     "Cost",
     "Dates",
@@ -42,16 +54,23 @@ __all__ = [
     "SiteFinding",
     "SiteFindingKind",
     "SitemapLook",
+    "TrendPoint",
     "UrlCheck",
     "audit",
     "compare",
+    "grid_csv",
+    "grid_page",
+    "grid_text",
     "judge",
     "load_checks",
     "load_last",
+    "load_trend",
     "page",
     "save_checks",
     "save_last",
+    "save_trend",
     "to_csv",
     "to_junit",
     "to_sarif",
+    "with_audit",
 ]

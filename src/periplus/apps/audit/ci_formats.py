@@ -7,7 +7,7 @@ CSV a value that a spreadsheet would compute (`=`, `+`, `-`, `@`) gets a leading
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
@@ -17,11 +17,12 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import msgspec
 
 from periplus import __version__
-from periplus.view.csv_text import csv_chunks
+from periplus.view.csv_text import csv_chunks, inert
 from periplus.view.findings import FaultyUrl, Severity
 
 from .comparison import AuditComparison
 from .finding_kinds import KINDS, SiteFindingKind
+from .html_page import budget_line
 from .results import Audit, SiteFinding
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -37,34 +38,38 @@ _INVALID_XML: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65534, 6
 
 
 def to_csv(audit: Audit, comparison: AuditComparison | None = None) -> str:
-    """One row for each fault, with a header."""
-    rows = (
+    """One row for each fault, and with a comparison for each that was fixed, with a header."""
+    state = _states(comparison)
+    rows = [
         (
-            found.name, found.severity.value, found.area.value, _state(comparison, found, example), example.url,
+            found.name, found.severity.value, found.area.value, state(found.name, example.url), example.url,
             example.note or found.title, example.at, found.advice,
         )
         for found in audit.findings
         for example in _places(found)
-    )  # fmt: skip
-    return "".join(csv_chunks(_COLUMNS, rows, _inert, newline="\r\n"))  # RFC 4180
-
-
-def _inert(text: str) -> str:
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    ]  # fmt: skip
+    for kind, url in _fixed(comparison):
+        rows.append((kind.name, kind.severity.value, kind.area.value, "fixed", url, "Fixed.", "", ""))
+    return "".join(csv_chunks(_COLUMNS, rows, inert, newline="\r\n"))  # RFC 4180
 
 
 def _places(found: SiteFinding) -> tuple[FaultyUrl, ...]:
     return found.examples or (FaultyUrl("", found.title),)
 
 
-def _state(comparison: AuditComparison | None, found: SiteFinding, example: FaultyUrl) -> str:
-    if comparison is None or found.name in comparison.unknown:
-        return ""
-    return "new" if comparison.is_new(found.name, example.url) else "remaining"
+def _states(comparison: AuditComparison | None) -> Callable[[str, str], str]:
+    return comparison.states() if comparison is not None else lambda _name, _url: ""
+
+
+def _fixed(comparison: AuditComparison | None) -> Iterator[tuple[SiteFindingKind, str]]:
+    """Faults that are fixed: the kind of finding, and the URL."""
+    for change in comparison.changes if comparison is not None else ():
+        if change.name in KINDS:
+            yield from ((KINDS[change.name], url) for url in change.fixed)
 
 
 def to_junit(audit: Audit, failed: Collection[str] | None = None) -> str:
-    """One test case for each kind of finding.
+    """One test case for each kind of finding, and for each budget.
 
     Findings named in `failed` are failures; by default those that are errors or warnings. What could not be checked is
     skipped.
@@ -73,7 +78,9 @@ def to_junit(audit: Audit, failed: Collection[str] | None = None) -> str:
     failing = {name for name, each in found.items() if each.severity is not Severity.NOTICE}
     failing = failing if failed is None else set(failed) & found.keys()
     skipped = audit.unjudged.keys() - found.keys()
-    counts = {"tests": str(len(KINDS)), "failures": str(len(failing)), "errors": "0", "skipped": str(len(skipped))}
+    over = sum(check.is_over for check in audit.budgets)
+    tests, failures = len(KINDS) + len(audit.budgets), len(failing) + over
+    counts = {"tests": str(tests), "failures": str(failures), "errors": "0", "skipped": str(len(skipped))}
     root = Element("testsuites", {"name": f"Audit of {audit.site}", **counts, "time": "0"})
     at = {} if audit.seen_until is None else {"timestamp": _utc(audit.seen_until).strftime("%Y-%m-%dT%H:%M:%S")}
     suite = SubElement(root, "testsuite", {"name": audit.site, **counts, "time": "0", "hostname": audit.site, **at})
@@ -87,6 +94,11 @@ def to_junit(audit: Audit, failed: Collection[str] | None = None) -> str:
             SubElement(case, "system-out").text = _xml("\n".join((found[kind.name].title, *_lines(found[kind.name]))))
         elif kind.name in skipped:
             SubElement(case, "skipped", {"message": _xml(audit.unjudged[kind.name])})
+    for check in audit.budgets:
+        case = SubElement(suite, "testcase", {"classname": "audit.budgets", "name": check.name, "time": "0"})
+        if check.is_over:
+            failure = SubElement(case, "failure", {"message": budget_line(check), "type": "error"})
+            failure.text = _xml("\n".join(f"{each.url} {each.note}" for each in check.examples[:_LISTED]))
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
@@ -108,12 +120,15 @@ def to_sarif(audit: Audit, comparison: AuditComparison | None = None) -> str:
     """One result for each fault. With a comparison, results are marked as new, unchanged or absent (fixed)."""
     rules = list(KINDS.values())
     numbers = {kind.name: number for number, kind in enumerate(rules)}
+    state = _states(comparison)
     results = [
-        _result(audit, found, example, numbers[found.name], comparison)
+        _result(audit, found, example, numbers[found.name], state(found.name, example.url))
         for found in audit.findings
         for example in _places(found)
     ]
-    results += list(_absent(audit, comparison, numbers)) if comparison is not None else []
+    for kind, url in _fixed(comparison):
+        fixed = _bare_result(audit, kind.name, numbers[kind.name], _LEVELS[kind.severity], url)
+        results.append(fixed | {"message": {"text": "Fixed."}, "baselineState": "absent"})
     driver = {
         "name": "Periplus audit",
         "version": __version__,
@@ -146,26 +161,15 @@ def _rule(kind: SiteFindingKind) -> dict[str, Any]:
     }
 
 
-def _result(
-    audit: Audit, found: SiteFinding, example: FaultyUrl, number: int, comparison: AuditComparison | None
-) -> dict[str, Any]:
+def _result(audit: Audit, found: SiteFinding, example: FaultyUrl, number: int, state: str) -> dict[str, Any]:
     result = _bare_result(audit, found.name, number, _LEVELS[found.severity], example.url)
     text = example.note if example.url and example.note else found.title
     result["message"] = {"text": f"{text}. {found.advice}"}
     if example.at:
         result["relatedLocations"] = [_location(example.at) | {"message": {"text": "Linked from here"}}]
-    state = _state(comparison, found, example)
     if state:
         result["baselineState"] = "new" if state == "new" else "unchanged"
     return result
-
-
-def _absent(audit: Audit, comparison: AuditComparison, numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
-    for change in comparison.changes:
-        for url in change.fixed:
-            level = _LEVELS[KINDS[change.name].severity]
-            result = _bare_result(audit, change.name, numbers[change.name], level, url)
-            yield result | {"message": {"text": "Fixed."}, "baselineState": "absent"}
 
 
 def _bare_result(audit: Audit, name: str, number: int, level: str, url: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -101,6 +102,10 @@ _NAMES: Final = {IMAGE: "dead-images", STYLE: "dead-styles", SCRIPT: "dead-scrip
 _COMMENT: Final = re.compile(rb"<!--.*?-->", re.DOTALL)
 _TAG: Final = re.compile(rb"<(script|link)\b([^>]{1,4000})>", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(rb"""\b(src|href|rel)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+_H1: Final = re.compile(rb"<h1\b[^>]{0,4000}>(.{0,20000}?)</h1\s*>", re.IGNORECASE | re.DOTALL)
+_TAGS: Final = re.compile(rb"<!--.*?-->|<[^>]*>", re.DOTALL)
+_LONGEST_HEADING: Final = 500
+"""Characters of a heading that are kept."""
 _ICONS: Final = frozenset({"icon", "apple-touch-icon"})
 
 _UNREAD: Final = "the pages are not stored in the collection"
@@ -144,19 +149,25 @@ group by page, url
 
 
 class Embedded(Struct, frozen=True):
-    """What the stored pages embed and name: rows of page, URL and kind or language; `read` are the pages."""
+    """What the stored pages embed and name: rows of page, URL and kind or language; `read` are the pages.
+
+    `headings` are pages with their first h1.
+    """
 
     files: list[tuple[str, str, str]]
     alternates: list[tuple[str, str, str]]
     read: list[str]
+    headings: list[tuple[str, str]] = []
 
 
 def read_embedded(views: Views, sites: Sequence[str]) -> Embedded:
     """Read the stored pages of a site, at most `MAX_PAGES`."""
-    found = Embedded([], [], [])
+    found = Embedded([], [], [], [])
     for document in _documents(views, sites):
         url = document.page.url
         found.read.append(url)
+        if heading := _heading(document):
+            found.headings.append((url, heading))
         found.files.extend((url, target, kind) for target, kind in dict(_files(document)).items())
         found.alternates.extend(
             (url, alternate.url, alternate.hreflang)
@@ -176,6 +187,14 @@ def _documents(views: Views, sites: Sequence[str]) -> Iterator[DecodedCapture]:
             if isinstance(document, DecodedCapture):
                 read += 1
                 yield document
+
+
+def _heading(document: DecodedCapture) -> str:
+    """The text of the first h1; empty if there is none."""
+    html = document.html
+    written = _H1.search(html) if html is not None else None
+    text = unescape(_TAGS.sub(b" ", written[1]).decode("utf-8", "replace")) if written else ""
+    return " ".join(text.split())[:_LONGEST_HEADING]
 
 
 def _archive(folder: Path) -> Path:
@@ -258,6 +277,7 @@ def _register(table: SiteTable, embedded: Embedded, checks: Checks) -> None:
     database = table.views.database
     database.register("audited_embedded", rows(("page", "url", "kind"), embedded.files))
     database.register("audited_alternates", rows(("page", "url", "hreflang"), embedded.alternates))
+    database.register("audited_facts", rows(("url", "h1"), embedded.headings))
     database.register("audited_read", rows(("url",), [(url,) for url in embedded.read]))
     answers = [(check.url, check.answer) for check in checks.urls]
     dead = pa.array([check.is_dead for check in checks.urls], pa.bool_())

@@ -92,6 +92,25 @@ class Dates(Struct, frozen=True):
     recall: float | None = None
 
 
+class BudgetCheck(Struct, frozen=True):
+    """A budget of `[audit]`: `count` of `of` URLs are over `limit`, of which `worst` is the largest value.
+
+    Of a budget that limits how many URLs have a fault, `worst` is their number.
+    """
+
+    name: str
+    limit: float
+    worst: float
+    count: int
+    of: int
+    examples: tuple[FaultyUrl, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the site is over the budget."""
+        return self.worst > self.limit
+
+
 class Audit(Struct, frozen=True):
     """The audit of one site.
 
@@ -99,6 +118,7 @@ class Audit(Struct, frozen=True):
     site, and `followed` of them were fetched. `waiting` URLs are known and were not fetched; `is_whole`: there are
     none. `seen_from` and `seen_until` are the times of the oldest and the newest answer that was judged (seconds since
     1970; null where there is none). `unjudged` maps names of findings that could not be checked to the reason.
+    `budgets` are those that are set.
     """
 
     site: str
@@ -117,6 +137,7 @@ class Audit(Struct, frozen=True):
     waiting: int = 0
     seen_from: float | None = None
     seen_until: float | None = None
+    budgets: tuple[BudgetCheck, ...] = ()
 
     def worst(self) -> Severity | None:
         """The most severe of the findings."""

@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.collection.config.settings import AuditBudgets
 from periplus.formats.robots import parse
 from periplus.model import RobotsFile
 from periplus.view.findings import FaultyUrl, in_order
+from periplus.view.values import TableRow
 
+from .budgets import check_budgets
 from .embedded_files import Checks, Embedded, check_embedded, read_embedded
 from .finding_kinds import KINDS
 from .lastmod import check_lastmod
+from .page_grid import grid_rows, make_grid
 from .page_texts import LinkChecks, TextLimits, check_links, check_texts
 from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
 from .site_table import EXAMPLES, Found, SiteTable, finding
@@ -99,9 +103,7 @@ _MAX_FULL: Final = 0.5
 
 _REQUESTS: Final = """
 select count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes,
-    count(*) filter (where purpose = 'page') as visits,
-    count(*) filter (where purpose = 'page' and outcome = 'redirected') as redirects,
-    count(*) filter (where purpose = 'page' and (outcome = 'failed' or status >= 400)) as errors
+    count(*) filter (where purpose = 'page') as visits
 from fetches where outcome <> 'excluded' and list_contains($sites, site) and epoch(ended_at) >= $since
 """
 _AGAIN: Final = """
@@ -110,11 +112,29 @@ with visits as (
     select url, outcome, bytes, epoch(ended_at) as ended_at,
         epoch(started_at) - lag(epoch(ended_at)) over (partition by url order by started_at) as pause
     from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site))
-select visits.url, visits.outcome = 'fetched' as is_full, bytes
+select visits.url, visits.outcome = 'fetched' as is_full, bytes, visits.ended_at
 from changes join visits on visits.url = changes.url and abs(visits.ended_at - epoch(changes.seen_at)) < 1
 where level = 'same' and pause >= $pause and list_contains($sites, changes.site) and visits.ended_at >= $since
 """
 """Visits that found a page unchanged, without pairs of visits by which a crawl learns what differs every time."""
+_NEEDLESS: Final = """
+with visits as (
+    select url, outcome = 'redirected' as has_moved, outcome = 'failed' or coalesce(status >= 400, false) as is_failure,
+        coalesce(is_soft_error, false) as is_soft_error,
+        coalesce(is_page and not is_first, false) as is_copy,
+        (url, epoch(ended_at)) in (select (url, ended_at) from audited_again where is_full) as is_full
+    from (select * from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site)
+        and epoch(ended_at) >= $since) as fetches
+    left join (select url, is_page, is_first, is_soft_error from audited) using (url)),
+wasted as (
+    select url, case when has_moved then 'redirects' when is_failure then 'errors' when is_soft_error then 'soft_errors'
+        when is_copy then 'duplicates' when is_full then 'unchanged' end as kind
+    from visits)
+select kind, case when kind in ('duplicates', 'soft_errors') then count(distinct url) else count(*) end as visits
+from wasted where kind is not null group by kind
+"""
+"""Every visit has one reason at most for which it was needless, so there are no more of these than visits."""
+_WASTED: Final = ("redirects", "errors", "duplicates", "soft_errors", "unchanged")
 _FULL: Final = """
 select url, bytes || ' bytes' as note, '' as via, '' as kind, bytes as weight from audited_again where is_full
 """
@@ -124,26 +144,17 @@ def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[l
     """Compute the cost, and what of it was wasted. Visits less than `pause` seconds apart count as one."""
     table.views.database.execute(_AGAIN, {"sites": table.sites, "pause": pause, "since": since})
     row = table.row(_REQUESTS, since=since)
-    requests, size, visits, redirects, errors = (
-        int(str(row.get(name) or 0)) for name in ("requests", "bytes", "visits", "redirects", "errors")
-    )
-    copies = table.count("is_page and not is_soft_error and not is_first")
-    soft_errors = table.count("is_soft_error")
+    requests, size, visits = (int(str(row.get(name) or 0)) for name in ("requests", "bytes", "visits"))
     again, unchanged = table.number("select count(*) from audited_again"), table.found(_FULL)
-    wasted = {
-        "redirects": redirects,
-        "errors": errors,
-        "duplicates": copies,
-        "soft_errors": soft_errors,
-        "unchanged": unchanged.count,
-    }
+    rows = table.views.database.execute(_NEEDLESS, {"sites": table.sites, "since": since}).fetchall()
+    counts = {str(kind): int(number) for kind, number in rows}
     cost = Cost(
         requests=requests,
         bytes=size,
         visits=visits,
         pages=table.count("is_good and is_first"),
-        needless=sum(wasted.values()),
-        wasted={name: number for name, number in wasted.items() if number},
+        needless=sum(counts.values()),
+        wasted={name: counts[name] for name in _WASTED if name in counts},
     )
     found: list[SiteFinding] = []
     if visits >= _MIN_VISITS and cost.share >= _MAX_NEEDLESS:
@@ -262,14 +273,22 @@ class AuditSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Characters of main text that a page should have: two or three sentences."""
     since: float = 0.0
     """Unix time: the cost is that of requests from then on. An audit that crawls judges its own requests."""
+    budgets: AuditBudgets = AuditBudgets()
+    """Budgets that the site must keep."""
+    has_grid: bool = False
+    """Also return the grid of all pages."""
 
 
 class JudgedAudit(Struct, frozen=True):
-    """An audit, and the URLs to request for a complete one: files and external links, the most used first."""
+    """An audit, and the URLs to request for a complete one: files and external links, the most used first.
+
+    `grid` has the rows of `page_grid`, if they were asked for.
+    """
 
     audit: Audit
     files: list[str]
     external: list[str]
+    grid: list[TableRow] = []
 
 
 def audit(
@@ -318,6 +337,8 @@ def judge(
         *cost_findings,
     ]
     findings = in_order(findings, KINDS)
+    if settings.has_grid or settings.budgets != AuditBudgets():
+        make_grid(views.database, sites)
     listed, pages, seen = table.count("is_listed"), table.count("is_page"), table.row(_SEEN)
     waiting = 0 if is_whole else table.count(_WAITING)
     found = Audit(
@@ -341,9 +362,11 @@ def judge(
         waiting=waiting,
         seen_from=_time(seen.get("first")),
         seen_until=_time(seen.get("last")),
+        budgets=check_budgets(table, settings.budgets, findings),
     )
     why = "" if pages else _why_unread(table)
-    return JudgedAudit(replace(found, marks=marks_of(found, status, why)), files.files, files.external)
+    grid = grid_rows(views.database) if settings.has_grid else []
+    return JudgedAudit(replace(found, marks=marks_of(found, status, why)), files.files, files.external, grid)
 
 
 def _time(value: object) -> float | None:

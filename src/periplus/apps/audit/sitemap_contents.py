@@ -25,7 +25,8 @@ _MISMATCH: Final = 0.1
 
 _FILES: Final = """
 select count(*) from sitemap_files where list_contains($sites, site)
-    and (kind in ('urlset', 'index', 'text') or (kind is null and origin <> 'well-known'))
+    and (kind in ('urlset', 'index', 'text') or (kind is null and origin <> 'well-known')
+        or (kind in ('html', 'unknown') and origin not in ('well-known', 'page')))
     and not list_contains($dropped, url)
 """
 _READABLE: Final = """

@@ -24,7 +24,7 @@ from periplus.view.values import Column, counts
 
 from .few_sites import FEW_SITES, RATE
 from .questions import WAITS, questions_for
-from .summary import PROBLEMS, problems_of
+from .summary import audit_parts, audits_of
 from .values import AnsweredQuestion, CrawlState, Question, Report, UsefulLinks
 
 _MOST_STEPS: Final = 60
@@ -61,7 +61,7 @@ def gather_report(
         parts[question.name] = _answered(views, question, state)
     if 0 < len(groups) < FEW_SITES:
         report_step("problems")
-        parts[PROBLEMS] = problems_of(views, groups, state, folder)
+        parts |= {part.name: part for part in audit_parts(audits_of(views, groups, state), folder)}
     parts |= {part.name: part for part in _parts_of_state(state, folder)}
     report_step("useful links")
     useful = _useful(views, settings, folder)

@@ -12,12 +12,14 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from heapq import nlargest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.apps.ulinks import Listed, Sample, TreeStatistics, Ulink, chosen_ulinks, exact_ulinks, tree_statistics
 from periplus.apps.ulinks.titles import entitled, grouped, pages_of, sites_of
@@ -34,7 +36,7 @@ from periplus.store.durable import write_file
 from periplus.urls import site_of
 
 if TYPE_CHECKING:
-    from periplus.apps.audit import Audit, AuditSettings, JudgedAudit
+    from periplus.apps.audit import Audit, AuditSettings, JudgedAudit, TrendPoint
     from periplus.insight.views import Views
 
     from . import CrawlState, Report
@@ -146,22 +148,45 @@ def audited(
 def judged(
     collection: CollectionSetup, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
 ) -> JudgedAudit:
-    """The audit of one site of a collection, and what could be requested to complete it."""
-    from periplus.apps.audit import judge, load_checks  # imports DuckDB: not before a crawl
+    """The audit of one site of a collection, and what could be requested to complete it.
+
+    Its budgets are those of the collection.
+    """
+    from periplus.apps.audit import AuditSettings, judge, load_checks  # imports DuckDB: not before a crawl
+    from periplus.apps.audit.page_grid import keep_headings
     from periplus.insight.views import Views
 
     spooled = collection.layout.spooled
     with Views(collection.folder, spooled=spooled, say=say) as views:
-        counts = [
-            (str(row["site"]), int(row["pages"]))
-            for row in views.rows("select site, count(*) filter (where is_page) as pages from urls group by site")
-        ]
-        sites = _chosen(collection, counts, site)
-        if not sites:
-            raise UsageError(f"{collection.folder} has no site", hint="crawl something into it first")
+        sites = _audited_sites(collection, views, site)
         robots, is_whole = _known(collection, sites)
         checks = load_checks(collection.folder)
-        return judge(views, sites, robots, is_whole=is_whole, settings=settings, checks=checks)
+        settings = replace(settings or AuditSettings(), budgets=collection.config.audit)
+        found = judge(views, sites, robots, is_whole=is_whole, settings=settings, checks=checks)
+        with suppress(OSError):  # a collection on a read-only disk can be audited as well
+            keep_headings(views.database, collection.folder, sites[0])
+        return found
+
+
+def audit_trend_of(collection: CollectionSetup, site: str | None = None) -> tuple[TrendPoint, ...]:
+    """The numbers of all audits of a site that the collection keeps, the oldest first."""
+    from periplus.apps.audit import load_trend
+    from periplus.insight.views import Views
+
+    with Views(collection.folder, spooled=collection.layout.spooled) as views:
+        return load_trend(collection.folder, _audited_sites(collection, views, site)[0])
+
+
+def _audited_sites(collection: CollectionSetup, views: Views, site: str | None) -> list[str]:
+    """All host names of the site to audit."""
+    counts = [
+        (str(row["site"]), int(row["pages"]))
+        for row in views.rows("select site, count(*) filter (where is_page) as pages from urls group by site")
+    ]
+    sites = _chosen(collection, counts, site)
+    if not sites:
+        raise UsageError(f"{collection.folder} has no site", hint="crawl something into it first")
+    return sites
 
 
 def still_referred(collection: CollectionSetup, urls: Sequence[Url]) -> list[Url]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.apps.audit import Audit, audit
+from periplus.apps.audit import Audit, Checks, audit, load_checks
 from periplus.insight.views import Views
 from periplus.view.findings import Severity
 from periplus.view.values import Column, TableRow, counts
@@ -17,7 +17,9 @@ from periplus.view.wording import count, counted, duration, share
 from .values import AnsweredQuestion, CrawlState, Report
 
 PROBLEMS: Final = "findings"
-"""The name of the part."""
+AUDITED: Final = "audited"
+UNCHECKED: Final = "unchecked"
+"""The names of the parts that audits make: findings, their numbers, and what they could not check."""
 
 _COLUMNS: Final = (
     Column("severity", "severity", "severity"),
@@ -28,30 +30,76 @@ _COLUMNS: Final = (
 )
 
 
-def problems_of(views: Views, groups: Sequence[Sequence[str]], state: CrawlState, folder: str) -> AnsweredQuestion:
-    """The findings of every site, each group being the names of one site; most severe first, then most frequent."""
-    audits = [_audited(views, names, state) for names in groups]
+def audits_of(views: Views, groups: Sequence[Sequence[str]], state: CrawlState) -> list[Audit]:
+    """The audit of every site, each group being the names of one site: what `periplus audit` says of the collection."""
+    checks = load_checks(views.folder)
+    return [_audited(views, names, state, checks) for names in groups]
+
+
+def audit_parts(audits: Sequence[Audit], folder: str) -> list[AnsweredQuestion]:
+    """The findings of all audits, most severe first, then most frequent; their numbers; and what was not checked."""
     rows = [_row(found, place) for found in audits for place in range(len(found.findings))]
     ranks = [severity.value for severity in Severity]
     rows.sort(key=lambda row: (ranks.index(row["severity"]), -row["count"], row["site"], row["name"]))
     is_one = len(audits) == 1
-    site = shlex.quote(audits[0].site) if is_one else "SITE"
-    return AnsweredQuestion(
-        name=PROBLEMS,
-        chapter="problems",
-        title="Problems by severity",
-        says="Errors mislead crawlers, warnings waste their requests, notices could be better.",
-        advice="Fix errors first; the command below shows every problem with why it matters and more examples.",
-        columns=_COLUMNS if is_one else (_COLUMNS[0], Column("site", "site"), *_COLUMNS[1:]),
-        rows=rows,
-        command=f"periplus audit {folder} --site {site}",
-    )
+    command = f"periplus audit {folder} --site {shlex.quote(audits[0].site) if is_one else 'SITE'}"
+    site = () if is_one else (Column("site", "site"),)
+    return [
+        AnsweredQuestion(
+            name=PROBLEMS,
+            chapter="problems",
+            title="Problems by severity",
+            says="Errors mislead crawlers, warnings waste their requests, notices could be better.",
+            advice="Fix errors first; the command below shows every problem with why it matters and more examples.",
+            columns=(_COLUMNS[0], *site, *_COLUMNS[1:]),
+            rows=rows,
+            command=command,
+        ),
+        AnsweredQuestion(
+            name=AUDITED,
+            chapter="problems",
+            title="What the audit looked at",
+            says="Pages as they answered last; a page that fails now does not count.",
+            advice="Raise the limits of the crawl until nothing is left to fetch.",
+            columns=(
+                *site, counts("pages", "pages read"), counts("listed", "in sitemaps"),
+                counts("visited", "of these fetched"), counts("linked", "linked URLs"),
+                counts("followed", "of these fetched"), counts("waiting", "not fetched"),
+                counts("broken", "broken links"), counts("duplicates", "duplicate pages"),
+            ),
+            rows=[_numbers(found) for found in audits],
+            command=command,
+        ),
+        AnsweredQuestion(
+            name=UNCHECKED,
+            chapter="problems",
+            title="Not checked",
+            says="What the crawl did not fetch or the collection does not hold cannot be judged.",
+            advice="`periplus audit` of the site itself sends the requests that are missing.",
+            columns=(*site, Column("name", "finding", "code"), Column("why", "why")),
+            rows=[
+                {"site": found.site, "name": name, "why": why}
+                for found in audits
+                for name, why in found.unjudged.items()
+            ],
+            command=command,
+        ),
+    ]  # fmt: skip
 
 
-def _audited(views: Views, names: Sequence[str], state: CrawlState) -> Audit:
+def _numbers(found: Audit) -> TableRow:
+    faults = {each.name: each.count for each in found.findings}
+    names = ("site", "pages", "listed", "visited", "linked", "followed", "waiting")
+    return {name: getattr(found, name) for name in names} | {
+        "broken": faults.get("broken-links", 0),
+        "duplicates": faults.get("duplicate-pages", 0),
+    }
+
+
+def _audited(views: Views, names: Sequence[str], state: CrawlState, checks: Checks) -> Audit:
     robots = next((state.robots[name] for name in names if name in state.robots), None)
     is_whole = bool(state.waiting) and not any(state.waiting.get(name) for name in names)
-    return audit(views, names, robots, is_whole=is_whole)
+    return audit(views, names, robots, is_whole=is_whole, checks=checks)
 
 
 def _row(found: Audit, place: int) -> TableRow:

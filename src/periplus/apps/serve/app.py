@@ -8,6 +8,7 @@ server.
 from __future__ import annotations
 
 import logging
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -29,6 +30,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from periplus.model import CollectionError, PeriplusError
+from periplus.view.html import STYLE_FILE
 
 from .auth import Audience, Auth
 from .rendering import HERE, json_response, page
@@ -175,12 +177,20 @@ MODULES = (
 """The modules of this package with `routes()`, in the order of the navigation."""
 
 
+class _Files(StaticFiles):
+    """The files of the pages, and the style that they share with reports and audits."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """Where a file is."""
+        return (str(STYLE_FILE), STYLE_FILE.stat()) if path == STYLE_FILE.name else super().lookup_path(path)
+
+
 def make_app(served: Served) -> Starlette:
     """The application that serves these collections."""
     modules: list[Any] = [*_modules(), *served.additions]
     routes: list[BaseRoute] = [route for module in modules for route in module.routes()]
     pages = [route for route in routes if isinstance(route, GuardedRoute) and route.guarded.is_page]
-    routes.append(Mount("/static", StaticFiles(directory=HERE / "static")))
+    routes.append(Mount("/static", _Files(directory=HERE / "static")))
     app = Starlette(
         routes=routes,
         middleware=[Layer(Middleware, settings=served.settings, pages=pages)],

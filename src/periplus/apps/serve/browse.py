@@ -2,6 +2,7 @@
 
     /collection                  what `periplus info` says, with figures
     /collection/sites            all sites; /collection/sites/SITE one of them
+    /collection/pages            all pages of a site in a grid
     /collection/url?url=         one URL, and why it was or was not fetched
     /collection/sitemaps, freshness, forms, excluded, runs, settings, report
     /collection/tables           all tables and views; /collection/tables/NAME the rows of one
@@ -24,11 +25,23 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from periplus.apps.audit.page_grid import GRID_COLUMNS, INDEX_STATES, grid_csv
 from periplus.insight.plain_values import word
-from periplus.view.csv_text import csv_chunks
+from periplus.view.csv_text import csv_chunks, inert
 
-from .browse_asked import Asked, asked_of, page_parameter
-from .browse_cells import MAX_EXPORT, BrowsePage, PageValue, Table, TableQuery, figure, grid, site_path
+from .browse_asked import Asked, asked_of
+from .browse_cells import (
+    MAX_EXPORT,
+    BrowsePage,
+    PageValue,
+    Table,
+    TableQuery,
+    figure,
+    grid,
+    page_parameter,
+    site_path,
+)
+from .browse_grid import GRID, STATUSES, page_grid
 from .browse_lists import excluded, forms, freshness_page, runs, sitemaps
 from .browse_settings import report, report_file, settings
 from .browse_sites import overview, site, sites
@@ -41,7 +54,12 @@ from .routing import Audience, GuardedRoute, Link, Operation, Parameter, route
 from .served import Served
 
 ROOT: Final = "/collection"
-NAVIGATION: Final = (Link("Collection", ROOT), Link("Sites", f"{ROOT}/sites"), Link("SQL", f"{ROOT}/sql"))
+NAVIGATION: Final = (
+    Link("Collection", ROOT),
+    Link("Sites", f"{ROOT}/sites"),
+    Link("Pages", f"{ROOT}/pages"),
+    Link("SQL", f"{ROOT}/sql"),
+)
 _NOT_KEPT: Final = frozenset({"collection", "table", "format"})
 """Parameters that links to other rows of a page do not repeat; the collection is added where it is needed."""
 
@@ -72,6 +90,19 @@ PAGES: Final = (
     ),
     Spec(
         "/sites/{site}", site, "", (Parameter("site", "A site.", is_required=True, is_in_path=True),), is_in_menu=False
+    ),
+    Spec(
+        "/pages",
+        page_grid,
+        "Pages",
+        (
+            Parameter("site", "The site; by default the largest."),
+            Parameter("q", "Only pages with all these words in URL, title, h1 or description."),
+            Parameter("state", f"Only pages in this index state: {', '.join(INDEX_STATES)}."),
+            Parameter("status", "Only answers whose status begins with this digit."),
+            Parameter("columns", "The columns, with commas between them."),
+            Parameter("sort", "A column; with a minus before it from the largest."),
+        ),
     ),
     Spec("/url", url_page, "URL", (_URL,)),
     Spec("/sitemaps", sitemaps, "Sitemaps", (_TEXT,)),
@@ -155,6 +186,9 @@ def _html(spec: Spec) -> Callable[[Request], Response]:
             figure=figure,
             site_path=site_path,
             example=EXAMPLE,
+            grid_columns=GRID_COLUMNS,
+            states=INDEX_STATES,
+            statuses=STATUSES,
         )
 
     return respond
@@ -206,5 +240,10 @@ def _csv(found: Table) -> Response:
         headers["x-truncated"] = f"the first {MAX_EXPORT} rows"
     names = [column.name for column in found.columns]
     rows = ([row.get(name) for name in names] for row in found.rows)
-    lines = (chunk.encode("utf-8", "replace") for chunk in csv_chunks(names, rows, word))
+    chunks = grid_csv(found.rows, found.columns) if found.name == GRID else csv_chunks(names, rows, _cell)
+    lines = (chunk.encode("utf-8", "replace") for chunk in chunks)
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _cell(value: object) -> object:
+    return inert(value) if isinstance(value, str) else word(value)

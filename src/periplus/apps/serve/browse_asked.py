@@ -14,7 +14,7 @@ from periplus.apps.report.few_sites import RATE
 from periplus.collection.collection import CollectionSetup
 from periplus.view.charts import STEPS
 
-from .browse_cells import MAX_EXPORT, PER_PAGE
+from .browse_cells import MAX_EXPORT, PER_PAGE, page_parameter
 from .browse_tables import TableProblem, TableReader, reader_of
 from .served import ServedCollection, chosen_collection
 
@@ -84,14 +84,11 @@ class Asked(Struct, frozen=True):
         return asked.replace("outcome <> 'excluded'", f"outcome <> 'excluded' {where}".rstrip())
 
 
-def page_parameter(table: str) -> str:
-    """The parameter with the number of a table's page."""
-    return f"{table}.page"
-
-
 def asked_of(request: Request) -> Asked:
     """The collection and parameters of a request."""
     collection = chosen_collection(request)
     parameters = dict(request.query_params)
+    if columns := request.query_params.getlist("columns"):  # one for each box that is ticked
+        parameters["columns"] = ",".join(columns)
     place = {name: str(value) for name, value in request.path_params.items()}
     return Asked(collection, reader_of(collection), parameters, place, parameters.get("table", ""))

@@ -45,13 +45,16 @@ class TableQuery(Struct, frozen=True):
 class Table(Sheet, frozen=True, kw_only=True):
     """A part of a sheet: rows from number `first` on (0 is the first row); `has_more`: there are more.
 
-    `problem` is why the table could not be read, `empty` what is shown if it has no rows.
+    `sorts` are the columns it can be sorted by; `order` is the one it is sorted by, with a minus before it from the
+    largest, if both directions can be chosen. `problem` is why the table could not be read, `empty` what is shown if it
+    has no rows.
     """
 
     first: int = 0
     per_page: int = PER_PAGE
     has_more: bool = False
     sorts: tuple[str, ...] = ()
+    order: str = ""
     problem: str = ""
     empty: str = "Nothing."
 
@@ -129,9 +132,21 @@ def site_path(site: str) -> str:
     return f"/collection/sites/{quote(site, safe='')}"
 
 
+def page_parameter(table: str) -> str:
+    """The parameter with the number of a table's page."""
+    return f"{table}.page"
+
+
 def grid(table: Table, link: Callable[..., str], here: str, kept: dict[str, str]) -> Markup:
     """The rows of a table. Titles of columns sort it: they link to this page with the parameters it has."""
-    return Markup(html_table(table, links_of(link), table.sorts, lambda name: link(here, **kept | {"sort": name})))  # noqa: S704 - all values are escaped
+    numbers = {column.name for column in table.columns if column.is_number}
+
+    def sort(name: str) -> str:
+        is_down = table.order == name or (bool(table.order) and name in numbers and table.order != f"-{name}")
+        others = {each: value for each, value in kept.items() if each != page_parameter(table.name)}
+        return link(here, **others | {"sort": f"-{name}" if is_down else name})
+
+    return Markup(html_table(table, links_of(link), table.sorts, sort, table.order))  # noqa: S704 - all values are escaped
 
 
 def figure(table: Table) -> Markup | None:

@@ -176,7 +176,7 @@ def report(asked: Asked) -> BrowsePage:
 
 def report_file(request: Request) -> Response:
     """The report itself, a page that loads nothing, under its own policy in an origin of its own."""
-    from periplus.view.html import POLICY
+    from periplus.view.html import policy
 
     found = _REPORTS.get(asked_of(request).collection)
     if found is None:
@@ -185,4 +185,4 @@ def report_file(request: Request) -> Response:
         )
     if found.problem:
         raise HTTPException(503, found.problem)
-    return HTMLResponse(found.html, headers={"content-security-policy": POLICY + REPORT_POLICY_MORE})
+    return HTMLResponse(found.html, headers={"content-security-policy": policy() + REPORT_POLICY_MORE})

@@ -74,7 +74,7 @@ class TableReader:
     def read(self, sql: str, first: int, most: int) -> AnsweredRows:
         """Rows of one of our own queries, which has no limit yet."""
         limited = f"{sql}\nlimit {most + 1} offset {first}"
-        with self.views() as views, _within(views, MAX_SECONDS):
+        with self.views() as views, within(views, MAX_SECONDS):
             rows = views.rows(limited)
         names = list(rows[0]) if rows else []
         return AnsweredRows(names, [_plain_row(row) for row in rows[:most]], len(rows) > most)
@@ -201,7 +201,7 @@ def _plain_row(row: TableRow) -> TableRow:
 
 
 @contextmanager
-def _within(views: Views, seconds: float) -> Iterator[None]:
+def within(views: Views, seconds: float) -> Iterator[None]:
     """Interrupt the database after some time, and report that in place of its error."""
     has_ended = threading.Event()
 

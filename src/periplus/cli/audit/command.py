@@ -2,7 +2,7 @@
 
 A site is crawled first, within a budget, into a temporary folder, or with `--out` into a collection; what that knows
 already is asked for again, on condition. Then embedded files are checked (`requests`). Exit codes: 0 done; 1 no page
-could be read, or the site did not answer; 4 something was found that `--fail-on` names.
+could be read, or the site did not answer; 4 something was found that `--fail-on` names, or the site is over a budget.
 
 On a terminal an audit is the verdict on each area, then each finding with what to do.
 """
@@ -10,7 +10,7 @@ On a terminal an audit is the verdict on each area, then each finding with what 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,8 +24,8 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.apps.audit import Audit, AuditComparison
-from periplus.apps.audit.html_page import limits, seen, summary
-from periplus.apps.report.making import audited, judged, still_referred
+from periplus.apps.audit.html_page import budget_line, limits, seen, summary
+from periplus.apps.report.making import judged, still_referred
 from periplus.collection.collection import CollectionSetup, existing, held, planned, tally_of
 from periplus.collection.facts.site_list import is_collection
 from periplus.model import UsageError
@@ -36,11 +36,11 @@ from periplus.view.wording import count, counted, one_line, size
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
-from ..fail_on import FAILED, FailOn, wanted_findings
+from ..fail_on import FAILED, wanted_findings
 from ..setting_options import takes_settings, typed_settings
 
 if TYPE_CHECKING:
-    from periplus.apps.audit import AuditSettings
+    from periplus.apps.audit import AuditSettings, JudgedAudit, TrendPoint
 
 _CHANGES = 10
 """New and fixed URLs of each finding that are printed; `--json` and `--csv` have all."""
@@ -62,6 +62,10 @@ def print_audit(
     for found in audit.findings:
         print_finding(console, found)
     console.print()
+    for check in audit.budgets:
+        style = SEVERITIES["error" if check.is_over else "good"]
+        sign = SIGNS["error" if check.is_over else "good"]
+        print_line(console, f"{sign} budget {check.name}: {budget_line(check)}", style)
     for name, why in audit.unjudged.items():
         print_line(console, f"not checked: {name} ({why})", "dim")
     if comparison is not None:
@@ -111,6 +115,17 @@ Out = Annotated[
         help="Of a site: keep the crawl in this collection; audit again to see what changed.",
     ),
 ]
+NEW = "new"
+"""The word of `--fail-on` for findings that an earlier audit did not have."""
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="WHAT",
+        help="Exit with 4 if this was found: error, warning, notice (or worse), or a finding by name; new: only what is"
+        " new since the last audit. May be repeated.",
+    ),
+]
 _FORMATS = "Output"
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", rich_help_panel=_FORMATS, help="Write one HTML file.")
@@ -125,6 +140,15 @@ Junit = Annotated[
 Sarif = Annotated[
     Path | None,
     typer.Option("--sarif", metavar="FILE", rich_help_panel=_FORMATS, help="Write SARIF 2.1.0 for code scanners."),
+]
+Grid = Annotated[
+    Path | None,
+    typer.Option(
+        "--grid",
+        metavar="FILE",
+        rich_help_panel=_FORMATS,
+        help="Write a table of all pages, as HTML if the name ends in .html, else as CSV.",
+    ),
 ]
 Baseline = Annotated[
     Path | None,
@@ -155,6 +179,7 @@ def audit(
     csv: Csv = None,
     junit: Junit = None,
     sarif: Sarif = None,
+    grid: Grid = None,
     baseline: Baseline = None,
     external: External = False,
     checks: CheckLimit = CHECKS,
@@ -173,7 +198,7 @@ def audit(
     from periplus.apps.audit import KINDS, AuditSettings
     from periplus.apps.audit.comparison import MAX_FAULTS
 
-    wanted = wanted_findings(fail_on or [], KINDS, "docs/audit.md")
+    wanted = wanted_findings(fail_on or [], KINDS, "docs/audit.md", (NEW,))
     before = _baseline(baseline)
     asked: dict[str, object] = {
         "crawl.workers": 1,
@@ -183,20 +208,25 @@ def audit(
         **typed_settings("audit", given),
     }
     began_at = 0.0 if is_collection(what) else time.time()
-    settings = AuditSettings(slow=slow, deep=clicks, examples=max(examples, MAX_FAULTS), since=began_at)
+    settings = AuditSettings(
+        slow=slow, deep=clicks, examples=max(examples, MAX_FAULTS), since=began_at, has_grid=grid is not None
+    )
     with _crawled(what, out, asked) as collection:
-        found = (
-            audited(collection, site, settings, _print_note)
+        judged_now = (
+            judged(collection, site, settings, _print_note)
             if is_collection(what)
             else _checked(collection, site, settings, checks, external=external)
         )
-        comparison = _compared(collection, found, before)
-    failed = failing(found.findings, wanted)
-    asked_files = {html: "html", csv: "csv", junit: "junit", sarif: "sarif"}
+        found = judged_now.audit
+        comparison, trend = _compared(collection, found, before)
+    failed = [*failing_now(found, wanted, comparison), *(each.name for each in found.budgets if each.is_over)]
+    if NEW in wanted and comparison is None:
+        _print_note("nothing is new: there is no earlier audit to compare with; this one is kept for the next")
+    asked_files = {html: "html", csv: "csv", junit: "junit", sarif: "sarif", grid: "grid"}
     files = {path: kind for path, kind in asked_files.items() if path}
-    _write_files(found, failed if fail_on else None, comparison, files)
+    _write_files(judged_now, failed if fail_on else None, comparison, trend, files)
     if Path("-") not in files:
-        _print(found, failed, comparison, examples, [str(path) for path in files], is_json=json)
+        _print(found, failed, comparison, trend, examples, [str(path) for path in files], is_json=json)
     is_dead = not found.pages or (found.seen_until or 0.0) < began_at
     if is_dead:
         _print_dead(found)
@@ -214,15 +244,33 @@ def _baseline(path: Path | None) -> Audit | None:
     return before
 
 
-def _compared(collection: CollectionSetup, found: Audit, before: Audit | None) -> AuditComparison | None:
-    """Compare with the baseline, or else with the last audit of the collection; keep this one as the last."""
-    from periplus.apps.audit import compare, load_last, save_last
+def failing_now(found: Audit, wanted: Collection[str], comparison: AuditComparison | None) -> list[str]:
+    """The findings to fail on. With `new`, only those with faults that are new: of the other words, or of all."""
+    others = set(wanted) - {NEW}
+    names = failing(found.findings, others) if others or NEW not in wanted else [each.name for each in found.findings]
+    if NEW not in wanted:
+        return names
+    added = comparison.new_findings if comparison is not None else frozenset()
+    return [name for name in names if name in added]
+
+
+def _compared(
+    collection: CollectionSetup, found: Audit, before: Audit | None
+) -> tuple[AuditComparison | None, tuple[TrendPoint, ...]]:
+    """Compare with the baseline, or else with the last audit of the collection; keep this one as the last.
+
+    The trend has all audits of the collection, and this one.
+    """
+    from periplus.apps.audit import compare, load_last, load_trend, save_last, save_trend, with_audit
 
     before = before or load_last(collection.folder, found.site)
+    comparison = compare(before, found) if before is not None else None
+    trend = with_audit(load_trend(collection.folder, found.site), found, comparison)
     if found.pages:
         with suppress(OSError):  # a collection on a read-only disk can be audited as well
             save_last(collection.folder, found)
-    return compare(before, found) if before is not None else None
+            save_trend(collection.folder, found.site, trend)
+    return comparison, trend
 
 
 @contextmanager
@@ -275,7 +323,7 @@ def _ask_again(collection: CollectionSetup, title: str) -> bool:
 
 def _checked(
     collection: CollectionSetup, site: str | None, settings: AuditSettings, limit: int, *, external: bool
-) -> Audit:
+) -> JudgedAudit:
     """The audit of a site, after requests for what it embeds and links to."""
     from periplus.apps.audit import load_checks, save_checks
 
@@ -285,12 +333,12 @@ def _checked(
     urls = [*first.files[:limit], *(first.external[:limit] if external else ())]
     needs_look = "lastmod-always-now" in first.audit.unjudged
     if not first.audit.pages or not (urls or needs_look):
-        return first.audit
+        return first
     answers = check_urls(collection, urls, collection.config.crawl.duration, console)
     looks = look_again(collection, first.audit.site, console) if needs_look else ()
     checks = merged(load_checks(collection.folder), answers, looks, external=external)
     save_checks(collection.folder, checks)
-    return audited(collection, site, settings, _print_note)
+    return judged(collection, site, settings, _print_note)
 
 
 def _print_note(line: str) -> None:
@@ -298,11 +346,16 @@ def _print_note(line: str) -> None:
 
 
 def _write_files(
-    found: Audit, failed: Sequence[str] | None, comparison: AuditComparison | None, files: dict[Path, str]
+    judged_now: JudgedAudit,
+    failed: Sequence[str] | None,
+    comparison: AuditComparison | None,
+    trend: Sequence[TrendPoint],
+    files: dict[Path, str],
 ) -> None:
     """Write the audit in every format that was asked for; `-` is standard output."""
-    from periplus.apps.audit import page, to_csv, to_junit, to_sarif
+    from periplus.apps.audit import grid_text, page, to_csv, to_junit, to_sarif
 
+    found, now = judged_now.audit, time.time()
     for path, kind in files.items():
         match kind:
             case "csv":
@@ -311,8 +364,10 @@ def _write_files(
                 text = to_junit(found, failed)
             case "sarif":
                 text = to_sarif(found, comparison)
+            case "grid":
+                text = grid_text(found.site, judged_now.grid, path, now)
             case _:
-                text = page(found, time.time())
+                text = page(found, now, comparison, trend)
         if path == Path("-"):
             typer.echo(text, nl=False)
             continue
@@ -326,6 +381,7 @@ def _print(
     found: Audit,
     failed: list[str],
     comparison: AuditComparison | None,
+    trend: Sequence[TrendPoint],
     examples: int,
     written: list[str],
     *,
@@ -334,7 +390,7 @@ def _print(
     shown = [replace(each, examples=each.examples[:examples]) for each in found.findings]
     found = replace(found, findings=tuple(shown))
     if is_json:
-        more = {"failed_on": failed, "comparison": comparison}
+        more = {"failed_on": failed, "comparison": comparison, "trend": trend}
         typer.echo(msgspec.json.encode({**msgspec.structs.asdict(found), **more}))
         return
     print_audit(stdout_console(), found, failed, comparison, written)

@@ -102,7 +102,7 @@ class SettingField(Struct, frozen=True):
     @property
     def is_size(self) -> bool:
         """Whether it counts bytes."""
-        return self.type is int and ("bytes" in self.name or "size" in self.name)
+        return self.type is int and any(word in self.name for word in ("bytes", "size", "weight"))
 
 
 def settings_of(settings: type[Struct]) -> dict[str, SettingField]:

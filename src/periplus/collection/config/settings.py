@@ -163,6 +163,19 @@ class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum pages an hour that agents may have fetched again."""
 
 
+class AuditBudgets(Struct, frozen=True, forbid_unknown_fields=True):
+    """Budgets of a site: `periplus audit` exits with 4 if it is over one."""
+
+    max_page_weight: int = 0
+    """Maximum bytes of a page as sent, without what it embeds, such as "2MB"; 0: no limit."""
+    max_page_seconds: float = 0.0
+    """Maximum seconds that a page may take; 0: no limit."""
+    max_depth: int = 0
+    """Maximum clicks from the home page to an indexable page; 0: no limit."""
+    max_broken_links: int = -1
+    """Maximum linked URLs of the site that return an error; -1: no limit."""
+
+
 class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of an ordering. One that the ordering does not have is an error."""
 
@@ -255,6 +268,8 @@ class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Messages of sites to `periplus serve` ([receivers.md](receivers.md))."""
     search: SearchSettings = SearchSettings()
     """What `periplus serve` shows of pages that are found."""
+    audit: AuditBudgets = AuditBudgets()
+    """Budgets of a site for continuous integration ([audit.md](audit.md#budgets))."""
     agents: AgentSettings = AgentSettings()
     """What language models get of pages ([agents.md](agents.md))."""
 
