@@ -110,7 +110,7 @@ def next_page(
     for position, rel in rels.items():
         if "next" in rel.lower().split():
             target = urls[position]
-            if target is not None and target != url and target.startswith(_origins(url)):
+            if target is not None and target != url and _is_same_host(target, url):
                 return target
     if not marks and _SIGNS.isdisjoint(anchors):
         return None
@@ -196,6 +196,10 @@ _UNLIKE, _ALIKE, _STEP = range(3)
 def _bare(url: Url) -> str:
     """A URL without its scheme and "www."."""
     return url.partition("://")[2].removeprefix("www.")
+
+
+def _is_same_host(target: Url, url: Url) -> bool:
+    return target.startswith(url[: url.find("/", 8) + 1] or url) or target.startswith(_origins(url))
 
 
 def _origins(url: Url) -> tuple[str, ...]:

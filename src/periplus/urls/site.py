@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from pathlib import Path
 
-from publicsuffixlist import PublicSuffixList
+from publicsuffixlist import PSLFILE, PublicSuffixList
 
 from periplus.model import Domain, Site, Url
 
@@ -41,6 +42,18 @@ def _without_port(site: str) -> str:
     return site if ":" not in site or site.endswith("]") else site.rpartition(":")[0]
 
 
+def _with_encoded(lines: Iterable[str] | None) -> list[str]:
+    """The rules of a list, and those beyond ASCII also as URLs spell them.
+
+    The library would encode every rule: most of the time that this list takes at the start of each process.
+    """
+    lines = Path(PSLFILE).read_text("utf-8").splitlines() if lines is None else lines
+    rules = [line for line in lines if line and not line.startswith("//")]
+    beyond = [rule.lower().split(" ")[0].rstrip() for rule in rules if not rule.isascii()]
+    encoded = [rule.lstrip("!").encode("idna").decode("ascii") for rule in beyond]
+    return [*rules, *("!" * rule.startswith("!") + each for rule, each in zip(beyond, encoded, strict=True))]
+
+
 class PublicSuffixes:
     """One edition of the Public Suffix List: the `lines` of its text, or the list that was installed with Periplus.
 
@@ -50,7 +63,7 @@ class PublicSuffixes:
     def __init__(
         self, lines: Iterable[str] | None = None, *, further: Iterable[str] = (), remembered: int = 65_536
     ) -> None:
-        self._suffixes = PublicSuffixList(lines)
+        self._suffixes = PublicSuffixList(_with_encoded(lines), accept_encoded_idn=False)
         self._further = tuple("." + suffix.strip(".").lower() for suffix in further)
         self.domain_of = lru_cache(maxsize=remembered)(self._domain_of)
 

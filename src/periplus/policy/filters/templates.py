@@ -175,8 +175,8 @@ def _only_link(url: Url, links: Sequence[Url], known: Sequence[int]) -> Url | No
         return None  # nothing is folded: it is the template of this URL alone
     start = url[: url.index("/", 8)] + unfolded
     found: Url | None = None
-    for link in [link for link in links if link.startswith(start) and link != url]:
-        if link.count("/") != slashes or template_of(link) != template:
+    for link in links:
+        if not link.startswith(start) or link == url or link.count("/") != slashes or template_of(link) != template:
             continue
         if link != found and key_of(link) not in known:
             if found is not None:
