@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .churn import NO_CHURN, Churn, ChurnRecord, settled_level
     from .decode import decode_body
     from .digests import change_since, has_text_rule, is_heading_same, is_same_body, likeness, read_from, version_of
-    from .html import RawPage, read_page, read_pages, read_texts
+    from .html import RawPage, read_page, read_pages, read_tags, read_texts
     from .redirects import read_refresh
     from .settings import ChurnSettings
     from .sketch import resemblance, sketch_of
@@ -62,6 +62,7 @@ __all__ = [
     "read_page",
     "read_pages",
     "read_refresh",
+    "read_tags",
     "read_texts",
     "resemblance",
     "settled_level",
