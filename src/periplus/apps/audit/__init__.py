@@ -3,9 +3,11 @@
 `audit` runs SQL over `insight.views` for one site and returns findings, each with a stable name, a severity, a count,
 examples, why it matters and what to do (`finding_kinds`; docs/audit.md lists them). In reading order: `results` has the
 types, `site_table` makes the tables; the checks are `sitemap_contents` (is the sitemap complete and clean?), `lastmod`,
-`page_texts` (titles, descriptions, canonical URLs, internal links) and `embedded_files` (images, styles, scripts,
-external links, hreflang, requested for the audit); `site_audit` adds robots.txt, hints and costs, puts all together and
-rates each area. `comparison` is what changed since the last audit. `html_page` and `ci_formats` write HTML, CSV, JUnit
+`page_texts` (titles, descriptions, canonical URLs, internal links), `embedded_files` (images, styles, scripts,
+external links, hreflang, requested for the audit), `robots_file`, and the declared ones: `site_checks`, a query each,
+and `page_checks`, a function over one page each (`audited_page`), which `page_facts` runs in one pass over the stored
+pages, with `languages` and `structured_data` for what they ask; `site_audit` adds hints and costs, puts all together
+and rates each area. `comparison` is what changed since the last audit. `html_page` and `ci_formats` write HTML, CSV, JUnit
 and SARIF.
 
 Nothing here sends a request. What was not fetched is not judged, and is listed in `unjudged`.
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
     from .ci_formats import to_csv, to_junit, to_sarif
     from .comparison import AuditComparison, FindingChange, compare, load_last, save_last
     from .embedded_files import Checks, SitemapLook, UrlCheck, load_checks, save_checks
-    from .finding_kinds import KINDS, SiteFindingKind
+    from .finding_kinds import KINDS
     from .html_page import page
-    from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
+    from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding, SiteFindingKind
     from .site_audit import AuditSettings, JudgedAudit, audit, judge
 else:
     __getattr__ = lazy_exports(__name__)

@@ -1,5 +1,7 @@
 """Every kind of finding: its area, its severity, its title, why it matters and what to do.
 
+Those of `page_checks` and `site_checks` are declared there, each with its check.
+
 Names are stable, because `--fail-on` and programs use them. Titles are filled in with `{count}` and `{of}`.
 """
 
@@ -7,17 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from periplus.view.findings import FindingKind, Severity
+from periplus.view.findings import Severity
 
-from .results import Area
+from .page_checks import PAGE_CHECKS
+from .results import Area, SiteFindingKind
+from .site_checks import SITE_CHECKS
 
 E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTICE
-
-
-class SiteFindingKind(FindingKind, frozen=True):
-    """A kind of finding about an area of a site."""
-
-    area: Area
 
 
 def _kind(area: Area, name: str, severity: Severity, title: str, why: str, advice: str) -> SiteFindingKind:
@@ -166,6 +164,11 @@ _KINDS: Final = (
         "Restore the files, or fix the <script> elements.",
     ),
     _kind(
+        Area.LINKS, "dead-card-images", W, "Dead pictures of Open Graph and Twitter cards: {count} of {of} checked",
+        "A shared link is shown without a picture.",
+        "Restore the files, or name others in og:image and twitter:image.",
+    ),
+    _kind(
         Area.LINKS, "soft-errors", W, "Missing pages that answer 200: {count}",
         "Crawlers keep the error message as a page, and come back for it.",
         "Answer 404 or 410 for a missing page.",
@@ -268,6 +271,41 @@ _KINDS: Final = (
         "Fix the lines below; each is a name, a colon and a value, below a User-agent.",
     ),
     _kind(
+        Area.ROBOTS, "robots-missing", N, "There is no robots.txt",
+        "Crawlers ask for it before anything else, and find the sitemap by it.",
+        "Publish /robots.txt, even if it allows everything, and name the sitemap in it.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-misspelt", W, "Misspelt fields in robots.txt: {count}",
+        "Some crawlers guess what is meant, others ignore the line and fetch what it forbids.",
+        "Correct the names: User-agent, Disallow, Allow, Sitemap.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-sitemap-url", W, "Sitemaps in robots.txt without a full URL: {count}",
+        "The protocol asks for a full URL; crawlers may ignore a path.",
+        "Write the URL with https:// and the host.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-bom", N, "robots.txt begins with a byte order mark",
+        "Some crawlers take it as part of the first line and ignore that, often the first User-agent.",
+        "Save the file as UTF-8 without a byte order mark.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-large", W, "robots.txt is larger than 500 KiB",
+        "Crawlers read the first 500 KiB, and ignore the rules behind them (RFC 9309).",
+        "Join rules with patterns, and remove those for pages that are gone.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-blocks-files", W, "Style sheets and scripts that robots.txt forbids: {count} of {of}",
+        "Search engines see the pages without their layout and functions, and judge them by that.",
+        "Allow the folders of style sheets and scripts.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-unmatched", N, "Rules in robots.txt that match no known URL: {count} of {of}",
+        "They are leftovers, or misspelt, and what they should forbid is open.",
+        "Check how the paths are written, capitals included, and remove rules for what is gone.",
+    ),
+    _kind(
         Area.ROBOTS, "robots-silent", N, "robots.txt does not name the sitemap",
         "Only crawlers that guess its URL find it.",
         "Add a line to robots.txt: Sitemap: URL.",
@@ -276,6 +314,17 @@ _KINDS: Final = (
         Area.ROBOTS, "robots-slow", N, "robots.txt asks crawlers to wait {delay:g} s between requests",
         "At most {limit} pages a day can be fetched.",
         "Lower the delay, or answer 429 with Retry-After when the server is busy.",
+    ),
+    # safety
+    _kind(
+        Area.SAFETY, "no-https", W, "The site is served without HTTPS",
+        "Browsers call it not secure, search engines prefer others, and anyone on the way can change pages.",
+        "Get a certificate (they are free), and redirect http:// to https://.",
+    ),
+    _kind(
+        Area.SAFETY, "security-headers", N, "Security headers that the server does not send: {count} of {of}",
+        "They keep browsers from running what strangers smuggle into a page or put around it.",
+        "Send them with every page; begin with X-Content-Type-Options: nosniff.",
     ),
     # cost
     _kind(
@@ -290,5 +339,6 @@ _KINDS: Final = (
     ),
 )  # fmt: skip
 
-KINDS: Final = {kind.name: kind for kind in _KINDS}
+_DECLARED: Final = (*_KINDS, *(check.kind for check in SITE_CHECKS), *(check.kind for check in PAGE_CHECKS))
+KINDS: Final = {kind.name: kind for area in Area for kind in _DECLARED if kind.area is area}
 """All kinds by name, in the order of the areas."""
