@@ -9,6 +9,7 @@ the URL or as the page that links to it. An alarm is a finding at a page without
     python -m bench.audit_faults --seed 7 --clean 100 --rounds 5
 """
 
+# ruff: noqa: E501, ARG001, N815 - sentences and tags in one line, faults of one form, names of http.server
 from __future__ import annotations
 
 import argparse
@@ -619,7 +620,8 @@ def _write(web: Web, page: Page) -> str:
     if "twitter" not in drops:
         parts.append(tags.tag("meta", name="twitter:card", content="summary"))
     parts += [
-        tags.tag("meta", **{key.replace("-", "_"): name, "content": content}) for key, name, content in page.metas
+        tags.tag("meta", is_void=True, **{key.replace("-", "_"): name, "content": content})
+        for key, name, content in page.metas
     ]
     parts += [
         tags.tag("link", rel="alternate", hreflang=code, href=web.origin + path) for code, path in page.alternates

@@ -7,8 +7,8 @@ types, `site_table` makes the tables; the checks are `sitemap_contents` (is the 
 external links, hreflang, requested for the audit), `robots_file`, and the declared ones: `site_checks`, a query each,
 and `page_checks`, a function over one page each (`audited_page`), which `page_facts` runs in one pass over the stored
 pages, with `languages` and `structured_data` for what they ask; `site_audit` adds hints and costs, puts all together
-and rates each area. `comparison` is what changed since the last audit. `html_page` and `ci_formats` write HTML, CSV, JUnit
-and SARIF.
+and rates each area. `comparison` is what changed since the last audit. `html_page` and `ci_formats` write HTML, CSV,
+JUnit and SARIF.
 
 Nothing here sends a request. What was not fetched is not judged, and is listed in `unjudged`.
 """

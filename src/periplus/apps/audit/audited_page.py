@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import unescape
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 from periplus.content.scan import ListedTag, TagList
 from periplus.model import Url
@@ -23,6 +23,8 @@ MAX_TEXT: Final = 120
 """Characters of a page that are shown with a fault."""
 _TAGS: Final = re.compile(rb"<[^>]*>")
 _SPACES: Final = re.compile(r"\s+")
+_ODD: Final = frozenset("hHwWtT ")
+"""How links begin that may be a misspelt URL."""
 
 
 class Place(NamedTuple):
@@ -54,8 +56,24 @@ class AuditedPage:
                 self.metas.setdefault(name.strip().lower(), []).append(
                     (tag[1], (attributes.get("content") or "").strip())
                 )
+        self.fragment_links: list[ListedTag] = []
+        self.odd_links: list[ListedTag] = []
+        self.unnamed_links: list[ListedTag] = []
+        self._sort_links()
         self.groups: list[str] = [""]
         self.memo: dict[str, Any] = {}
+
+    def _sort_links(self) -> None:
+        """Sort the links, so that each check looks at few: into pages, with another beginning than a path, no text."""
+        for tag in self.by_name.get("a", ()):
+            href = tag[2].get("href")
+            if href:
+                if "#" in href:
+                    self.fragment_links.append(tag)
+                if ":" in href or href[0] in _ODD:
+                    self.odd_links.append(tag)
+                if not tag[5]:
+                    self.unnamed_links.append(tag)
 
     @property
     def is_secure(self) -> bool:
@@ -77,8 +95,6 @@ class AuditedPage:
 
     def text_of(self, tag: ListedTag) -> str:
         """The text of a heading, a link or a title."""
-        from html import unescape
-
         text = _TAGS.sub(b" ", self.html[tag.start : tag.end][:2000]).decode("utf-8", "replace")
         return _SPACES.sub(" ", unescape(text)).strip()[:500]
 
@@ -88,13 +104,10 @@ class AuditedPage:
 
     def is_own(self, href: str) -> bool:
         """Whether a link, as it is written, leads to the same origin."""
-        href = href.strip()
-        if href.startswith("//"):
-            return urlsplit(self.origin).netloc == href[2:].split("/", 1)[0].lower()
-        scheme, colon, _ = href.partition(":")
-        if colon and scheme.replace("+", "").replace("-", "").isalnum() and "/" not in scheme:
-            return href.lower().startswith((self.origin.lower() + "/",)) or href.lower() == self.origin.lower()
-        return True
+        if ":" not in href.partition("/")[0] and not href.startswith("//"):
+            return True
+        start = href[: len(self.origin) + 1].lower()
+        return start in (self.origin, f"{self.origin}/") or start.startswith(self.origin.partition(":")[2] + "/")
 
 
 Find = Callable[[AuditedPage], Iterable[Place]]

@@ -21,8 +21,8 @@ from periplus.view.csv_text import csv_chunks
 from periplus.view.findings import FaultyUrl, Severity
 
 from .comparison import AuditComparison
-from .finding_kinds import KINDS, SiteFindingKind
-from .results import Audit, SiteFinding
+from .finding_kinds import KINDS
+from .results import Audit, SiteFinding, SiteFindingKind
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 """The schema that consumers of SARIF 2.1.0 expect to be named."""

@@ -4,6 +4,7 @@ Codes are those of ISO 639-1 and ISO 3166-1 alpha-2, with older ones that are st
 another language where that is certain: its words are those of another language, or it is in another script.
 """
 
+# ruff: noqa: SIM905 - words are easier to read than a list of strings
 from __future__ import annotations
 
 import re
@@ -12,21 +13,25 @@ from typing import Final
 from periplus.content.common_words import language_shares
 
 LANGUAGES: Final = frozenset(
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo"
-    " es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka"
-    " kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng"
-    " nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su"
-    " sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
-    " in iw ji jw mo sh".split()  # noqa: SIM905 - easier to read
+    """
+    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee
+    el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is
+    it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms
+    mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk
+    sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi
+    yo za zh zu in iw ji jw mo sh
+    """.split()
 )
 REGIONS: Final = frozenset(
-    "ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bl bm bn bo bq br bs bt bv bw by bz ca cc"
-    " cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg eh er es et fi fj fk fm fo fr ga gb"
-    " gd ge gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp ke"
-    " kg kh ki km kn kp kr kw ky kz la lb lc li lk lr ls lt lu lv ly ma mc md me mf mg mh mk ml mm mn mo mp mq mr ms mt"
-    " mu mv mw mx my mz na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm pn pr ps pt pw py qa re ro rs ru"
-    " rw sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz"
-    " ua ug um us uy uz va vc ve vg vi vn vu wf ws xk ye yt za zm zw".split()
+    """
+    ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bl bm bn bo bq br bs bt bv bw by
+    bz ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg eh er es et fi fj fk
+    fm fo fr ga gb gd ge gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir
+    is it je jm jo jp ke kg kh ki km kn kp kr kw ky kz la lb lc li lk lr ls lt lu lv ly ma mc md me mf mg mh mk
+    ml mm mn mo mp mq mr ms mt mu mv mw mx my mz na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm
+    pn pr ps pt pw py qa re ro rs ru rw sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st sv sx sy sz tc td tf
+    tg th tj tk tl tm tn to tr tt tv tw tz ua ug um us uy uz va vc ve vg vi vn vu wf ws xk ye yt za zm zw
+    """.split()
 )
 _CODE: Final = re.compile(r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|\d{3}))?", re.IGNORECASE)
 _TAG: Final = re.compile(r"([a-z]{2,3}|[a-z]{5,8}|x|i)(?:-[a-z0-9]{1,8})*", re.IGNORECASE)
@@ -56,6 +61,8 @@ _SCRIPTS: Final = (
     ("Chinese", re.compile("[\u4e00-\u9fff]"), "zh ja ko"),
 )
 _MIN_LETTERS: Final = 120
+_MIN_BYTES: Final = 1.4
+"""Bytes a character of text that is mostly in other letters than Latin ones."""
 
 
 def wrong_code(code: str) -> str:
@@ -94,7 +101,8 @@ def other_language(declared: str, sample: bytes) -> str:
     if len(language) != 2:
         return ""
     text = _REFERENCE.sub(b" ", sample).decode("utf-8", "replace")
-    if not text.isascii() and (script := _other_script(language, text)):
+    is_foreign = len(sample) > _MIN_BYTES * len(text)
+    if is_foreign and (script := _other_script(language, text)):
         return script
     words = _WORD.findall(text.lower())
     if len(words) < _MIN_WORDS:

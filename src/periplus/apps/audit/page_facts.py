@@ -18,9 +18,9 @@ Nothing here sends a request.
 
 from __future__ import annotations
 
-from array import array
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -157,21 +157,19 @@ class _Reader:
 
     def _add_fragments(self, page: AuditedPage) -> None:
         ids = unescape(page.ids.decode("utf-8", "replace")).encode() if b"&" in page.ids else page.ids
-        self._row("audited_ids", page.url, array("I", map(crc32, ids.split(b"\n"))).tolist())
-        links = _into_pages(page)
-        if not links:
-            return
-        targets = resolve_all([target for target, _ in links], page.base)
+        own = ids.split(b"\n")
+        self._row("audited_ids", page.url, list(map(crc32, own)))
+        links = _into_pages(page, set(own))
+        targets = resolve_all([target for target, _ in links], page.base) if links else []
         for ((target, fragment), line), url in zip(links.items(), targets, strict=True):
-            if url is not None and (not target or page.is_own(target)):
+            if url is not None:
                 written = fragment.encode("utf-8", "replace")
                 other = crc32(unquote_to_bytes(written)) if b"%" in written else crc32(written)
-                self._row(
-                    "audited_fragments", page.url, url if target else page.url, fragment, line, crc32(written), other
-                )
+                place = url if target else page.url
+                self._row("audited_fragments", page.url, place, fragment, line, crc32(written), other)
 
 
-def _by_kind(places: Iterator[Place]) -> dict[str, list[Place]]:
+def _by_kind(places: Iterable[Place]) -> dict[str, list[Place]]:
     found: dict[str, list[Place]] = {}
     for place in places:
         found.setdefault(place.kind, []).append(place)
@@ -192,48 +190,48 @@ _BY_SCRIPT: Final = frozenset({"onclick", "role", "data-toggle", "data-bs-toggle
 """Attributes of links that a script takes over: what is behind # is no place in a page."""
 
 
-def _into_pages(page: AuditedPage) -> dict[tuple[str, str], int]:
-    """Target and fragment of links into pages, each with the line of the first; the target is empty for this page."""
+def _into_pages(page: AuditedPage, ids: set[bytes]) -> dict[tuple[str, str], int]:
+    """Target and fragment of links into pages of the site, each with the line of the first.
+
+    The target is empty for this page; places that it has are left out.
+    """
     found: dict[tuple[str, str], int] = {}
-    for tag in page.by_name.get("a", ()):
-        href = tag[2].get("href")
-        if href and "#" in href:
-            target, _, fragment = href.strip().partition("#")
-            if _is_place(fragment) and not tag[2].keys() & _BY_SCRIPT:
-                found.setdefault((target, fragment), tag[1])
-                if len(found) >= _MAX_FRAGMENTS:
-                    break
+    for tag in page.fragment_links:
+        target, _, fragment = (tag[2]["href"] or "").strip().partition("#")
+        if (target, fragment) in found or (not target and fragment.encode("utf-8", "replace") in ids):
+            continue
+        is_place = _PLACE.fullmatch(fragment) and _BY_SCRIPT.isdisjoint(tag[2])
+        if is_place and fragment.lower() != "top" and (not target or page.is_own(target)):
+            found[target, fragment] = tag[1]
+            if len(found) >= _MAX_FRAGMENTS:
+                break
     return found
 
 
-def _is_place(fragment: str) -> bool:
-    """Whether a fragment is the name of a place: not the top, not a state of a script, not a text to highlight."""
-    return bool(fragment) and fragment.lower() != "top" and not any(sign in fragment for sign in "/=!:~?&()<>{}")
+_PLACE: Final = re.compile(r"[^/=!:~?&()<>{}]+")
+"""A fragment that is the name of a place: not a state of a script, not a text to highlight."""
 
 
 def _embedded(page: AuditedPage) -> dict[str, str]:
     """URL and kind of everything that a page embeds, and of the pictures of its cards."""
     written: dict[str, str] = {}
-    for tag in page.named("img", "source", "video", "audio"):
-        attributes = tag[2]
-        for name in ("src", "poster"):
-            if href := attributes.get(name):
-                written.setdefault(href.strip(), IMAGE)
-        if srcset := attributes.get("srcset"):
-            for href in srcset_urls(srcset):
-                written.setdefault(href, IMAGE)
-    for tag in page.named("script"):
-        if href := tag[2].get("src"):
-            written.setdefault(href.strip(), SCRIPT)
-    for tag in page.named("link"):
-        if kind := _link_kind(tag):
-            written.setdefault((tag[2].get("href") or "").strip(), kind)
-    for name in ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src"):
-        for _, content in page.metas.get(name, ()):
-            written.setdefault(content, CARD)
+    for href, kind in _written(page):
+        written.setdefault(href.strip(), kind)
     written.pop("", None)
     urls = page.resolved(list(written))
     return {str(url): kind for url, kind in zip(urls, written.values(), strict=True) if url is not None}
+
+
+def _written(page: AuditedPage) -> Iterator[tuple[str, str]]:
+    for tag in page.named("img", "source", "video", "audio"):
+        attributes = tag[2]
+        yield attributes.get("src") or "", IMAGE
+        yield attributes.get("poster") or "", IMAGE
+        yield from ((href, IMAGE) for href in srcset_urls(attributes.get("srcset") or ""))
+    yield from ((tag[2].get("src") or "", SCRIPT) for tag in page.named("script"))
+    yield from ((tag[2].get("href") or "", kind) for tag in page.named("link") if (kind := _link_kind(tag)))
+    for name in ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src"):
+        yield from ((content, CARD) for _, content in page.metas.get(name, ()))
 
 
 def _link_kind(tag: ListedTag) -> str:

@@ -62,7 +62,7 @@ class SiteFindingKind(FindingKind, frozen=True):
 
 
 class SiteFinding(Finding, frozen=True, kw_only=True):
-    """A fault of a site. `parts` counts the faults by kind, where there are several kinds; `sure`: how certain it is."""
+    """A fault of a site. `parts` counts the faults by kind, where there are several; `sure`: how certain it is."""
 
     area: Area
     examples: tuple[FaultyUrl, ...] = ()

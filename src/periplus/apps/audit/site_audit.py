@@ -140,10 +140,8 @@ def check_declared(table: SiteTable, facts: PageFacts, *, is_whole: bool) -> lis
     judged = table.row("select count(*) as pages, count(*) filter (where is_index) as indexed from audited_judged")
     for page_check in PAGE_CHECKS:
         words = {"name": page_check.kind.name, "of_all": page_check.of_all}
-        if page_check.kind.is_relative:
-            rows = _relative(table, facts, words)
-        else:
-            rows = table.found(FAULTS, **words)
+        is_relative = page_check.kind.is_relative
+        rows = _relative(table, facts, words) if is_relative else table.found(FAULTS, **words)
         of = judged["pages"] if page_check.of_all else judged["indexed"]
         found += finding(page_check.kind.name, rows, int(str(of)))
     return found

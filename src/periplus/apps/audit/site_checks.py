@@ -13,12 +13,15 @@ from periplus.view.findings import Severity
 
 from .results import Area, SiteFindingKind
 
+# ruff: noqa: S608 - SQL is composed of constants of this module
+
 E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTICE
 
 JUDGED: Final = """
 create or replace temp table audited_judged as
 select url, pagerank, not coalesce(noindex, false) and leads_to is null as is_index
-from audited where is_page and not is_soft_error and coalesce(mime, 'text/html') in ('text/html', 'application/xhtml+xml')
+from audited
+where is_page and not is_soft_error and coalesce(mime, 'text/html') in ('text/html', 'application/xhtml+xml')
 """
 FAULTS: Final = """
 select url, note, '' as via, kind, pagerank as weight from audited_faults join audited_judged using (url)
@@ -84,6 +87,21 @@ select page, sum(bytes) as files from audited_embedded join audited_checks using
 where bytes is not null and kind <> 'card' group by page
 """
 
+_LINKS: Final = """
+select page as url,
+    first({note}) || case when count(*) > 1 then ' (and ' || (count(*) - 1) || ' more)' else '' end as note,
+    '' as via, '' as kind, count(*) as weight
+from current_links join audited_judged on audited_judged.url = page
+where list_contains($sites, target_site) and is_index and current_links.kind = 'a' and {condition} group by page
+"""
+_VAGUE: Final = ", ".join(
+    f"'{text}'"
+    for text in (
+        "click here", "click this", "click", "here", "this link", "link", "hier klicken", "klicken sie hier",
+        "cliquez ici", "haga clic aquí", "haz clic aquí", "clicca qui", "klik hier",
+    )
+)  # fmt: skip
+
 SITE_CHECKS: Final = (
     _check(
         Area.PAGES, "title-of-another", N, "Titles that are the h1 of another page: {count} of {of} pages",
@@ -94,7 +112,8 @@ SITE_CHECKS: Final = (
             select lower(trim(h1)) as h1, min(url) as url from audited_read join audited_judged using (url)
             where is_index and trim(coalesce(h1, '')) <> '' group by all having count(*) = 1),
         titled as (
-            select audited.url, title, lower(trim(title)) as folded, lower(trim(coalesce(h1, ''))) as own, audited_judged.pagerank
+            select audited.url, title, lower(trim(title)) as folded, lower(trim(coalesce(h1, ''))) as own,
+                audited_judged.pagerank
             from audited join audited_judged using (url) join audited_read using (url)
             where is_index and trim(coalesce(title, '')) <> '' and not coalesce(canonical <> audited.url, false))
         select titled.url, titled.title || ', the h1 of ' || headings.url as note, '' as via, '' as kind,
@@ -129,7 +148,8 @@ SITE_CHECKS: Final = (
         _ALTERNATES.format(
             note="' returns ' || coalesce(target.status::varchar, target.reason)", condition="target.is_error"
         ),
-        fault='<link rel="alternate" hreflang="de" href="/gone">', fix='<link rel="alternate" hreflang="de" href="/de/">',
+        fault='<link rel="alternate" hreflang="de" href="/gone">',
+        fix='<link rel="alternate" hreflang="de" href="/de/">',
         of=_ALTERNATES_OF,
     ),
     _check(
@@ -183,6 +203,32 @@ SITE_CHECKS: Final = (
         of="select count(*) from audited_links", needs_pages=False,
     ),
     _check(
+        Area.LINKS, "nofollow-internal", N, "Pages with nofollow on links within the site: {count} of {of} pages",
+        "The site tells crawlers to distrust its own pages.",
+        "Remove nofollow; mark pages that should not be found as noindex.",
+        _LINKS.format(condition="list_contains(string_split(rel, ' '), 'nofollow') and page <> target", note="target"),
+        fault='<a rel="nofollow" href="/pies">', fix='<a href="/pies">', of=_INDEXED, needs_pages=False,
+    ),
+    _check(
+        Area.LINKS, "tracking-parameters", N,
+        "Pages with tracking parameters in links within the site: {count} of {of} pages",
+        "They overwrite where a visitor came from, and make copies of every page for crawlers.",
+        "Remove utm_ and similar parameters from links within the site.",
+        _LINKS.format(
+            condition="regexp_matches(target, '[?&](utm_[a-z]+|gclid|fbclid|msclkid|dclid|yclid|mc_eid|igshid)=', 'i')",
+            note="target",
+        ),
+        fault='<a href="/pies?utm_source=home">', fix='<a href="/pies">', of=_INDEXED, needs_pages=False,
+    ),
+    _check(
+        Area.LINKS, "vague-links", N, "Pages with links whose text says nothing: {count} of {of} pages",
+        "Visitors who go from link to link, and search engines, cannot tell where it leads.",
+        "Say in the link what is behind it.",
+        _LINKS.format(condition=f"lower(rtrim(trim(anchor), '.:!')) in ({_VAGUE})", note="anchor || ': ' || target"),
+        fault='For our pies <a href="/pies">click here</a>', fix='See <a href="/pies">our pies</a>',
+        of=_INDEXED, needs_pages=False,
+    ),
+    _check(
         Area.LINKS, "one-inlink", N, "Pages with a single link to them: {count} of {of} pages",
         "If that link goes, nobody finds them; search engines take few links as a sign of little worth.",
         "Link to them from related pages.",
@@ -226,8 +272,8 @@ SITE_CHECKS: Final = (
         f"""
         with sizes as ({_FILE_SIZES})
         select url, printf('%.1f MB of HTML', audited_read.bytes / 1e6)
-            || case when files > 0 then printf(', %.1f MB with its files', (audited_read.bytes + files) / 1e6) else '' end
-            as note, '' as via, '' as kind, audited_read.bytes + coalesce(files, 0) as weight
+            || case when files > 0 then printf(', %.1f MB with its files', (audited_read.bytes + files) / 1e6)
+            else '' end as note, '' as via, '' as kind, audited_read.bytes + coalesce(files, 0) as weight
         from audited_read join audited_judged using (url) left join sizes on page = url
         where audited_read.bytes > {HEAVY_HTML} or audited_read.bytes + coalesce(files, 0) > {HEAVY_PAGE}
         """,

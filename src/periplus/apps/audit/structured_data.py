@@ -74,7 +74,8 @@ _DATES: Final = frozenset(
     {"datePublished", "dateModified", "startDate", "endDate", "uploadDate", "datePosted", "validThrough"}
 )
 _DATE: Final = re.compile(
-    r"\d{4}(?:-?[01]\d(?:-?[0-3]\d(?:[T ][0-2]\d(?::?[0-5]\d(?::?[0-6]\d(?:[.,]\d+)?)?)?\s?(?:Z|[+-][0-2]\d(?::?[0-5]\d)?)?)?)?)?",
+    r"\d{4}(?:-?[01]\d(?:-?[0-3]\d(?:[T ][0-2]\d(?::?[0-5]\d(?::?[0-6]\d(?:[.,]\d+)?)?)?"
+    r"\s?(?:Z|[+-][0-2]\d(?::?[0-5]\d)?)?)?)?)?",
     re.IGNORECASE,
 )
 _NUMBERS: Final = frozenset({"price", "lowPrice", "highPrice", "ratingValue", "ratingCount", "reviewCount"})
@@ -195,7 +196,6 @@ def _wrong_values(item: Mapping[str, Any], name: str) -> Iterator[DataFault]:
             yield DataFault("data-values", name, f"{name} {key} is {value[:60]!r}, not {kind}")
 
 
-_PARSER_OPTIONS: Final = {"no_network": True, "remove_comments": True, "remove_pis": True, "huge_tree": False}
 _LINKED: Final = {
     "a": "href", "area": "href", "link": "href", "img": "src", "audio": "src", "embed": "src", "iframe": "src",
     "source": "src", "track": "src", "video": "src", "object": "data",
@@ -205,37 +205,38 @@ _LINKED: Final = {
 def markup_faults(html: bytes) -> Iterator[DataFault]:
     """Check the microdata and RDFa of a page."""
     try:
-        root = etree.fromstring(html, etree.HTMLParser(encoding="utf-8", **_PARSER_OPTIONS))
+        parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
+        root: Any = etree.fromstring(html, parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return
     if root is None:
         return
     if root.xpath("//*[@itemtype][not(@itemscope)]"):
         yield DataFault("data-syntax", "", "microdata: itemtype without itemscope")
-    for item in [*_microdata(root), *_rdfa(root)][:MAX_ITEMS]:
+    for item in [*_microdata(root), *_rdfa(root)]:
         yield from item_faults(item)
 
 
-def _microdata(root: etree._Element) -> list[dict[str, Any]]:
+def _microdata(root: Any) -> list[dict[str, Any]]:
     """The items that are not a property of another one."""
     referred = {each for names in root.xpath("//@itemref") for each in str(names).split()}
     return [
         _item(element, "itemscope", "itemprop", "itemtype")
-        for element in root.xpath("//*[@itemscope][not(@itemprop)]")
+        for element in root.xpath("//*[@itemscope][not(@itemprop)][contains(@itemtype, 'schema.org')]")[:MAX_ITEMS]
         if element.get("id") not in referred and not element.get("itemref")
     ]
 
 
-def _rdfa(root: etree._Element) -> list[dict[str, Any]]:
+def _rdfa(root: Any) -> list[dict[str, Any]]:
     found = []
-    for element in root.xpath("//*[@typeof][not(@property)]"):
+    for element in root.xpath("//*[@typeof][not(@property)]")[:MAX_ITEMS]:
         vocabularies = [str(each.get("vocab")) for each in element.xpath("ancestor-or-self::*[@vocab]")]
         if vocabularies and "schema.org" in vocabularies[-1].lower():
             found.append(_item(element, "typeof", "property", "typeof"))
     return found
 
 
-def _item(scope: etree._Element, marker: str, property_name: str, type_name: str, depth: int = 0) -> dict[str, Any]:
+def _item(scope: Any, marker: str, property_name: str, type_name: str, depth: int = 0) -> dict[str, Any]:
     item: dict[str, Any] = {}
     types = str(scope.get(type_name) or "").split()
     if types:
@@ -256,7 +257,7 @@ def _item(scope: etree._Element, marker: str, property_name: str, type_name: str
     return item
 
 
-def _value(element: etree._Element) -> str:
+def _value(element: Any) -> str:
     content = element.get("content")
     if content is None and (linked := element.get(_LINKED.get(str(element.tag), "resource"))) is not None:
         content = linked or "."

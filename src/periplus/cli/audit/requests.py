@@ -19,6 +19,7 @@ from periplus.collection.collection import CollectionSetup, held
 from periplus.formats.headers import Headers
 from periplus.model import CollectionDamaged, Stored, Url
 from periplus.store.warc import read_record
+from periplus.store.warc.answers import fields_as_sent
 from periplus.urls import site_of
 from periplus.view.wording import counted
 
@@ -90,7 +91,7 @@ def _size(archive: Path, row: dict[str, object]) -> int | None:
         return None
     stored = Stored(str(row["warc_file"]), int(str(row["warc_offset"])), int(str(row["warc_length"])), "", False)
     try:
-        length = Headers(read_record(archive, stored).message().fields).get("content-length") or ""
+        length = Headers(fields_as_sent(read_record(archive, stored).message())).get("content-length") or ""
     except CollectionDamaged:
         return None
     return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else None

@@ -183,7 +183,7 @@ class ListedTag(NamedTuple):
 
 
 class TagList(NamedTuple):
-    """The tags of a page, but for those in templates and drawings.
+    """The tags of a page, but for those in templates and drawings, and links with a text that only lead elsewhere.
 
     `ids` are the targets of fragments as written, a newline behind each; `sample` is text by which the language can be
     told; `has_items`: there is microdata or RDFa.

@@ -38,6 +38,7 @@ class _Pass:
         self.templates = self.foreign = 0
         self.line, self.counted = 1, 0
         self.open: dict[str, int | None] = {"a": None, "h": None}
+        self.notable: set[int] = set()
 
     def read(self) -> TagList:
         at, html = 0, self.html
@@ -88,6 +89,10 @@ class _Pass:
                 self._list(name, decoded(raw), markup, at, end)
                 if kind:
                     self.open[kind] = len(self.tags) - 1
+                if kind == "a":
+                    self.notable.discard(len(self.tags) - 1)
+                    if _is_notable(raw.get(b"href") or b""):
+                        self.notable.add(len(self.tags) - 1)
         names = any(_has_ink(raw.get(name) or b"") for name in _NAMING) or b"aria-labelledby" in raw
         if names and not is_raw:
             self._mark_named()
@@ -119,14 +124,27 @@ class _Pass:
 
     def _close(self, kind: str, end: int) -> None:
         place = self.open[kind]
-        if place is not None:
-            self.tags[place] = self.tags[place]._replace(end=end)
-            self.open[kind] = None
+        if place is None:
+            return
+        tag = self.tags[place] = self.tags[place]._replace(end=end)
+        if kind == "a" and tag.is_named and place + 1 == len(self.tags) and place not in self.notable:
+            self.tags.pop()
+        self.open[kind] = None
 
     def _mark_named(self) -> None:
         for place in self.open.values():
             if place is not None:
                 self.tags[place] = self.tags[place]._replace(is_named=True)
+
+
+def _is_notable(href: bytes) -> bool:
+    """Whether a link says more by its href than where it leads: a place in a page, a script, another protocol."""
+    if b"#" in href or b"&" in href:
+        return True
+    lower = href[:16].lower()
+    if len(href) > 8 and lower.startswith(b"https://"):
+        return lower.startswith((b"/", b"http"), 8)
+    return lower.startswith((b"ht", b"hh", b"hp", b"tt", b"www.", b" ")) or b":" in href
 
 
 def _has_ink(text: bytes) -> bool:

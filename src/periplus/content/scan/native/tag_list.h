@@ -1,4 +1,5 @@
 /* The tags of a page that say something of it, with their lines, attributes and content: what an audit looks at.
+   Links with a text that only lead to another page are left out.
    `scan/tag_list.py` does the same in Python. Nothing is built of blocks, text or links here. */
 #ifndef PERIPLUS_TAG_LIST_H
 #define PERIPLUS_TAG_LIST_H
@@ -17,6 +18,7 @@ typedef struct {
     u8 tag;
     bool is_named; /* a link or heading with text, or with the name of a picture in it */
     bool is_in_noscript;
+    bool is_notable;
 } ListedTag;
 
 typedef struct {
@@ -126,11 +128,36 @@ static bool list_attributes(Scanner *scanner, TagList *list, u8 tag) {
     return is_naming;
 }
 
-static void close_listed(TagList *list, i32 *open, const u8 *end) {
-    if (*open != NONE) {
-        list->tags.items[*open].content_end = end;
-        *open = NONE;
+/* Whether a link says more by its href than where it leads: a place in a page, a script, another protocol. */
+static bool is_notable_link(const Attributes *attributes) {
+    Span href = value_of(attributes, ATTR_href);
+    if (!href.size) {
+        return false;
     }
+    if (memchr(href.at, '#', href.size) || memchr(href.at, '&', href.size)) {
+        return true;
+    }
+    if (href.size > 8 && starts_with(href.at, "https://", 8)) {
+        return href.at[8] == '/' || starts_with(href.at + 8, "http", 4);
+    }
+    const u8 *colon = find_byte(href.at, href.at + href.size, ':');
+    bool is_odd = starts_with(href.at, "ht", 2) || starts_with(href.at, "hh", 2) || starts_with(href.at, "hp", 2) ||
+                  starts_with(href.at, "tt", 2) || starts_with(href.at, "www.", 4) || href.at[0] == ' ';
+    return is_odd || colon < href.at + href.size;
+}
+
+/* The end of a link or heading. A link of which nothing is notable is not listed: most are not. */
+static void close_listed(Scanner *scanner, TagList *list, i32 *open, const u8 *end) {
+    if (*open == NONE) {
+        return;
+    }
+    ListedTag *tag = &list->tags.items[*open];
+    tag->content_end = end;
+    if (tag->tag == TAG_a && tag->is_named && !tag->is_notable && (u32)*open + 1 == list->tags.count) {
+        list->tags.count--;
+        scanner->kept.count = tag->attributes.first;
+    }
+    *open = NONE;
 }
 
 static void add_listed(Scanner *scanner, TagList *list, u8 tag, const u8 *markup, const u8 *at, const u8 *content_end) {
@@ -142,13 +169,14 @@ static void add_listed(Scanner *scanner, TagList *list, u8 tag, const u8 *markup
     ListedTag *listed = &list->tags.items[list->tags.count++];
     *listed = (ListedTag){.content = at, .content_end = content_end, .line = list->line, .tag = tag};
     listed->is_in_noscript = scanner->is_in_noscript;
+    listed->is_notable = tag == TAG_a && is_notable_link(&scanner->attributes);
     listed->attributes = keep_attributes(scanner, NULL);
 }
 
 static void open_listed(Scanner *scanner, TagList *list, u8 tag, const u8 *markup, const u8 *at) {
     i32 *open = tag == TAG_a ? &list->link : is_heading(tag) ? &list->heading : NULL;
     if (open) {
-        close_listed(list, open, markup);
+        close_listed(scanner, list, open, markup);
     }
     u32 before = list->tags.count;
     add_listed(scanner, list, tag, markup, at, at);
@@ -198,9 +226,9 @@ static void list_end_tag(Scanner *scanner, TagList *list, u8 tag, const u8 *mark
     } else if (tag == TAG_noscript) {
         scanner->is_in_noscript = false;
     } else if (tag == TAG_a && !list->foreign) {
-        close_listed(list, &list->link, markup);
+        close_listed(scanner, list, &list->link, markup);
     } else if (is_heading(tag)) {
-        close_listed(list, &list->heading, markup);
+        close_listed(scanner, list, &list->heading, markup);
     }
 }
 
@@ -252,8 +280,8 @@ static void list_page(Scanner *scanner, TagList *list) {
             at = skip_bogus_comment(markup, end);
         }
     }
-    close_listed(list, &list->link, end);
-    close_listed(list, &list->heading, end);
+    close_listed(scanner, list, &list->link, end);
+    close_listed(scanner, list, &list->heading, end);
 }
 
 #endif
