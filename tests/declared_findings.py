@@ -17,7 +17,8 @@ _ROW = re.compile(r"^\| \[?`([a-z0-9-]+)`(?:\]\([^)]*\))? \| \w+ \| (.*) \|$", r
 _TABLE = re.compile(r"(^\| finding \| severity \| what is found \|\n\|---\|---\|---\|\n)(?:^\|.*\n)*", re.MULTILINE)
 _HEAD = """# What does a finding of an audit mean?
 
-Each finding of `periplus audit` ([audit.md](audit.md)) with why it matters, what to do, how sure it is, and an example of the fault and of the fix.
+Each finding of `periplus audit` ([audit.md](audit.md)) with why it matters, what to do, how sure it is, and an example
+of the fault and of the fix.
 `make findings` writes this page from the code.
 """
 
@@ -25,7 +26,7 @@ Each finding of `periplus audit` ([audit.md](audit.md)) with why it matters, wha
 def short_title(kind: SiteFindingKind) -> str:
     """The title of a finding without its numbers."""
     title = re.sub(r"[:,]? ?(?:on |only )?\{count\}.*", "", kind.title)
-    return re.sub(r"\s*\{[a-z:]+\}\s*", " ", title).strip()
+    return re.sub(r"\{[a-z:]+\}", "…", title).strip()
 
 
 def _code(text: str) -> str:
@@ -59,10 +60,10 @@ def audit_page() -> str:
     """`docs/audit.md` with its table of findings as the code has it."""
     page = AUDIT.read_text()
     said = dict(_ROW.findall(page))
-    rows = "".join(
-        f"| [`{kind.name}`](findings.md#{kind.name}) | {kind.severity.value} | {said.get(kind.name) or _lower(short_title(kind))} |\n"
-        for kind in KINDS.values()
-    )
+    rows = ""
+    for kind in KINDS.values():
+        what = said.get(kind.name) or _lower(short_title(kind))
+        rows += f"| [`{kind.name}`](findings.md#{kind.name}) | {kind.severity.value} | {what} |\n"
     return _TABLE.sub(lambda found: found[1] + rows, page)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from periplus.formats.robots import MAX_BYTES, Robots, parse, path_of
+from periplus.formats.robots import Robots, parse, path_of
 from periplus.formats.robots.fields import FIELDS, field_of
 from periplus.formats.robots.patterns import patterns_of
 from periplus.model import RobotsFile
@@ -21,6 +21,8 @@ _SLOW_SECONDS: Final = 5.0
 """Crawl-delay above which a crawl of 20,000 pages takes more than a day."""
 _OTHER_AGENT: Final = "periplus-audit-any"
 """A user agent that no file names: the rules for all crawlers without a group of their own."""
+_MAX_BYTES: Final = 500 << 10
+"""Bytes that every crawler must read at least (RFC 9309); many read no more."""
 _MAX_RULES: Final = 200
 """Rules whose matches are looked for."""
 _MAX_URLS: Final = 200_000
@@ -40,8 +42,7 @@ def check_robots(file: RobotsFile | None, home: str, *, has_sitemap: bool) -> li
         detail = f"status {file.status}" if file.status else file.reason or "no answer"
         return finding("robots-unreachable", Found(1), detail=detail)
     if file.access != "rules":
-        missing = finding("robots-missing", Found(1)) if file.status in (404, 410) else []
-        return [*(finding("robots-silent", Found(1)) if has_sitemap else []), *missing]
+        return finding("robots-silent", Found(1)) if has_sitemap else []
     robots = parse(file.body)
     found = finding("robots-format", _noted(f"{each.reason}: {each.detail}" for each in robots.problems))
     if not robots.allows(_OTHER_AGENT, home):
@@ -60,7 +61,7 @@ def _spelling(body: bytes, robots: Robots) -> list[SiteFinding]:
         *finding("robots-misspelt", _noted(_misspelt(robots.fields))),
         *finding("robots-sitemap-url", _noted(relative)),
         *finding("robots-bom", Found(int(body.startswith(_BYTE_ORDER_MARK)))),
-        *finding("robots-large", Found(int(len(body) > MAX_BYTES))),
+        *finding("robots-large", Found(int(len(body) > _MAX_BYTES))),
     ]
 
 
@@ -80,9 +81,13 @@ def _misspelt(names: Iterable[str]) -> Iterable[str]:
 
 
 def check_rules(file: RobotsFile | None, table: SiteTable, *, is_whole: bool) -> list[SiteFinding]:
-    """Check what the rules match: style sheets and scripts should be open, and every rule should match something."""
+    """Check what the rules match: style sheets and scripts should be open, and every rule should match something.
+
+    A site with pages should have rules, even if they allow everything.
+    """
     if file is None or file.access != "rules":
-        return []
+        is_missing = file is not None and file.status in (404, 410) and table.count("is_page") > 0
+        return finding("robots-missing", Found(int(is_missing)))
     robots = parse(file.body)
     files = table.views.database.execute(_FILES).fetchall()
     own = [(url, kind, page) for url, kind, page in files if f"://{file.site}/" in url]

@@ -10,12 +10,18 @@ A sentence about "all" or "every" names how many were checked, where that is not
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.formats.headers import Headers
 from periplus.model import RobotsFile
+from periplus.store.warc import read_records
+from periplus.store.warc.reading import WarcRecord
 from periplus.view.findings import FaultyUrl, in_order
 
 from .embedded_files import Checks, check_embedded
@@ -77,10 +83,10 @@ from fetches where outcome <> 'excluded' and list_contains($sites, site) and epo
 _AGAIN: Final = """
 create or replace temp table audited_again as
 with visits as (
-    select url, outcome, bytes, epoch(ended_at) as ended_at,
+    select url, outcome, bytes, warc_file, warc_offset, epoch(ended_at) as ended_at,
         epoch(started_at) - lag(epoch(ended_at)) over (partition by url order by started_at) as pause
     from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site))
-select visits.url, visits.outcome = 'fetched' as is_full, bytes
+select visits.url, visits.outcome = 'fetched' as is_full, bytes, warc_file, warc_offset
 from changes join visits on visits.url = changes.url and abs(visits.ended_at - epoch(changes.seen_at)) < 1
 where level = 'same' and pause >= $pause and list_contains($sites, changes.site) and visits.ended_at >= $since
 """
@@ -88,6 +94,44 @@ where level = 'same' and pause >= $pause and list_contains($sites, changes.site)
 _FULL: Final = """
 select url, bytes || ' bytes' as note, '' as via, '' as kind, bytes as weight from audited_again where is_full
 """
+_MAX_ASKED: Final = 1000
+"""Answers whose requests are looked up."""
+_STORED: Final = f"""
+select distinct warc_file, warc_offset from audited_again where is_full and warc_file is not null
+order by warc_file, warc_offset limit {_MAX_ASKED}
+"""
+_UNASKED_ROWS: Final = """
+delete from audited_again where is_full and (warc_file is null
+    or (warc_file, warc_offset) not in (select (warc_file, warc_offset) from audited_asked_well))
+"""
+_VALIDATORS: Final = ("etag", "last-modified")
+_CONDITIONS: Final = ("if-none-match", "if-modified-since")
+
+
+def _keep_well_asked(table: SiteTable) -> None:
+    """Leave out full answers that the server could not help.
+
+    It could have answered 304 if the request had a condition; without one it is at fault if it sends no validators, as
+    then nobody can ask. A crawl asks without a condition now and then, to see whether validators tell the truth.
+    """
+    database = table.views.database
+    archive = table.views.folder / "warc"
+    asked = [row for row in database.execute(_STORED).fetchall() if _could_be_304(archive / row[0], row[1])]
+    columns = {"warc_file": pa.array([file for file, _ in asked], pa.string())}
+    columns["warc_offset"] = pa.array([offset for _, offset in asked], pa.int64())
+    database.register("audited_asked_well", pa.table(columns))
+    database.execute(_UNASKED_ROWS)
+
+
+def _could_be_304(path: Path, offset: int) -> bool:
+    try:
+        records = [each for each in islice(read_records(path, offset=offset), 2) if isinstance(each, WarcRecord)]
+    except OSError:
+        return False
+    if len(records) < 2 or records[1].type != "request":
+        return False
+    answer, request = (Headers(record.message().fields) for record in records)
+    return any(request.get(name) for name in _CONDITIONS) or not any(answer.get(name) for name in _VALIDATORS)
 
 
 def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[list[SiteFinding], Cost]:
@@ -99,6 +143,7 @@ def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[l
     )
     copies = table.count("is_page and not is_soft_error and not is_first")
     soft_errors = table.count("is_soft_error")
+    _keep_well_asked(table)
     again, unchanged = table.number("select count(*) from audited_again"), table.found(_FULL)
     wasted = {
         "redirects": redirects,
@@ -148,21 +193,22 @@ def check_declared(table: SiteTable, facts: PageFacts, *, is_whole: bool) -> lis
 
 
 def _relative(table: SiteTable, facts: PageFacts, words: dict[str, object]) -> Found:
-    """The pages with a fault that most pages of the site do not have; a fault of most pages is one example."""
+    """The pages with a fault that most pages of the site do not have.
+
+    A fault of most pages of a group is one example; what most of all pages go without, the site does not use.
+    """
     kinds = table.views.database.execute(FAULTS_BY_KIND, words).fetchall()
-    usual = [
-        (kind, pages) for kind, group, pages in kinds if pages > max(_MIN_GROUP, _MOST * facts.groups.get(group, 0))
-    ]
+    usual = {kind: (group, n) for kind, group, n in kinds if n > max(_MIN_GROUP, _MOST * facts.groups.get(group, 0))}
     rows = table.found(
         f"{FAULTS} and not list_contains($usual, kind) qualify row_number() over (partition by url order by kind) = 1",
         **words,
-        usual=[kind for kind, _ in usual],
+        usual=list(usual),
     )
+    shared = {kind: pages for kind, (group, pages) in usual.items() if group}
     notes = tuple(
-        FaultyUrl("", f"{kind or 'most pages'}: {pages:,} pages, so it is the way of the site") for kind, pages in usual
+        FaultyUrl("", f"{kind or 'most pages'}: on {pages:,} pages, nearly all") for kind, pages in shared.items()
     )
-    most = max((pages for _, pages in usual), default=0)
-    return Found(max(rows.count, most), (*notes, *rows.examples), rows.parts)
+    return Found(max(rows.count, *shared.values(), 0), (*notes, *rows.examples), rows.parts)
 
 
 _LOCAL: Final = (".test", ".local", ".localhost", ".internal", ".example", ".invalid")

@@ -35,6 +35,7 @@ from periplus.urls import site_of
 
 if TYPE_CHECKING:
     from periplus.apps.audit import Audit, AuditSettings, JudgedAudit
+    from periplus.apps.audit.page_facts import PageFacts
     from periplus.insight.views import Views
 
     from . import CrawlState, Report
@@ -137,14 +138,22 @@ _SHOWN = 5
 
 
 def audited(
-    collection: CollectionSetup, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
+    collection: CollectionSetup,
+    site: str | None = None,
+    settings: AuditSettings | None = None,
+    say: Say = log.info,
+    facts: PageFacts | None = None,
 ) -> Audit:
-    """The audit of one site of a collection, without any request."""
-    return judged(collection, site, settings, say).audit
+    """The audit of one site of a collection, without any request. `facts`: of its pages, if they are known already."""
+    return judged(collection, site, settings, say, facts).audit
 
 
 def judged(
-    collection: CollectionSetup, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
+    collection: CollectionSetup,
+    site: str | None = None,
+    settings: AuditSettings | None = None,
+    say: Say = log.info,
+    facts: PageFacts | None = None,
 ) -> JudgedAudit:
     """The audit of one site of a collection, and what could be requested to complete it."""
     from periplus.apps.audit import judge, load_checks  # imports DuckDB: not before a crawl
@@ -161,7 +170,7 @@ def judged(
             raise UsageError(f"{collection.folder} has no site", hint="crawl something into it first")
         robots, is_whole = _known(collection, sites)
         checks = load_checks(collection.folder)
-        return judge(views, sites, robots, is_whole=is_whole, settings=settings, checks=checks)
+        return judge(views, sites, robots, is_whole=is_whole, settings=settings, checks=checks, facts=facts)
 
 
 def still_referred(collection: CollectionSetup, urls: Sequence[Url]) -> list[Url]:

@@ -290,7 +290,7 @@ def _checked(
     looks = look_again(collection, first.audit.site, console) if needs_look else ()
     checks = merged(load_checks(collection.folder), answers, looks, external=external)
     save_checks(collection.folder, checks)
-    return audited(collection, site, settings, _print_note)
+    return audited(collection, site, settings, _print_note, first.facts)
 
 
 def _print_note(line: str) -> None:
