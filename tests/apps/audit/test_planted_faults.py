@@ -66,7 +66,7 @@ def names_of(html: str, url: str = "http://a.test/page") -> set[str]:
         ('<a href="https.html">a</a><a href="httpd/">b</a><a href="http://b.test/?u=http://c">c</a>', set()),
         ('<a href="http//b.test/">b</a>', {"malformed-links"}),
         ('<link rel="canonical" href="/page">', {"canonical-in-body"}),
-        ('<script type="application/ld+json">{"@context": "http://schema.org", "@type": "Thing", "name": "A"}</script>', set()),
+        ('<script type="application/ld+json">{"@context": "http://schema.org", "@type": "Thing"}</script>', set()),
         ('<meta name="twitter:card" content="summary"><meta property="og:image" content="http://a.test/i.png">', set()),
     ],
 )  # fmt: skip

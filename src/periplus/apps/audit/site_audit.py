@@ -96,9 +96,9 @@ select url, bytes || ' bytes' as note, '' as via, '' as kind, bytes as weight fr
 """
 _MAX_ASKED: Final = 1000
 """Answers whose requests are looked up."""
-_STORED: Final = f"""
+_STORED: Final = """
 select distinct warc_file, warc_offset from audited_again where is_full and warc_file is not null
-order by warc_file, warc_offset limit {_MAX_ASKED}
+order by warc_file, warc_offset limit $most
 """
 _UNASKED_ROWS: Final = """
 delete from audited_again where is_full and (warc_file is null
@@ -116,7 +116,11 @@ def _keep_well_asked(table: SiteTable) -> None:
     """
     database = table.views.database
     archive = table.views.folder / "warc"
-    asked = [row for row in database.execute(_STORED).fetchall() if _could_be_304(archive / row[0], row[1])]
+    asked = [
+        row
+        for row in database.execute(_STORED, {"most": _MAX_ASKED}).fetchall()
+        if _could_be_304(archive / row[0], row[1])
+    ]
     columns = {"warc_file": pa.array([file for file, _ in asked], pa.string())}
     columns["warc_offset"] = pa.array([offset for _, offset in asked], pa.int64())
     database.register("audited_asked_well", pa.table(columns))
