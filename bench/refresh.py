@@ -2,8 +2,9 @@
 
 Pages of Gamma rates on sites of fifty, with eight visits recorded of each, and signals for some of them. The long form,
 `python -m bench.refresh --pages 1000000`, prints times and memory; with `--signals` it compares policies where signals
-are noisy, over five seeds; with `--stated` it compares the freshness that a watch states with the truth, on 50
-generated sites.
+are noisy, over three seeds, also with the published bandit and GREEDY-NCIS; with `--stated` it compares the freshness
+that a watch states with the truth, on generated sites and recorded ones; with `--fetches` it counts how many fetches
+visits in turn would need to be as fresh.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import resource
 import sys
 import time
 from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -21,9 +25,21 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bench.harness import Group
-from bench.watched_site import STATED_SITES, Stated, changing_site, stated_moments
+from bench.refresh_pages import CHANCE
+from bench.sync_bandit import LEARNING_RATES, SyncBandit
+from bench.watched_site import STATED_SITES, UNSEEN_FROM, Stated, changing_site, recorded_site, stated_moments
 from periplus.apps.simulate.findings import mean_interval
-from periplus.apps.simulate.noisy_refresh import POLICIES, QUALITIES, NoisySettings, compare_noisy
+from periplus.apps.simulate.freshness import budget_for, simulate_freshness
+from periplus.apps.simulate.histories import (
+    Histories,
+    Window,
+    generate_histories,
+    generated_rates,
+    read_histories,
+    window,
+)
+from periplus.apps.simulate.learned_refresh import Informed, RefreshPolicy
+from periplus.apps.simulate.refresh import Circumstances, PolicyMaker
 from periplus.engine.frontier import SiteRecords
 from periplus.model import BodyReading, ChangeLevel, Digests, Fetched, FetchTask, Lane, Purpose, Queued, Url, UrlRecord
 from periplus.parts.revisit.budget import Watching
@@ -37,6 +53,10 @@ DAY = 86_400.0
 NOW = 1.7e9
 _DAILY = 0.1
 """Visits a day, as a share of the pages."""
+_SEEDS = 3
+_LEARNED_AT = 0.02, 0.05, 0.1
+_IN_TURN = 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0
+"""Budgets, likewise, of the learned policy and of visits in turn on recorded histories."""
 
 
 def measure(quick: bool) -> list[Group]:
@@ -132,25 +152,79 @@ def _visit(revisits: Revisits, state: MemoryState, visits: int, now: float) -> f
 
 
 def _compare() -> None:
-    for quality in QUALITIES:
-        found = {
-            policy: np.array([told.freshness for told in compare_noisy(NoisySettings(quality=quality), [policy])])
-            for policy in POLICIES
-        }
-        for policy, fresh in found.items():
-            print(f"{quality:8} {policy:15} {_interval(fresh)}", flush=True)
-        print(f"{quality:8} learned / informed   {_interval(found['learned'] / found['informed'])}")
-        print(f"{quality:8} learned / deaf   {_interval(found['learned'] / found['deaf'])}", flush=True)
+    """Where signals are of each quality: freshness at a budget of 10 %, and how far it is from one who knows all."""
+    for quality in ("good", "mixed", "useless", ""):
+        found: dict[str, list[float]] = {}
+        for seed in range(_SEEDS):
+            settings = replace(CHANCE, seed=seed)
+            span, rates = window(generate_histories(settings)), generated_rates(settings)
+            for name, policy, known in _compared():
+                result = simulate_freshness(
+                    span, policy, _DAILY, seed=seed, signals=quality, rates=rates if known else None
+                )
+                found.setdefault(name, []).append(result.freshness)
+        best = np.array(found["informed"])
+        for name, fresh in found.items():
+            gap = _interval(best - np.array(fresh))
+            print(f"{quality or 'none':8} {name:28} {_interval(np.array(fresh))}   behind {gap}", flush=True)
 
 
-def _compare_stated() -> None:
+def _compared() -> Iterator[tuple[str, str | PolicyMaker, bool]]:
+    """Names and policies; and whether these are given true rates, or if at all those that came true in the window."""
+    yield from ((name, name, True) for name in ("informed", "learned", "uniform"))
+    yield "informed, in hindsight", "informed", False
+    yield "GREEDY-NCIS, all known", lambda given, _: Informed(given.window, given.rates, given.signals, "binary"), True
+    for rate in LEARNING_RATES:
+        yield f"AsyncMirrorSync at {rate:g}", partial(_bandit, rate), True
+
+
+def _bandit(learning_rate: float, given: Circumstances, random: np.random.Generator) -> RefreshPolicy:
+    return SyncBandit(len(given.window), given.budget, learning_rate, random)
+
+
+def _compare_fetches(history: Path) -> None:
+    """The share of fetches a day with which visits in turn would be as fresh as the learned policy, on each site."""
+    for name, span in _windows_of(history):
+        turn = np.array([simulate_freshness(span, "uniform", each, seed=0).freshness for each in _IN_TURN])
+        for budget in _LEARNED_AT:
+            for quality in ("", "mixed", "good"):
+                fresh = simulate_freshness(span, "learned", budget, seed=0, signals=quality).freshness
+                needed = float(budget_for(fresh, np.array(_IN_TURN), turn))
+                print(f"{name:16} {quality or 'none':6} {budget:4.0%} {fresh:.4f}  in turn {needed:6.1%}", flush=True)
+
+
+def _windows_of(history: Path) -> Iterator[tuple[str, Window]]:
+    """The last thousand days of each site of a file of histories."""
+    every = read_histories(history)
+    for number, name in enumerate(every.sites):
+        pages = np.flatnonzero(every.site == number)
+        times = [every.of(page) for page in pages.tolist()]
+        starts = np.concatenate(([0], np.cumsum([len(each) for each in times])))
+        gone = None if every.is_gone is None else every.is_gone[pages]
+        yield name, window(
+            Histories(
+                [name], np.zeros(len(pages), np.int32), None, starts, np.concatenate(times),
+                every.begins_at[pages], every.ends_at, gone,
+            ),
+            1000,
+        )  # fmt: skip
+
+
+def _compare_stated(history: Path | None) -> None:
     """For each site and for all: moments stated, the share that holds the truth, and the widths of the intervals."""
-    found: list[Stated] = []
-    for number in range(STATED_SITES):
-        moments = [moment for moment in stated_moments(number) if moment.stated.checked]
-        found += moments
-        print(f"{_held(moments)}  {changing_site(number).name}", flush=True)
-    print(f"{_held(found)}  all {STATED_SITES} sites")
+    sets = {"sites like those it was chosen on": [changing_site(number) for number in range(STATED_SITES)]}
+    sets["unseen processes"] = [changing_site(UNSEEN_FROM + number) for number in range(16)]
+    if history is not None:
+        recorded = read_histories(history)
+        sets["recorded histories"] = [recorded_site(recorded, number) for number in range(12)]
+    for name, sites in sets.items():
+        found: list[Stated] = []
+        for site in sites:
+            moments = [moment for moment in stated_moments(site) if moment.stated.checked]
+            found += moments
+            print(f"{_held(moments)}  {site.name}", flush=True)
+        print(f"{_held(found)}  {name}: all {len(sites)}", flush=True)
+        print(f"{_held([moment for moment in found if moment.day <= 1.1])}  {name}: the first day", flush=True)
 
 
 def _held(moments: list[Stated]) -> str:
@@ -165,7 +239,7 @@ def _held(moments: list[Stated]) -> str:
 
 def _interval(values: NDArray[np.float64]) -> str:
     mean, low, high = mean_interval(values.tolist())
-    return f"{mean:.4f}  {low:.4f} to {high:.4f}"
+    return f"{mean:7.4f} ±{(high - low) / 2:.4f}"
 
 
 def _peak() -> float:
@@ -181,9 +255,18 @@ def main() -> int:
         "--signals", action="store_true", help="compare policies where signals are noisy, and nothing else"
     )
     ask.add_argument("--stated", action="store_true", help="compare stated freshness with the truth, and nothing else")
+    ask.add_argument(
+        "--fetches", action="store_true", help="compare with visits in turn on --history, and nothing else"
+    )
+    ask.add_argument("--history", type=Path, help="a file of histories (docs/simulator.md)")
     asked = ask.parse_args()
     if asked.stated:
-        _compare_stated()
+        _compare_stated(asked.history)
+        return 0
+    if asked.fetches:
+        if asked.history is None:
+            ask.error("--fetches needs --history FILE")
+        _compare_fetches(asked.history)
         return 0
     if asked.signals:
         _compare()

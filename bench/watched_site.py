@@ -18,7 +18,7 @@ from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from periplus.apps.simulate.histories import DAY
+from periplus.apps.simulate.histories import DAY, Histories
 from periplus.engine.frontier import SiteRecords
 from periplus.engine.frontier.reports import after_visit
 from periplus.model import (
@@ -341,16 +341,64 @@ PROCESSES: dict[str, Process] = {
     "bursts": _bursts,
 }
 MIXES: dict[str, Mix] = {"wide": _wide, "slow": _slow, "fast": _fast, "few": _few, "gamma": _gamma}
-_EXTRA = {"rebuilt": 1 / 3, "redesigned": 1 / 4}
+
+
+def _clustered(rates: Floats, days: float, random: Generator) -> list[Floats]:
+    """Times between changes are Weibull with the shape 0.6: short ones follow short ones, then long rests."""
+    times = []
+    for rate in rates:
+        gaps = random.weibull(0.6, int(rate * days * 3) + 5) / (rate * 1.5046)
+        times.append(np.cumsum(gaps) - random.random() * gaps[0])
+    return [each[each < days] for each in times]
+
+
+def _weekdays(rates: Floats, days: float, random: Generator) -> list[Floats]:
+    """Changes on five days of seven only."""
+    return [each[each % 7.0 < 5.0] for each in _steady(rates * 7 / 5, days, random)]
+
+
+def _sections(rates: Floats, days: float, random: Generator) -> list[Floats]:
+    """Besides steady changes, each quarter of the pages changes together, about once in five days."""
+    times = _steady(rates, days, random)
+    for first in range(4):
+        together = random.uniform(0.0, days, random.poisson(days / 5))
+        times[first::4] = [np.sort(np.concatenate((together, each))) for each in times[first::4]]
+    return times
+
+
+def _settling(rates: Floats, days: float, random: Generator) -> list[Floats]:
+    """Pages change ever more seldom: a tenth as often after ten days."""
+    return [each[random.random(len(each)) < 10.0 ** (-each / 10.0)] for each in _steady(2.0 * rates, days, random)]
+
+
+def _pareto(random: Generator, pages: int) -> Floats:
+    return 0.01 * (1.0 + random.pareto(0.8, pages)).clip(None, 1e3)
+
+
+def _alike(random: Generator, pages: int) -> Floats:
+    return random.lognormal(np.log(0.3), 0.3, pages)
+
+
+UNSEEN: dict[str, Process] = {
+    "clustered": _clustered,
+    "weekdays": _weekdays,
+    "sections": _sections,
+    "settling": _settling,
+}
+"""Processes on which nothing was chosen, for a check."""
+UNSEEN_MIXES: dict[str, Mix] = {"pareto": _pareto, "alike": _alike}
+UNSEEN_FROM = 1_000
+"""The number from which sites are of these."""
+_EXTRA = {"sections": 1 / 5, "rebuilt": 1 / 3, "redesigned": 1 / 4}
 """Changes a day that a process adds to the rates of all pages."""
 
 
-def stated_moments(number: int, hours: Sequence[float] = STATED_HOURS) -> Iterator[Stated]:
-    """Watch one of the generated sites: what is stated and what is true after each of these hours.
+def stated_moments(site: SiteKind, hours: Sequence[float] = STATED_HOURS) -> Iterator[Stated]:
+    """Watch a site: what is stated and what is true after each of these hours.
 
     On sites that change by the minute a hundredth of these times is waited.
     """
-    site = changing_site(number)
+    number = site.seed
     later = (1.0 + 0.3 * np.random.default_rng(number).random()) / (24.0 if site.shortest >= 60.0 else 2400.0)
     settings = RefreshSettings(shortest=site.shortest)
     watched = WatchedSite(site.pages, site.visits_per_day, seed=number, settings=settings)
@@ -360,15 +408,16 @@ def stated_moments(number: int, hours: Sequence[float] = STATED_HOURS) -> Iterat
 def changing_site(number: int, days: float = _DAYS) -> SiteKind:
     """One of the generated sites: each number is another, with changes for this number of days."""
     random = np.random.default_rng(7_000 + number)
-    kinds, mixes = list(PROCESSES), list(MIXES)
+    processes, rate_mixes = (UNSEEN, UNSEEN_MIXES) if number >= UNSEEN_FROM else (PROCESSES, MIXES)
+    kinds, mixes = list(processes), list(rate_mixes)
     kind, mix = kinds[number % len(kinds)], mixes[number // len(kinds) % len(mixes)]
     pages = int(random.choice((20, 50, 100)))
-    rates = MIXES[mix](random, pages)
+    rates = rate_mixes[mix](random, pages)
     speed = _FASTER if number % 10 == 9 and kind in ("steady", "regular", "bursts") else 1.0
     hosts = int(random.choice((1, 1, 1, 5)))
     times: list[Floats] = [np.zeros(0)] * pages
     for host in range(hosts):
-        drawn = PROCESSES[kind](rates[host::hosts], days * speed, random)
+        drawn = processes[kind](rates[host::hosts], days * speed, random)
         times[host::hosts] = [each / speed for each in drawn]
     born, gone = np.zeros(pages), np.full(pages, _NEVER)
     moves = number % 3 == 2
@@ -385,3 +434,24 @@ def changing_site(number: int, days: float = _DAYS) -> SiteKind:
     )
     changes = PageChanges(urls, times, born, gone, truth)
     return SiteKind(name, changes, budget, 5.0 if speed > 1.0 else 3600.0, number)
+
+
+def recorded_site(histories: Histories, number: int) -> SiteKind:
+    """A hundred pages of one site of recorded histories from a random day on; a day is one, ten or thirty of theirs."""
+    random = np.random.default_rng(9_000 + number)
+    site, speed = number % len(histories.sites), float((1.0, 10.0, 30.0)[number // 2 % 3])
+    begin = histories.ends_at - random.uniform(_DAYS * speed, 2_000.0) * DAY
+    end = begin + _DAYS * speed * DAY
+    last = histories.times[histories.starts[1:] - 1]
+    is_gone = np.zeros(len(histories), bool) if histories.is_gone is None else histories.is_gone
+    here = (histories.site == site) & (histories.begins_at < end) & ~(is_gone & (last < begin))
+    chosen = np.sort(random.permutation(np.flatnonzero(here))[:100])
+    times = [(histories.of(page) - begin) / DAY / speed for page in chosen.tolist()]
+    born = np.maximum((histories.begins_at[chosen] - begin) / DAY / speed, 0.0)
+    times = [each[each > first] for each, first in zip(times, born.tolist(), strict=True)]
+    gone = np.where(is_gone[chosen], (last[chosen] - begin) / DAY / speed, _NEVER)
+    rates = np.array([np.count_nonzero(each < _DAYS) / _DAYS for each in times])
+    urls = [f"http://s0.test/p{page}" for page in range(len(chosen))]
+    budget = float(random.choice((0.2, 0.5, 1.0, 3.0)))
+    name = f"{number}: recorded, {histories.sites[site]}, {len(chosen)} pages, {speed:g} days in one, {budget:g} a day"
+    return SiteKind(name, PageChanges(urls, times, born, gone, rates), budget * len(chosen), seed=number)

@@ -9,7 +9,17 @@ from __future__ import annotations
 from tests.lab.churning import moved
 
 from periplus.apps.lab import World
-from periplus.content import Churn, RawPage, change_since, is_heading_same, read_pages, settled_level, version_of
+from periplus.content import (
+    Churn,
+    RawPage,
+    Template,
+    difference,
+    is_heading_same,
+    page_version,
+    read_pages,
+    settled_level,
+    version_of,
+)
 from periplus.model import ChangeLevel, ParsedPage
 
 HOUR, DAY = 3_600.0, 86_400.0
@@ -35,8 +45,8 @@ def test_churn_is_learnt_by_fetching_twice_and_changes_are_still_seen() -> None:
         for url in urls:
             before, after = visited(world, url, now), visited(world, url, now + 2 * DAY)
             is_true = world.changed_between(url, now, now + 2 * DAY)
-            plain = change_since(before.digests, version_of(before), after)
-            is_same = is_heading_same(version_of(before), after)
+            plain = Template().level(difference(page_version(before), page_version(after)))
+            is_same = is_heading_same(version_of(before), version_of(after))
             level = settled_level(plain, churn, before.blocks, after.blocks, is_heading_same=is_same)
             naive += (plain >= ChangeLevel.MINOR) != is_true
             wrong += (level >= ChangeLevel.MINOR) != is_true

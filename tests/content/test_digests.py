@@ -5,7 +5,18 @@ from __future__ import annotations
 from msgspec.structs import replace
 from tests.each_case import each_case
 
-from periplus.content import change_since, has_text_rule, likeness, read_page, resemblance, sketch_of, version_of
+from periplus.content import (
+    PageVersion,
+    Template,
+    difference,
+    has_text_rule,
+    likeness,
+    page_version,
+    read_page,
+    resemblance,
+    sketch_of,
+    version_of,
+)
 from periplus.content.digests import marked_sketch, masked
 from periplus.model import ChangeLevel, Digests, ParsedPage
 
@@ -55,6 +66,10 @@ def test_what_is_not_masked(text: str) -> None:
 def level(old: str, new: str) -> ChangeLevel:
     before, after = read(old), read(new)
     return change_since(before.digests, version_of(before), after)
+
+
+def change_since(digests: Digests, version: bytes, page: ParsedPage) -> ChangeLevel:
+    return Template().level(difference(PageVersion(digests, version), page_version(page)))
 
 
 def read(html: str) -> ParsedPage:

@@ -27,7 +27,7 @@ def url(number: int) -> Url:
 def html(number: int, quote: int, edition: int = 0, title: str = "") -> bytes:
     """A page with a story that has editions, and a quotation."""
     story = " ".join(f"word{number}x{edition}x{place}." for place in range(80))
-    saying = f"Saying {quote * 7919 % 10_007}, of somebody wise, is as long as a sentence."
+    saying = f"Saying {quote}, of {' '.join(f'w{quote * 7919 % 10_007}x{each}' for each in range(5))}, is a sentence."
     return f"<title>{title}</title><article><p>{story}</p><div class=q>{saying}</div></article>".encode()
 
 
@@ -227,7 +227,10 @@ def templated(number: int, menu: int, *, story: int = 0, added: str = "") -> byt
 
 
 def test_change_of_the_template_is_no_change_of_its_pages() -> None:
-    """After five pages with the same new menu; one whose story changed as well has changed. Also without blocks."""
+    """From the fifth page with the same new menu on, also without blocks; then the first four are judged again.
+
+    A page whose story changed as well has changed.
+    """
     for wants_blocks in (True, False):
         site = Memory()
 
@@ -236,8 +239,41 @@ def test_change_of_the_template_is_no_change_of_its_pages() -> None:
             return site.level(old, read(number, templated(number, 5, story=story)))
 
         found = [level(number) for number in range(12)]
-        assert found == [ChangeLevel.MAJOR] * 5 + [ChangeLevel.TEMPLATE] * 7
+        assert found == [ChangeLevel.MAJOR] * 4 + [ChangeLevel.TEMPLATE] * 8
+        revised = site.comparer.drain_revised()
+        assert revised == [(url(n), 1000.0 + DAY, ChangeLevel.TEMPLATE, ChangeLevel.MAJOR) for n in range(4)]
         assert level(20, story=1) is ChangeLevel.MAJOR
+        assert site.comparer.drain_revised() == []
+
+
+def test_a_paragraph_in_the_text_of_all_pages_is_their_template() -> None:
+    """Wherever it stands, and also on a page that gained a word besides; a sentence of its own is a change."""
+    site = Memory()
+
+    def level(number: int, own: str = "") -> object:
+        old, banner = templated(number, 4), b" Our conference takes place in Lisbon this spring.</p></main>"
+        new = old.replace(b"</p></main>", own.encode() + banner)
+        return site.level(read(number, old, wants_blocks=False), read(number, new, wants_blocks=False))
+
+    assert level(50, own=" word") is ChangeLevel.MAJOR
+    assert [level(number) for number in range(8)][4:] == [ChangeLevel.TEMPLATE] * 4
+    assert [page.level for page in site.comparer.drain_revised()] == [ChangeLevel.MINOR] + [ChangeLevel.TEMPLATE] * 4
+    assert level(60, own=" word") is ChangeLevel.MINOR
+    assert level(61, own=" one sentence of its own.") is ChangeLevel.MAJOR
+
+
+def test_the_same_sentence_on_a_few_of_many_pages_is_a_change() -> None:
+    """What fewer than three in ten pages gain is not the template's."""
+    site = Memory()
+    levels = []
+    for number in range(60):
+        old = templated(number, 4)
+        new = (
+            old.replace(b"</p></main>", b" Never do so before all was checked.</p></main>") if number % 6 == 5 else old
+        )
+        levels.append(site.level(read(number, old), read(number, new)))
+    assert levels.count(ChangeLevel.MAJOR) == 10
+    assert site.comparer.drain_revised() == []
 
 
 def test_template_is_forgotten() -> None:

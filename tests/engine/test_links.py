@@ -119,11 +119,18 @@ def learnt(reader: PageReader, html: str) -> tuple[int, dict[str, float]]:
 
 
 def test_gains_of_links_seen_again_are_added_up() -> None:
-    """New links are reported at once with their gain; the others by `gains`, one discovery for each URL."""
+    """New links are reported at once with their gain; the others are counted, or else returned by `gains`."""
     reader = PageReader(valuation=LinkValuation(learns=True))
     assert learnt(reader, "<a href=x>1</a><a href=y>2</a><a href='x#part'>3</a>") == (2, {"x": 0.5, "y": 0.5})
+    counted: list[dict[Url, float]] = []
+    reader.count_again(lambda gains: counted.append(dict(gains)) or ())  # type: ignore[func-returns-value]
     assert learnt(reader, "<a href=x>1</a><a href=z>2</a>") == (2, {"z": 0.5})
+    reader.count_again(list)
     assert learnt(reader, "<a href=x>1</a>") == (1, {})
+    reader.count_again(list)
+    assert learnt(reader, "<a href=y>1</a>") == (1, {})
+    reader.count_again(lambda gains: counted.append(dict(gains)) or ())  # type: ignore[func-returns-value]
+    assert counted == [{Url("https://a.test/y"): 1.0}]
     assert reader.gaining == 1
     [more] = reader.gains(11.0)
     assert (more.url, more.gain, more.found_at, more.is_more) == ("https://a.test/x", 1.5, 11.0, True)

@@ -179,14 +179,14 @@ CASES = [
 def lockstep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Crawls have a clock that stands still, and count every link at once.
 
-    Links that were met before are usually counted together with a commit, every second or so, or when they are many:
-    that is the one thing in which a crawl lags behind its simulation.
+    Links by a name that filters change are usually counted together with a commit, every second or so, or when they
+    are many: that is the one thing in which a crawl lags behind its simulation.
     """
     clock = StandingClock()
     for module in ("shards", "opening"):
         monkeypatch.setattr(f"periplus.collection.{module}.SystemClock", lambda _scale=None: clock)
     monkeypatch.setattr("periplus.collection.shards.CurlWire", Lockstep)
-    monkeypatch.setattr("periplus.engine.machine.MAX_GAINING", 1)
+    monkeypatch.setattr("periplus.engine.pipeline.PagePipeline.max_gaining", 1)
 
 
 @pytest.mark.usefixtures("lockstep")

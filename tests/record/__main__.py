@@ -1,5 +1,7 @@
 """Record again what the code does: `python -m tests.record --write`, from the root of the project.
 
+`pytest tests/record` compares.
+
 `--inputs` also crawls again and records new inputs for the replay: only where inputs or their log have changed on
 purpose, since the point of the old ones is that older code wrote them.
 """

@@ -54,9 +54,13 @@ def flip_footer(path: Path) -> None:
     path.write_bytes(data[: -8 - length] + bytes(byte ^ 0x55 for byte in data[-8 - length : -8]) + data[-8:])
 
 
-DAMAGE: list[Damage] = [Path.unlink, halve, flip]
+def lose_folder(path: Path) -> None:
+    shutil.rmtree(path.parent)
+
+
+DAMAGE: list[Damage] = [Path.unlink, halve, flip, lose_folder]
 LOSSES: list[Damage] = [Path.unlink, halve]
-DEFAULT: list[tuple[Damage, str]] = [(Path.unlink, "pages"), (halve, "links"), (flip, "fetches")]
+DEFAULT: list[tuple[Damage, str]] = [(lose_folder, "pages"), (halve, "links"), (flip, "fetches")]
 
 
 def rows_of(folder: Path, table: str) -> Counter[tuple[Any, ...]]:

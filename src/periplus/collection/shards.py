@@ -310,7 +310,7 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> 
     config, setup = asked.config, _setup(asked, layout, count)
     _return_large_blocks()
     guard = config.address_guard()
-    wire = CurlWire(
+    wire: Wire = CurlWire(
         config.transfers,
         identity=config.identity,
         clock=clock,
@@ -319,5 +319,6 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> 
         credentials=asked.parts.credentials,
         browser=next((name for kind in part_kinds() if (name := kind.browser(setup))), ""),
     )
-    others = (kind.wired(setup, wire, guard, clock) for kind in part_kinds())
-    return next((other for other in others if other is not None), wire)
+    for kind in part_kinds():
+        wire = kind.wired(setup, wire, guard, clock) or wire
+    return wire

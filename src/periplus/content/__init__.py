@@ -10,9 +10,10 @@ A body comes off the wire in content codings. `decode_body` takes them off under
    The one in C also does what 4 and 5 do in Python: it masks, sketches and counts.
 3. `facts` (title, description, language, base, directives for crawlers), `links` (and resources,
    canonical, alternates, feeds), `redirects` and `forms` read the columns; `html` makes the `Page` of them.
-4. `words` turns the main text into numbers, and `sketch` those into what finds near-duplicates. `digests` are compared
-   to find whether the page has changed, after clocks and counters were masked. What else is different at
-   every visit `churn` learns, site by site, from the blocks of pages that were visited again.
+4. `words` turns the main text into numbers, and `sketch` those into what finds near-duplicates. `digests` and
+   `versions` are what is kept of a page, after clocks and counters were masked; `changes` compares two versions, and
+   tells what is new on a page from what is new on its site. What else is different at every visit `churn` learns, site
+   by site, from the blocks of pages that were visited again.
 5. `statistics` counts words, links and repetitions: what a judge of spam asks for.
 
 Bad input is a value: a page never makes `read_page` raise, and what was wrong with it is in `Page.problems`, each with
@@ -28,16 +29,17 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .changes import Difference, RevisedPage, Template, TemplateEvidence, difference
     from .charset import sniff_charset
     from .churn import NO_CHURN, Churn, ChurnRecord, settled_level
     from .decode import decode_body
-    from .digests import change_since, has_text_rule, is_heading_same, is_same_body, likeness, read_from, version_of
+    from .digests import is_same_body
     from .html import RawPage, read_page, read_pages, read_tags, read_texts
     from .redirects import read_refresh
     from .settings import ChurnSettings
     from .sketch import resemblance, sketch_of
     from .statistics import compression_ratio, hidden_share, statistics_of, without_hidden
-    from .template import TemplateChange, changed_parts, has_new_part
+    from .versions import PageVersion, has_text_rule, is_heading_same, likeness, page_version, read_from, version_of
 else:
     __getattr__ = lazy_exports(__name__)
 
@@ -46,18 +48,21 @@ __all__ = [
     "Churn",
     "ChurnRecord",
     "ChurnSettings",
+    "Difference",
+    "PageVersion",
     "RawPage",
-    "TemplateChange",
-    "change_since",
-    "changed_parts",
+    "RevisedPage",
+    "Template",
+    "TemplateEvidence",
     "compression_ratio",
     "decode_body",
-    "has_new_part",
+    "difference",
     "has_text_rule",
     "hidden_share",
     "is_heading_same",
     "is_same_body",
     "likeness",
+    "page_version",
     "read_from",
     "read_page",
     "read_pages",

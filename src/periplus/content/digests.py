@@ -1,12 +1,11 @@
-"""Detects changes: digests of a page at several depths, and the level of change between two visits.
+"""Digests of a page at several depths, by which changes are detected.
 
-Of each visit four digests are kept (XXH3, 64 bits: each is compared with one other value and never searched for), the
-sketch, and a digest of title and canonical URL. Main texts are compared with volatile words masked (`masked`), so that
-a clock or counter that moved does not count.
+Of each visit four digests are kept (XXH3, 64 bits: each is compared with one other value and never searched for). Main
+texts are compared with volatile words masked (`masked`), so that a clock or counter that moved does not count.
 
-The main text depends on the rule that extracts it. The digest of the main text, the sketch and `version_of` therefore
-carry the number of that rule, `TEXT_RULE`. Texts of two rules are never compared: their digests differ, their sketches
-resemble each other by chance only, and `change_since` decides by heading and links.
+The main text depends on the rule that extracts it. The digest of the main text, the sketch and `versions.version_of`
+therefore carry the number of that rule, `TEXT_RULE`. Texts of two rules are never compared: their digests differ, their
+sketches resemble each other by chance only, and `changes.difference` decides by heading and links.
 
 SimHash (Charikar 2002; Manku, Jain & Das Sarma 2007) is not used: it costs as much as the digests and the sketch
 together, and on a page of 300 words it exceeds its distance of 3 bits when one word in a hundred changes. The sketch,
@@ -19,13 +18,13 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from xxhash import xxh3_64_digest, xxh3_64_intdigest
+from xxhash import xxh3_64_intdigest
 
-from periplus.model import ChangeLevel, Digests, Links, ParsedPage, ReadFrom, Url
+from periplus.model import Digests, Links, Url
 
 from .scan import READER
 from .scan.columns import TEXT_RULE
-from .sketch import VALUES, resemblance
+from .sketch import VALUES
 
 MASK: Final = b"#"
 _TOKEN_LENGTH: Final = 16
@@ -135,12 +134,6 @@ def _choose() -> Callable[[bytes], bytes]:
 _masked: Final = _choose()
 
 
-MINOR_RESEMBLANCE: Final = 0.98
-"""The least resemblance of two main texts between which the change is minor: about one shingle in fifty differs."""
-_ORIGIN_SHIFT: Final = 6
-"""Bits of a version's second part that are the text rule; the upper two say what the page was read from."""
-_HEADING: Final = 8
-"""Bytes of the digest of title and canonical URL."""
 _MARK: Final = int.from_bytes((0x9E3779B1 * (TEXT_RULE - 1) & 0xFFFFFFFF).to_bytes(4, "little") * VALUES, "little")
 """Changes every value of a sketch, so that sketches of two rules have values in common by chance only."""
 
@@ -148,21 +141,20 @@ _MARK: Final = int.from_bytes((0x9E3779B1 * (TEXT_RULE - 1) & 0xFFFFFFFF).to_byt
 def digests_of(
     body: bytes,
     text: bytes,
-    main: bytes,
+    masked_main: bytes,
     links: Links,
     own: Url,
     *,
-    masked_main: bytes | None = None,
     targets: bytes | None = None,
 ) -> Digests:
-    """The digests of a page with this URL: of its body, all its text, its main text, and the URLs it links to.
+    """The digests of a page with this URL: of its body, all its text, its masked main text, and the URLs it links to.
 
-    `masked_main` and `targets` are columns of the scan, if they are there.
+    `targets` is a column of the scan, if it is there.
     """
     return Digests(
         raw=xxh3_64_intdigest(body),
         text=xxh3_64_intdigest(text),
-        main=xxh3_64_intdigest(masked(main) if masked_main is None else masked_main, TEXT_RULE),
+        main=xxh3_64_intdigest(masked_main, TEXT_RULE),
         links=xxh3_64_intdigest(sorted_targets(links, own) if targets is None else targets),
     )
 
@@ -183,59 +175,3 @@ def marked_sketch(sketch: bytes) -> bytes:
 def is_same_body(digests: Digests, body: bytes) -> bool:
     """Whether a body is, byte by byte, that of the page with these digests."""
     return digests.raw == xxh3_64_intdigest(body)
-
-
-def version_of(page: ParsedPage) -> bytes:
-    """Encode what is kept of a page besides its digests: a digest of title and canonical URL, source, and sketch."""
-    return b"%b%c%b" % (_heading(page), TEXT_RULE | page.read_from << _ORIGIN_SHIFT, page.sketch)
-
-
-def read_from(version: bytes) -> ReadFrom:
-    """The source from which the page of a version was read."""
-    is_numbered = (len(version) - _HEADING) % 4 == 1
-    return ReadFrom(version[_HEADING] >> _ORIGIN_SHIFT) if is_numbered and len(version) > _HEADING else ReadFrom.SERVER
-
-
-def has_text_rule(version: bytes) -> bool:
-    """Whether a version was kept under the present `TEXT_RULE`. Those of the first rule do not hold its number."""
-    is_numbered = (len(version) - _HEADING) % 4 == 1
-    return is_numbered and version[_HEADING] & (1 << _ORIGIN_SHIFT) - 1 == TEXT_RULE
-
-
-def is_heading_same(version: bytes, page: ParsedPage) -> bool:
-    """Whether a page has the title and the canonical URL of a version that was kept."""
-    return version[:_HEADING] == _heading(page)
-
-
-def _heading(page: ParsedPage) -> bytes:
-    return xxh3_64_digest(f"{page.title}\n{page.canonical}".encode("utf-8", "replace"))
-
-
-def change_since(digests: Digests, version: bytes, page: ParsedPage) -> ChangeLevel:
-    """How much a page differs from a version that was kept (`version_of`).
-
-    SAME: the same bytes. RAW_ONLY: other bytes, but what the page says and where it leads are the same. MINOR: the
-    main text differs in at most about one shingle in fifty. MAJOR: anything more, or another title, canonical URL or
-    set of links. Main texts of two text rules are not compared: what is otherwise the same is RAW_ONLY. So is every
-    page that was read from something else than its version was: with its scripts once, and once without.
-    """
-    if read_from(version) is not page.read_from:
-        return ChangeLevel.RAW_ONLY
-    if digests.raw == page.digests.raw:
-        return ChangeLevel.SAME
-    if not is_heading_same(version, page) or digests.links != page.digests.links:
-        return ChangeLevel.MAJOR
-    if digests.main == page.digests.main or not has_text_rule(version):
-        return ChangeLevel.RAW_ONLY
-    is_minor = resemblance(_sketch(version), page.sketch) >= MINOR_RESEMBLANCE
-    return ChangeLevel.MINOR if is_minor else ChangeLevel.MAJOR
-
-
-def likeness(old: bytes, new: bytes) -> float:
-    """The resemblance of the main texts of two versions (`version_of`); 1 where they were not read in the same way."""
-    is_comparable = has_text_rule(old) == has_text_rule(new) and read_from(old) is read_from(new)
-    return resemblance(_sketch(old), _sketch(new)) if is_comparable else 1.0
-
-
-def _sketch(version: bytes) -> bytes:
-    return version[_HEADING + (len(version) - _HEADING) % 4 :]

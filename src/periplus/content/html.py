@@ -25,7 +25,7 @@ from periplus.urls import canonical, resolve_all
 
 from .charset import Charset, sniff_charset
 from .churn import packed_blocks
-from .digests import digests_of, marked_sketch
+from .digests import digests_of, marked_sketch, masked
 from .facts import base_of, read_facts
 from .forms import forms_of, read_forms
 from .links import Urls, links_of, read_relations, read_relatives, read_sources, resources_of
@@ -36,6 +36,7 @@ from .scan import TagList, list_tags, resolve, scan
 from .scan.columns import MAX_TEXT, Columns, Head
 from .sketch import sketches_of
 from .statistics import statistics_of
+from .versions import profile_of
 
 MAX_BODY: Final = 16 << 20
 """Bytes of a page that are read."""
@@ -260,9 +261,8 @@ def _page(scanned: _Scanned, sketch: bytes) -> ParsedPage:
     facts = read_facts(columns.title, head, raw.robots_tags, raw.use_headers)
     text = columns.text.decode("utf-8", "replace")
     main_text = columns.main.decode("utf-8", "replace")
-    digests = digests_of(
-        raw.body, columns.text, columns.main, links, own, masked_main=columns.masked, targets=columns.targets
-    )
+    masked_main = masked(columns.main) if columns.masked is None else columns.masked
+    digests = digests_of(raw.body, columns.text, masked_main, links, own, targets=columns.targets)
     statistics = statistics_of(
         raw.body,
         columns.text,
@@ -302,6 +302,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> ParsedPage:
         blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
         statistics=statistics,
         preferences=facts.preferences,
+        profile=profile_of(columns.text, masked_main, links, facts.title, relations, raw.body),
     )
 
 

@@ -12,7 +12,8 @@ A 304 comes only where validators were sent, and they are sent only where they a
 memory is part of the site's record. What was kept under another text rule (`content.digests`) is compared without its
 text and its parts.
 
-What changed on several pages of a site in the same way is its template (`content.template`), and no change of a page.
+What many pages of a site gained or lost alike is its template's (`content.changes`), and no change of a page. The first
+of these pages cannot be told apart: they are reported as changed, and again with the right level once that is known.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from typing import NamedTuple
 from periplus.content import (
     Churn,
     ChurnSettings,
-    TemplateChange,
-    change_since,
-    changed_parts,
-    has_new_part,
+    Difference,
+    PageVersion,
+    RevisedPage,
+    TemplateEvidence,
+    difference,
     has_text_rule,
     is_heading_same,
+    page_version,
     read_from,
     settled_level,
 )
@@ -64,60 +67,76 @@ class PageComparer:
         self._sites = sites
         self._settings = settings or ChurnSettings()
         self._revisits = revisits or Revisiting()
+        self._revised: list[RevisedPage] = []
         self._instant = min(self._settings.instant, self._revisits.shortest / 2)
 
-    def compare(self, record: UrlRecord | None, page: ParsedPage, at: float) -> Compared:
-        """Compare a page fetched at a time with what is known of its URL from before."""
+    def compare(
+        self, record: UrlRecord | None, page: ParsedPage, began_at: float, seen_at: float | None = None
+    ) -> Compared:
+        """Compare a page with what is known of its URL from before.
+
+        The request for it began and was reported at these times; without the second at once.
+        """
         if record is None or record.digests is None or not record.version:
             return Compared(None, page.blocks)
-        level = change_since(record.digests, record.version, page)
-        if read_from(record.version) is not page.read_from:
-            return Compared(level, page.blocks)
         old = _blocks(record)
-        new = old or page.blocks if level is ChangeLevel.SAME else page.blocks
-        is_instant = self._is_instant(record, at)
+        before, after = PageVersion(record.digests, record.version, old), page_version(page)
+        found = difference(before, after)
+        if read_from(record.version) is not page.read_from:
+            return Compared(found.level, page.blocks)
+        new = old or page.blocks if found.level is ChangeLevel.SAME else page.blocks
+        site = self._sites.get(site_of(record.url))
+        is_instant = self._is_instant(record, began_at)
         if not (old or is_instant):
-            return Compared(self._without_template(level, record, page, old, at), new)
-        site, churn = self._churn(record)
-        if is_instant and not churn.is_calibrated:
-            level = min(level, ChangeLevel.RAW_ONLY)
-        else:
-            level = settled_level(level, churn, old, new, is_heading_same=is_heading_same(record.version, page))
-            level = self._without_template(level, record, page, old, at)
+            return self._judged(site, record, found, new, began_at if seen_at is None else seen_at)
+        churn = Churn(self._settings, site.churn)
+        is_heading_kept = is_heading_same(before.version, after.version)
+        is_noise = is_instant and not churn.is_calibrated
+        level = settled_level(found.level, churn, old, new, is_heading_same=is_heading_kept)
+        if is_noise or level < ChangeLevel.MINOR:
+            found = Difference(min(level, ChangeLevel.RAW_ONLY))
+        compared = self._judged(site, record, found, new, began_at if seen_at is None else seen_at)
         if bool(old) == bool(new) and not self._revisits.is_announced(site, record):
             churn.observe(old, new, is_instant=is_instant)
             self._keep(site, churn)
+        return compared
+
+    def _judged(self, site: SiteState, record: UrlRecord, found: Difference, new: bytes, at: float) -> Compared:
+        """The level of a difference, given what other pages of the site have gained."""
+        if found.level < ChangeLevel.MINOR:
+            self._count_unchanged(site)
+            return Compared(found.level, new)
+        template = site.value(TemplateEvidence) or TemplateEvidence()
+        is_lesson = not self._revisits.is_announced(site, record)
+        level, revised = template.judge(record.url, found, at, is_lesson=is_lesson)
+        self._revised += revised
+        site.keep(template)
+        self._sites.changed(site)
         return Compared(level, new)
 
-    def _without_template(
-        self, level: ChangeLevel, record: UrlRecord, page: ParsedPage, old: bytes, at: float
-    ) -> ChangeLevel:
-        """The level, unless what changed is the template of the site; a part that was replaced is a major change."""
-        if level < ChangeLevel.MINOR or record.digests is None or not is_heading_same(record.version, page):
-            return level
-        parts = changed_parts(old, page.blocks, is_main_same=record.digests.main == page.digests.main)
-        if parts:
-            site = self._sites.get(site_of(record.url))
-            template = site.value(TemplateChange) or TemplateChange()
-            is_template = template.explains(parts, at)
+    def drain_revised(self) -> list[RevisedPage]:
+        """The pages since the last call that were compared before and have another level now."""
+        revised, self._revised = self._revised, []
+        return revised
+
+    def _count_unchanged(self, site: SiteState) -> None:
+        template = site.value(TemplateEvidence)
+        if template is not None:
+            template.unchanged()
             site.keep(template)
             self._sites.changed(site)
-            if is_template:
-                return ChangeLevel.TEMPLATE
-        is_new = level is ChangeLevel.MINOR and bool(old) and has_new_part(old, page.blocks)
-        return ChangeLevel.MAJOR if is_new else level
 
     def unmodified(self, record: UrlRecord | None, at: float) -> None:
         """Learn from an answer of 304."""
-        is_instant = record is not None and self._is_instant(record, at)
-        if record is not None and (_blocks(record) or is_instant):
-            site, churn = self._churn(record)
+        if record is None:
+            return
+        site = self._sites.get(site_of(record.url))
+        self._count_unchanged(site)
+        is_instant = self._is_instant(record, at)
+        if _blocks(record) or is_instant:
+            churn = Churn(self._settings, site.churn)
             churn.observe_unmodified(_blocks(record), is_instant=is_instant)
             self._keep(site, churn)
-
-    def _churn(self, record: UrlRecord) -> tuple[SiteState, Churn]:
-        site = self._sites.get(site_of(record.url))
-        return site, Churn(self._settings, site.churn)
 
     def _keep(self, site: SiteState, churn: Churn) -> None:
         site.churn = churn.record

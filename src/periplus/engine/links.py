@@ -12,9 +12,9 @@ reported.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain, compress
+from operator import add
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,6 +46,8 @@ _DECLARED = {"video": "video/*", "audio": "audio/*", "source": "", "embed": "", 
 """Types of embedded files by the element; others embed images."""
 Share = Callable[[int], float]
 """How much each link of a page passes on, given how many it has."""
+CountGains = Callable[[Mapping[Url, float]], Iterable[Url]]
+"""Counts what URLs gain; returns those that it does not know."""
 Complete = Callable[[ParsedPage, RawPage, Fetched], ParsedPage]
 """Completes a page that was read, given its bytes and the answer that they came in."""
 Worths = Callable[[ParsedPage, Sequence[tuple[Url, str]], float], dict[Url, float]]
@@ -155,7 +157,8 @@ class PageReader:
         self._media = media
         self._records = records
         self._watches = watches
-        self._gains: defaultdict[Url, float] = defaultdict(float)
+        self._again: dict[Url, float] = {}
+        self._gains: dict[Url, float] = {}
         self._seen = LinkMemory(self._settings.remembered_links, rows, saved)
 
     def read(self, answers: Sequence[Fetched]) -> list[ParsedPage]:
@@ -231,36 +234,47 @@ class PageReader:
         return [_link(page, url, anchor, depth, now, gain) for url, anchor in first.items()]
 
     def _valued_links(self, page: ParsedPage, depth: int, now: float, share: Share) -> list[Discovery]:
-        """The same where every link passes a score on; gains of recently seen links are kept for `gains`."""
+        """The same where every link passes a score on; gains of recently seen links are for `count_again`."""
         if self._keeps_links:
             followed = dict(self._followed(page))
             gain = share(len(followed))
             return [_link(page, url, anchor, depth, now, gain) for url, anchor in followed.items()]
         targets = [*self._targets(page)]
         gain = share(len(targets))
-        young, old, gains = self._seen.young, self._seen.old, self._gains
+        young, old, again = self._seen.young, self._seen.old, []
         news = set()
         for url in targets:
             if url in young or url in old:
-                gains[url] += gain
+                again.append(url)
             else:
                 news.add(url)
+        self._again = dict.fromkeys(again, gain) if gain else {}
         return self._report(page, news, depth, now, gain) if news else []
 
     def _valued_apart(self, value: Worths, page: ParsedPage, depth: int, now: float, share: Share) -> list[Discovery]:
         """The links of a page, each with its own gain, of several to one URL the best."""
         followed = list(self._followed(page))
         worths = value(page, followed, share(len(followed)))
-        young, old, gains = self._seen.young, self._seen.old, self._gains
+        young, old = self._seen.young, self._seen.old
+        again: dict[Url, float] = {}
         found = []
         for url, anchor in dict(followed).items():
             if not self._keeps_links and (url in young or url in old):
-                gains[url] = max(gains[url], worths[url])
+                again[url] = worths[url]
             else:
                 found.append(_link(page, url, anchor, depth, now, worths[url]))
+        self._again = again
         self._seen.add_all([each.url for each in found])
         self._seen.age()
         return found
+
+    def count_again(self, count: CountGains) -> None:
+        """Have the links of the last page counted that were seen before; `gains` returns what could not be counted."""
+        again, self._again = self._again, {}
+        if again:
+            held, combine = self._gains, add if self._worths is None else max
+            for url in count(again):
+                held[url] = combine(held.get(url, 0.0), again[url])
 
     @property
     def gaining(self) -> int:
@@ -268,8 +282,8 @@ class PageReader:
         return len(self._gains)
 
     def gains(self, now: float) -> list[Discovery]:
-        """The gains of links that were seen before, since the last call: one discovery for each URL."""
-        gains, self._gains = self._gains, defaultdict(float)
+        """The gains of links that were not counted, since the last call: one discovery for each URL."""
+        gains, self._gains = self._gains, {}
         return [Discovery(url, Source.LINK, now, gain=gain) for url, gain in gains.items() if gain]
 
     def _targets(self, page: ParsedPage) -> Iterable[Url]:

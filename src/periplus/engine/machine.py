@@ -58,13 +58,6 @@ from .stats import CrawlStats, EventCounter, IgnoredEvents
 
 MakeRevisits = Callable[[State, SiteRecords, PageWeights, Random], Revisiting]
 """Makes what schedules further visits to pages."""
-MAX_GAINING = 50_000
-"""URLs that have gained, beyond which the frontier learns of it without waiting for a commit: some megabytes."""
-_GAINING_SHARE = 0.25
-"""URLs that have gained, as a share of the pages fetched, from which the frontier learns of it with the same answers.
-At the beginning that is every link; later a page moves few URLs, and each pass costs as much as a commit's."""
-MAX_VALUED = 1_000
-"""The same where every link has a worth of its own: a URL that a relevant page links to must not wait."""
 
 
 class Machine:
@@ -138,6 +131,7 @@ class Machine:
         selector = self.frontier.selector
         selector.reconsidering = [*overriding(parts, "reconsider"), self._guard.reconsider]
         selector.how_to_render = next((how for part in parts if (how := part.rendering()) is not None), None)
+        selector.dictionary_for = next((of for part in parts if (of := part.offering()) is not None), None)
         self._receivers = overriding(parts, "received")
         self._learners = overriding(parts, "learn")
         self._readers = overriding(parts, "read")
@@ -181,7 +175,6 @@ class Machine:
             worth=scores.worth,
             media=media,
             marks=[self._with_preferences, *overriding(self.parts, "mark")],
-            max_gaining=MAX_GAINING if worths is None else MAX_VALUED,
         )
 
     def _with_preferences(self, page: ParsedPage) -> ParsedPage:
@@ -284,8 +277,6 @@ class Machine:
             for read in self._readers:
                 read(each, now)
             self._pass_on(each, now)
-        if self._pipeline.max_gaining > MAX_VALUED and self._has_gained:
-            self._pass_gains(now)
 
     def _learn_from(self, processed: Sequence[Processed], now: float) -> None:
         follow_chains(self._guard, processed)
@@ -341,16 +332,12 @@ class Machine:
                 self.revisits.linked(task.url, page.links.urls, now)
             for follow in self._followers:
                 follow(processed, now)
+        self._pipeline.count_again(self.frontier.gain)
         if self._pipeline.gaining >= self._pipeline.max_gaining:
             self._pass_gains(now)
 
-    @property
-    def _has_gained(self) -> bool:
-        """Whether enough URLs have gained to tell the frontier before the next commit."""
-        return self._pipeline.gaining >= self.frontier.pages_done * _GAINING_SHARE
-
     def _pass_gains(self, now: float) -> None:
-        """Pass the gains of links that were seen before to the frontier."""
+        """Pass on what URLs have gained that have another name here, or are on another shard."""
         if self._pipeline.gaining:
             self.router.deliver(self._pipeline.gains(now), now)
 

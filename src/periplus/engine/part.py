@@ -24,6 +24,7 @@ from periplus.model import (
     Discovery,
     Excluded,
     FetchOutcome,
+    OfferedDictionary,
     Ordering,
     ParsedPage,
     Render,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from periplus.store import DiskState, KnownRanks, SiteState, State
     from periplus.store.layout import Layout
 
-    from .fetch import AddressGuard, CurlWire
+    from .fetch import AddressGuard
     from .frontier import Frontier, Revisiting, SiteRecords
     from .links import Complete, Worths
     from .pipeline import Processed
@@ -80,6 +81,7 @@ MakeMarket = Callable[[int], VisitMarket]
 """Makes the market of this many shards."""
 RankPages = Callable[[], "KnownRanks"]
 """Computes what pages are worth."""
+DictionaryFor = Callable[[UrlRecord, float], OfferedDictionary | None]
 HowToRender = Callable[[Url, float], Render]
 """Whether a page is opened in a browser."""
 
@@ -166,7 +168,7 @@ class Part:
         return ""
 
     @classmethod
-    def wired(cls, setup: Setup, wire: CurlWire, guard: AddressGuard, clock: Clock) -> Wire | None:
+    def wired(cls, setup: Setup, wire: Wire, guard: AddressGuard, clock: Clock) -> Wire | None:
         """A wire in front of the one that fetches, if it needs one."""
         return None
 
@@ -304,6 +306,10 @@ class Part:
 
     def rendering(self) -> HowToRender | None:
         """What decides whether a page is opened in a browser, if it does."""
+        return None
+
+    def offering(self) -> DictionaryFor | None:
+        """What decides which version of a page is offered as a compression dictionary, if any is."""
         return None
 
     def completing(self) -> Complete | None:

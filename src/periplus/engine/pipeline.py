@@ -53,7 +53,7 @@ from periplus.urls import site_of
 
 from .comparison import Compared, PageComparer
 from .inputs import FetchAnswer
-from .links import LinkState, PageReader, Share
+from .links import CountGains, LinkState, PageReader, Share
 
 log = logging.getLogger(__name__)
 
@@ -85,14 +85,17 @@ class Pipeline(Protocol):
         """The links of an answer, without those seen recently."""
 
     max_gaining: int
-    """URLs that have gained, beyond which the frontier learns of it without waiting for a commit."""
+    """URLs that have gained, beyond which `gains` are passed on without waiting for a commit."""
+
+    def count_again(self, count: CountGains) -> None:
+        """Have the links of the last answer counted that were seen before."""
 
     @property
     def gaining(self) -> int:
         """How many URLs `gains` would return."""
 
     def gains(self, at: float) -> list[Discovery]:
-        """The gains of links that were seen before, since the last call: one discovery for each URL."""
+        """The gains of links that could not be counted, since the last call: one discovery for each URL."""
 
     def forget_links(self) -> None:
         """Forget links that were seen before: they may be wanted now."""
@@ -104,6 +107,8 @@ class Pipeline(Protocol):
 class PagePipeline:
     """The pipeline of a crawl. `worth`: the scores of URLs, if the ordering has them."""
 
+    max_gaining = 50_000  # some megabytes
+
     def __init__(
         self,
         state: State,
@@ -114,14 +119,13 @@ class PagePipeline:
         worth: Callable[[Sequence[Url]], list[float]],
         media: MediaTypes | None = None,
         marks: Sequence[Callable[[ParsedPage], ParsedPage]] = (),
-        max_gaining: int = 50_000,
     ) -> None:
         """`marks` add what is known of a page besides: what robots.txt says of its use, soft 404, relevance."""
-        self.max_gaining = max_gaining
         self._reader = reader
         self._records = state.records
         self._media = media or MediaTypes()
         self._marks = marks
+        self._comparer = comparer
         self._deduplicator = Deduplicator(state, comparer, worth=worth)
         self._events = events
 
@@ -132,6 +136,7 @@ class PagePipeline:
         if self._media:
             self._compare_files(answers, readings)
         self._record(_changes(answers, readings, at))
+        self._record(ChangeSeen(*revised) for revised in self._comparer.drain_revised())
         return [each._replace(reading=reading) for each, reading in zip(read, readings, strict=True)]
 
     def read(self, answers: Sequence[FetchAnswer], at: float) -> list[Processed]:
@@ -209,8 +214,12 @@ class PagePipeline:
         return self._reader.gaining
 
     def gains(self, at: float) -> list[Discovery]:
-        """The gains of links that were seen before, since the last call."""
+        """The gains of links that could not be counted, since the last call."""
         return self._reader.gains(at)
+
+    def count_again(self, count: CountGains) -> None:
+        """Have the links of the last answer counted that were seen before."""
+        self._reader.count_again(count)
 
     def forget_links(self) -> None:
         """Forget links that were seen before: they may be wanted now."""
@@ -306,7 +315,7 @@ class Deduplicator:
             if page is None:
                 self._comparer.unmodified(record, _began_at(outcome, at))
             else:
-                read.append(_Read(page, record, self._comparer.compare(record, page, _began_at(outcome, at))))
+                read.append(_Read(page, record, self._comparer.compare(record, page, _began_at(outcome, at), at)))
         readings = iter(self._readings(read, at))
         return [None if page is None else next(readings) for _, page in outcomes]
 

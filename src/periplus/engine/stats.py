@@ -127,9 +127,15 @@ class CrawlStats(Struct):
             elif isinstance(event, FetchEnded):
                 self._count_fetch(event.outcome)
             elif isinstance(event, ChangeSeen):
-                self.changed += event.level >= ChangeLevel.MINOR
-                self.same += event.level < ChangeLevel.MINOR
-                _add(self.levels, event.level.word)
+                self._count_change(event.level, 1)
+                if event.was is not None:
+                    self._count_change(event.was, -1)
+
+    def _count_change(self, level: ChangeLevel, by: int) -> None:
+        is_changed = level >= ChangeLevel.MINOR
+        self.changed += by * is_changed
+        self.same += by * (not is_changed)
+        self.levels[level.word] = self.levels.get(level.word, 0) + by
 
     def _count_fetch(self, outcome: FetchOutcome) -> None:
         if isinstance(outcome, Excluded):

@@ -79,14 +79,14 @@ def write_use_as_dictionary(path: str) -> str | None:
     return f'match="{path}"' if is_plain else None
 
 
-def dictionary_id(use: UseAsDictionary) -> str | None:
-    """The `Dictionary-ID` of a request that offers a dictionary; `None` without one."""
-    return None if not use.id else '"' + use.id.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def written_id(name: str) -> str:
+    """The `Dictionary-ID` of a request that offers a dictionary which has one."""
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def write_available(dictionary: bytes) -> str:
-    """The `Available-Dictionary` of a request that offers a dictionary."""
-    return f":{b64encode(sha256(dictionary).digest()).decode()}:"
+def available(digest: bytes) -> str:
+    """The `Available-Dictionary` of a request that offers a dictionary with this SHA-256."""
+    return f":{b64encode(digest).decode()}:"
 
 
 def read_available(field: str) -> bytes | None:

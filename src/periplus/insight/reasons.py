@@ -24,6 +24,7 @@ _WIRE: Final = {
     "bad-redirect": "a redirect without a valid target",
     "unwanted-type": "not a page by its type; not downloaded",
     "http2": "the server violated HTTP/2",
+    "bad-delta": "the answer cannot be decoded with the dictionary that was offered; fetched again without it",
     "bad-url": "the URL cannot be requested",
     "proxy": "the proxy cannot be reached, refuses, or sends something else than it should",
     "over-budget": "our memory limit was reached; not the server's fault",

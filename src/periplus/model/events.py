@@ -109,11 +109,12 @@ class SitemapVisited(Struct, frozen=True, tag=True):
 
 
 class ChangeSeen(Struct, frozen=True, tag=True):
-    """Two visits to a URL were compared."""
+    """Two visits to a URL were compared; or their level is another than it `was`, as later pages have shown."""
 
     url: Url
     seen_at: float
     level: ChangeLevel
+    was: ChangeLevel | None = None
 
 
 class SubjectJudged(TableRow, frozen=True):

@@ -258,9 +258,10 @@ class ParsedPage(Struct, frozen=True):
     `url` is where it was fetched; `base` what its links are relative to. `text` is all visible text, `main_text` the
     part of it that is not navigation. `sketch` is 128 MinHash values of 32 bits as little-endian bytes (empty for a
     page with no words): resemblance is the share of equal values, between sketches of the same text rule (see
-    `content.digests`). `blocks` is what each part of it says, in few bytes, if it was asked for; `statistics` are
-    counts of its text. `preferences` are what the page and its headers say about its use; in a crawl robots.txt, too.
-    `relevance`, from 0 to 1, is how much it is on the topic of a focused crawl.
+    `content.digests`). `blocks` is what each part of it says, in few bytes, if it was asked for; `profile` is what its
+    next version is compared with (`content.versions`); `statistics` are counts of its text. `preferences` are what the
+    page and its headers say about its use; in a crawl robots.txt, too. `relevance`, from 0 to 1, is how much it is on
+    the topic of a focused crawl.
     """
 
     url: Url
@@ -287,6 +288,7 @@ class ParsedPage(Struct, frozen=True):
     preferences: Preferences = NO_PREFERENCES
     read_from: ReadFrom = ReadFrom.SERVER
     relevance: float | None = None
+    profile: bytes = b""
 
     @property
     def canonical(self) -> Url | None:

@@ -8,7 +8,7 @@ that every implementation passes. `Executor`, the port for independent jobs, is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from .events import Event
@@ -150,6 +150,10 @@ class UrlScores(Protocol):
 
     def put(self, scores: Sequence[tuple[Url, UrlScore]]) -> None:
         """Store these."""
+
+    @property
+    def held(self) -> Mapping[Url, UrlScore]:
+        """Scores in memory whose worth, level and place may be changed without putting them back."""
 
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
         """Store links, each from a URL to a URL; those with an end without a score are left out."""

@@ -219,10 +219,11 @@ class UrlRecord(Struct, frozen=True, gc=False):
     version is compared with, besides `digests`; `evidence` is the evidence of its visits and signals about its change
     rate; `blocks` are digests of the parts of the version (512 bytes at most), where parts will be compared.
     `gains` are other results of its visits: new URLs that it linked to, and how much of it changes replace.
+    `dictionary` is a stored version that may be offered to the server as a compression dictionary.
 
-    `version`, `evidence`, `blocks` and `gains` are packed bytes, each written and read by its policy: a record is
-    decoded for every link to a known page, which needs none of them, and estimation reads `evidence` of many pages as
-    numpy columns.
+    `version`, `evidence`, `blocks`, `gains` and `dictionary` are packed bytes, each written and read by its policy: a
+    record is decoded for every link to a known page, which needs none of them, and estimation reads `evidence` of many
+    pages as numpy columns.
     """
 
     url: Url
@@ -244,6 +245,7 @@ class UrlRecord(Struct, frozen=True, gc=False):
     evidence: bytes = b""
     blocks: bytes = b""
     gains: bytes = b""
+    dictionary: bytes = b""
 
 
 class Render(Enum):
@@ -261,13 +263,25 @@ class Render(Enum):
     ALWAYS = "always"
 
 
+class OfferedDictionary(Struct, frozen=True, gc=False):
+    """A stored answer that is offered to its server as a compression dictionary (RFC 9842): where its record begins.
+
+    `sha256` is of its body without content codings, and `id` what the server called it.
+    """
+
+    file: str
+    offset: int
+    sha256: bytes
+    id: str = ""
+
+
 class FetchTask(Struct, frozen=True):
     """One permission to fetch one URL, lent until the lease ends.
 
     `ip` is the address that politeness was computed for, and the only one to connect to. Where it is not known yet, the
     task is only to find it out: its outcome is `Located`, and no server was asked. `redirects` is how many redirects in
     a row led to this URL; `visited_at` when the version that `validators` describe was fetched. `probe` is the kind of
-    a fetch that is made for comparison.
+    a fetch that is made for comparison. `dictionary` is what the answer may be coded with.
     """
 
     url: Url
@@ -284,6 +298,7 @@ class FetchTask(Struct, frozen=True):
     visited_at: float | None = None
     probe: str = ""
     render: Render = Render.NEVER
+    dictionary: OfferedDictionary | None = None
 
 
 class SubResponse(Struct, frozen=True):
@@ -330,7 +345,8 @@ class Fetched(Struct, frozen=True, tag=True):
 
     `body` is as it came over the wire, but for chunks; `headers` in order, names as sent. Of a page that was rendered,
     the body is its document after its scripts ran, in UTF-8; the headers are still those that the server sent.
-    `unread` counts the bytes behind `body` that are archived but were not read: those of a very large imported record.
+    `unread` counts the bytes behind `body` that are archived but were not read: those of a very large imported record;
+    `saved` those of `body` that were not sent, because they were in a dictionary.
     """
 
     task: FetchTask
@@ -343,11 +359,12 @@ class Fetched(Struct, frozen=True, tag=True):
     is_truncated: bool = False
     rendering: Rendering | None = None
     unread: int = 0
+    saved: int = 0
 
     @property
     def size(self) -> int:
-        """Bytes of the body, with those that were not read."""
-        return len(self.body) + self.unread
+        """Bytes of the body as it was sent, with those that were not read."""
+        return len(self.body) + self.unread - self.saved
 
     @property
     def is_rendered(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,11 @@ class MemoryUrlScores:
         """The score of each, aligned with `urls`."""
         find = self._scores.get
         return [find(url) for url in urls]
+
+    @property
+    def held(self) -> Mapping[Url, UrlScore]:
+        """All of them."""
+        return self._scores
 
     def put(self, scores: Sequence[tuple[Url, UrlScore]]) -> None:
         """Keep these."""

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from periplus.apps.simulate.freshness import simulate_freshness
-from periplus.apps.simulate.histories import HistorySettings, Window, generate_histories, window
+from periplus.apps.simulate.histories import (
+    HistorySettings,
+    Window,
+    generate_histories,
+    generated_rates,
+    window,
+)
 from periplus.apps.simulate.learned_refresh import day_signals
 from periplus.apps.simulate.noisy_refresh import SignalQuality
 from periplus.model import ConfigError
@@ -71,3 +77,14 @@ def test_an_unknown_quality_is_refused(poisson: Window) -> None:
     with pytest.raises(ConfigError) as refused:
         simulate_freshness(poisson, "learned", 0.1, signals="god")
     assert "good" in refused.value.hint
+
+
+def test_who_learns_is_nearly_as_fresh_as_who_knows() -> None:
+    """The number of a page's signals tells of its rate: without that the learned policy is four points behind here."""
+    made = HistorySettings(pages=500, sites=10, days=60.0, is_poisson=True, is_spread=True, seed=1)
+    span, rates = window(generate_histories(made)), generated_rates(made)
+    informed, learned = (
+        simulate_freshness(span, policy, 0.1, seed=1, signals="good", rates=rates).freshness
+        for policy in ("informed", "learned")
+    )
+    assert learned > informed - 0.012

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.watched_site import STATED_SITES, PageChanges, Stated, WatchedSite, stated_moments
+from bench.watched_site import (
+    STATED_SITES,
+    UNSEEN_FROM,
+    PageChanges,
+    Stated,
+    WatchedSite,
+    changing_site,
+    stated_moments,
+)
 from numpy.random import Generator
 from numpy.typing import NDArray
 from tests.parts.revisit.poisson_web import Moment, PoissonWeb
@@ -41,7 +49,7 @@ def shown(moments: Sequence[Stated]) -> tuple[float, float]:
 def test_the_interval_holds_the_truth_on_all_kinds_of_sites(sites: Sequence[int]) -> None:
     """At 90 of 100 moments at least: where pages change at night, in bursts, all at once, come and go, or never
     change; and it is not many times as wide as that of an observer who knows all rates."""
-    held, wider = shown([moment for site in sites for moment in stated_moments(site)])
+    held, wider = shown([moment for site in sites for moment in stated_moments(changing_site(site))])
     assert held >= 0.9
     assert wider < 6.0
 
@@ -80,7 +88,7 @@ def test_the_interval_holds_the_truth_of_real_histories(corpus: Path) -> None:
 @pytest.mark.slow
 def test_pages_that_change_by_the_minute() -> None:
     """Where pages may be revisited after five seconds and do change within minutes, copies are not taken for fresh."""
-    moments = list(stated_moments(49, (1, 3, 8, 16, 30)))
+    moments = list(stated_moments(changing_site(49), (1, 3, 8, 16, 30)))
     assert shown(moments)[0] >= 0.8
     assert np.mean([moment.stated.fresh - moment.true for moment in moments[1:]]) == pytest.approx(0.0, abs=0.2)
 
@@ -110,3 +118,15 @@ def test_nothing_is_checked_until_a_page_was_visited_twice() -> None:
     assert first.told.checked == 0
     assert later.told.checked > 0
     assert later.told.pages == PAGES
+
+
+def test_the_interval_holds_where_nothing_was_chosen() -> None:
+    """On sites of other processes than those by which its width was chosen, from the first hours on."""
+    moments = [
+        moment
+        for number in (1, 7, 11)
+        for moment in stated_moments(changing_site(UNSEEN_FROM + number), (3, 8, 16, 30, 50))
+        if moment.stated.checked
+    ]
+    assert len(moments) >= 8
+    assert sum(moment.is_held for moment in moments) >= 0.93 * len(moments)

@@ -48,6 +48,7 @@ from .visits import (
 )
 
 LEVELS: Final = ("minor", "major")
+_NOT_COMPARED: Final = 255
 _REASONS: Final = {MOVED: "redirected", FORBIDDEN: "robots"}
 _NUMBERS: Final = {ChangeKind.APPEARED: 1, ChangeKind.CHANGED: 2, ChangeKind.VANISHED: 3}
 """Code of a row that is not an event."""
@@ -174,21 +175,24 @@ def _last_good(visits: Visits) -> NDArray[np.int64]:
 def _levels(tables: Path, span: Span, spooled: Sequence[Spooled], visits: Visits, asked: Asked) -> NDArray[np.uint8]:
     """How much each visit found changed: 0 for nothing that counts, else a level from 1 on.
 
-    A comparison belongs to the last visit until then.
+    A comparison belongs to the last visit until then. Of two rows of one comparison the lower level is right: the first
+    pages after a change of the template are reported as changed until that is known.
     """
     found = [np.empty(0, _COMPARISON)]
     for batch in scan(tables, "changes", spooled=spooled, columns=("url", "seen_at", "level")) if len(visits) else ():
         times, (numbers, words) = moments(batch["seen_at"]), codes(batch["level"])
         level = np.array([LEVELS.index(word) + 1 if word in LEVELS else 0 for word in words], np.uint8)[numbers]
-        places = np.flatnonzero((level > 0) & (times >= span.since) & (times < span.until))
+        is_revised = np.array([word == "template" for word in words], np.bool_)[numbers]
+        places = np.flatnonzero(((level > 0) | is_revised) & (times >= span.since) & (times < span.until))
         some = np.empty(len(places), _COMPARISON)
         some["print"] = np.array(fingerprints(batch["url"].take(pa.array(places)).to_pylist()), np.uint64)
         some["at"], some["level"] = times[places], level[places]
         found.append(some[contains(asked.prints, some["print"])])
     compared = np.concatenate(found)
     of = _last_visits(visits, compared)
-    levels = np.zeros(len(visits), np.uint8)
-    levels[of[of >= 0]] = compared["level"][of >= 0]
+    levels = np.full(len(visits), _NOT_COMPARED, np.uint8)
+    np.minimum.at(levels, of[of >= 0], compared["level"][of >= 0])
+    levels[levels == _NOT_COMPARED] = 0
     return levels
 
 

@@ -10,13 +10,14 @@ import sqlite3
 from collections.abc import Callable
 from urllib.parse import urljoin
 
-from periplus.content import RawPage, read_pages
-from periplus.model import UsageError
+from periplus.content import RawPage, Template, read_pages
+from periplus.content.changes import Aspect
+from periplus.model import ChangeLevel, UsageError
 from periplus.urls import canonical
 
-from .dating import Aspect, Chrome, content_of, heading_of, is_churn, judge, ways_of
+from .dating import compare, content_of, is_churn, level_of, ways_of
 from .ledger import Ledger, packed
-from .scan import event, event_kind, hidden_reason, section_of, what_happened
+from .scan import event, event_kind, hidden_reason, section_of
 
 
 def address(url: str, base_url: str) -> str:
@@ -99,7 +100,7 @@ def observe(ledger: Ledger, url: str, body: bytes, now: float, *, adds_new: bool
     The first content of a page that was known by its date alone is where comparing begins: it moves no date.
     """
     (page,) = read_pages([RawPage(body, url, "text/html", wants_blocks=True)])
-    content = content_of(page, body)
+    content = content_of(page)
     with ledger.writing() as db:
         row = ledger.row(url)
         if row is not None and now < max(row.confirmed, ledger.note("scanned_at") or 0.0):
@@ -118,12 +119,14 @@ def observe(ledger: Ledger, url: str, body: bytes, now: float, *, adds_new: bool
             )
             event(db, url, title, "new", now, None if row is None else now)
             return "new"
-        what, minor, lastmod = "first", row.minor, row.lastmod
-        if row.content is not None and row.content.digests is not None:
-            if row.content.digests.main == page.digests.main and heading_of(row.content) == heading_of(content):
+        level, minor, lastmod = ChangeLevel.SAME, row.minor, row.lastmod
+        is_first = row.content is None or row.content.digests is None
+        if row.content is not None and not is_first:
+            found = compare(row.content, content)
+            if found.gains and not any(found.gains[aspect] for aspect in (Aspect.MAIN, Aspect.TITLE, Aspect.CANONICAL)):
                 return "same text"  # on one page, a new link of its own looks like a new menu; a scan can tell
-            what, minor = what_happened(judge(row.content, content), row.minor, _churn(ledger, content.blocks))
-        if what == "changed":
+            level, minor = level_of(found, row.minor, _churn(ledger, content.blocks))
+        if level is ChangeLevel.MAJOR:
             lastmod = now
         hidden = hidden or (row.hidden if row.hidden == "robots" else "")
         db.execute(
@@ -131,12 +134,12 @@ def observe(ledger: Ledger, url: str, body: bytes, now: float, *, adds_new: bool
             " where id = ?",
             (packed(content), title or row.title, hidden, lastmod, minor, now, row.id),
         )
-        if kind := event_kind(what, is_hidden=bool(hidden), was_hidden=bool(row.hidden)):
+        if kind := event_kind(level, is_hidden=bool(hidden), was_hidden=bool(row.hidden)):
             event(db, url, title, kind, now, lastmod)
-        return what
+        return "first" if is_first else level.word
 
 
-def _churn(ledger: Ledger, blocks: bytes) -> Chrome:
+def _churn(ledger: Ledger, blocks: bytes) -> Template:
     """The parts of a page that scans have found to differ nearly every time."""
     number = int(ledger.note("scans") or 0)
     ways = ways_of(blocks)[:500]
@@ -144,4 +147,4 @@ def _churn(ledger: Ledger, blocks: bytes) -> Chrome:
     sql = f"select way, since, differed from ways where way in ({marks})"  # noqa: S608 - only marks are put in
     found = ledger.db.execute(sql, ways)
     churn = frozenset(way for way, since, differed in found if is_churn(number - since, differed))
-    return Chrome(ways={Aspect.MAIN: churn, Aspect.LINKS: churn})
+    return Template(ways={Aspect.MAIN: churn, Aspect.LINKS: churn})

@@ -23,9 +23,10 @@ from periplus.model import CollectionDamaged, PeriplusError
 
 from .dating import Content
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """The number of the tables' form; a later form is refused. In form 2 visits were counted without verdicts,
-in form 3 words were not counted: the next scan reads every page again."""
+in forms 3 and 4
+pages had no profiles: the next scan reads every page again."""
 PATIENCE: Final = 30.0
 """Seconds that a writer waits for another one: far longer than any transaction but the end of a large scan takes."""
 FIRST_SCAN: Final = "first_scan"

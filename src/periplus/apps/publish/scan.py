@@ -20,7 +20,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from periplus.content import RawPage, read_pages
+from periplus.content import Difference, RawPage, Template, read_pages
+from periplus.content.changes import TEMPLATE_LEAST, Aspect, is_common, is_template_way
 from periplus.content.churn import OTHERS
 from periplus.formats.robots import Robots
 from periplus.model import ChangeLevel, ParsedPage, PeriplusError, Problem
@@ -28,21 +29,14 @@ from periplus.urls import canonical
 
 from .dating import (
     CHURN_SHARE,
-    FEW_WORDS,
-    MINOR_SUM,
-    TEMPLATE_LEAST,
-    Aspect,
-    Chrome,
     Content,
-    Judgement,
     build_window,
     changed_date,
+    compare,
     content_of,
     first_date,
     is_churn,
-    is_common,
-    is_template_way,
-    judge,
+    level_of,
     raw_digest,
     ways_of,
 )
@@ -53,7 +47,7 @@ PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 """Types that are read as pages; of others the bytes are compared."""
 LARGEST_PAGE: Final = 32 << 20
 """Bytes of a page that is read as one; of a larger file only the bytes are compared."""
-_decode_judgement = msgspec.msgpack.Decoder(Judgement).decode
+_decode_difference = msgspec.msgpack.Decoder(Difference).decode
 _BATCH: Final = 400
 """Resources looked up at once: below SQLite's smallest limit of parameters."""
 _MOST_GAINS: Final = 100
@@ -170,7 +164,7 @@ class _Scan:
     def _compared(
         self, resource: Resource, row: Row | None, body: bytes | None, page: ParsedPage | None
     ) -> tuple[object, ...]:
-        content = None if body is None else content_of(page, body) if page is not None else Content(raw_digest(body))
+        content = None if body is None else content_of(page) if page is not None else Content(raw_digest(body))
         judged = _judged(resource, row, content)
         self._count(row, content)
         gained = ((aspect, gain, resource.url) for aspect, gain in enumerate(judged.gains) if any(gain))
@@ -268,15 +262,15 @@ def _raw(resource: Resource, body: bytes | None) -> RawPage:
     return RawPage(body or b"", resource.url, resource.mime, wants_blocks=True)
 
 
-def _judged(resource: Resource, row: Row | None, content: Content | None) -> Judgement:
+def _judged(resource: Resource, row: Row | None, content: Content | None) -> Difference:
     if row is None:
-        return Judgement(ChangeLevel.MAJOR)
+        return Difference(ChangeLevel.MAJOR)
     if content is not None and row.content is not None:
-        return judge(row.content, content)
+        return compare(row.content, content)
     if content is not None or row.content is not None or resource.digest != row.digest:
-        return Judgement(ChangeLevel.MAJOR)
+        return Difference(ChangeLevel.MAJOR)
     is_same = bool(resource.digest) or resource.source_date == row.source_date
-    return Judgement(ChangeLevel.SAME if is_same else ChangeLevel.MAJOR)
+    return Difference(ChangeLevel.SAME if is_same else ChangeLevel.MAJOR)
 
 
 def hidden_reason(url: str, page: ParsedPage | None, robots: Robots | None) -> str:
@@ -301,7 +295,7 @@ def _apply(running: _Scan, ledger: Ledger, now: float, *, is_complete: bool, all
     ]
     new_count = db.execute("select count(*) from temp.found where id is null").fetchone()[0]
     build = build_window(new_dates, new_count)
-    judged_by = _Dates(now, ledger.note("scanned_at") or 0.0, build, _chrome(running, ledger))
+    judged_by = _Dates(now, ledger.note("scanned_at") or 0.0, build, _site_template(running, ledger))
     counts: Counter[str] = Counter()
     for found in db.execute("select * from temp.found order by url"):
         counts[_apply_one(db, found, judged_by)] += 1
@@ -319,12 +313,12 @@ def _apply(running: _Scan, ledger: Ledger, now: float, *, is_complete: bool, all
         ledger.count("gone is null"),
         running.unread,
         counts["new"] + counts["new without its date"] + counts["returned"],
-        counts["changed"],
-        counts["minor"],
-        counts["raw only"],
+        counts[ChangeLevel.MAJOR.word],
+        counts[ChangeLevel.MINOR.word],
+        counts[ChangeLevel.RAW_ONLY.word],
         len(gone),
         hidden,
-        counts["template"],
+        counts[ChangeLevel.TEMPLATE.word],
         counts["new without its date"],
         dict(running.problems),
         tuple(running.examples),
@@ -349,16 +343,16 @@ def _gone(db: sqlite3.Connection, now: float, *, allows_removals: bool) -> list[
 
 
 class _Dates(Struct, frozen=True):
-    """What dates are decided by: the times of this scan and the last, the span of a build, and what is chrome."""
+    """What dates are decided by: the times of this scan and the last, the span of a build, and what is template."""
 
     now: float
     scanned_at: float
     build: tuple[float, float] | None
-    chrome: Chrome
+    template: Template
 
 
-def _chrome(running: _Scan, ledger: Ledger) -> Chrome:
-    """Find what is chrome in this scan, and keep what was learnt of each path."""
+def _site_template(running: _Scan, ledger: Ledger) -> Template:
+    """Find what is template in this scan, and keep what was learnt of each path."""
     db = ledger.db
     number = int(ledger.note("scans") or 0) + 1
     ledger.keep_note("scans", number)
@@ -366,13 +360,13 @@ def _chrome(running: _Scan, ledger: Ledger) -> Chrome:
         "insert into ways values(?, ?, ?, 0) on conflict(way) do update set pages = pages + excluded.pages",
         [(way, count, number) for way, count in running.ways.items() if count],
     )
-    chrome = Chrome(_common_gains(db))
+    template = Template(_common_gains(db))
     changed: dict[int, Counter[int]] = {Aspect.MAIN: Counter(), Aspect.LINKS: Counter()}
     for (packed_,) in db.execute("select judged from temp.found where url in (select url from temp.gained)"):
-        judged = _decode_judgement(packed_)
-        if chrome.own_text(judged):
+        judged = _decode_difference(packed_)
+        if template.own_text(judged):
             changed[Aspect.MAIN].update(judged.ways)
-        if Aspect.LINKS in chrome.own_aspects(judged):
+        if Aspect.LINKS in template.own_aspects(judged):
             changed[Aspect.LINKS].update(judged.ways)
     on_any = changed[Aspect.MAIN] | changed[Aspect.LINKS]
     db.executemany(
@@ -386,7 +380,7 @@ def _chrome(running: _Scan, ledger: Ledger) -> Chrome:
         for aspect, counts in changed.items():
             if is_template_way(counts[way], having) or is_churn(number - since, differed):
                 ways[aspect].add(way)
-    return Chrome(chrome.gains, {aspect: frozenset(found) for aspect, found in ways.items()})
+    return Template(template.gains, {aspect: frozenset(found) for aspect, found in ways.items()})
 
 
 def _common_gains(db: sqlite3.Connection) -> dict[int, tuple[bytes, ...]]:
@@ -413,7 +407,7 @@ def _template_pages(db: sqlite3.Connection, aspect: int, gain: bytes) -> int:
         " order by url limit ?)",
         (aspect, gain, _TEMPLATE_SAMPLE),
     ):
-        ways = set(ways_of(decode_content(content).blocks)) - {OTHERS, *_decode_judgement(judged).ways}
+        ways = set(ways_of(decode_content(content).blocks)) - {OTHERS, *_decode_difference(judged).ways}
         shared = ways if shared is None else shared & ways
     rarest = db.execute(f"select min(pages) from ways where way in ({','.join(map(str, shared or ()))})").fetchone()[0]
     return int(rarest) if rarest is not None else sys.maxsize
@@ -438,45 +432,29 @@ def _apply_one(db: sqlite3.Connection, found: tuple[Any, ...], dates: _Dates) ->
     sql = "select id, lastmod, confirmed, gone, hidden, minor from resources where url = ?"
     number, lastmod, confirmed, gone, was_hidden, minor = db.execute(sql, (url,)).fetchone()
     claimed = lastmod
-    what, minor = what_happened(_decode_judgement(judged), minor, dates.chrome)
+    level, minor = level_of(_decode_difference(judged), minor, dates.template)
     if gone is not None:
-        what, lastmod = "returned", changed_date(source_date, gone, dates.now)
-    elif what == "changed" and not 0 < confirmed - dates.now < LONGEST_SCAN:
+        lastmod = changed_date(source_date, gone, dates.now)
+    elif level is ChangeLevel.MAJOR and not 0 < confirmed - dates.now < LONGEST_SCAN:
         lastmod = changed_date(source_date, max(confirmed, dates.scanned_at), dates.now)
     db.execute(
         "update resources set mime=?, size=?, stamp=?, digest=?, content=?, title=?, details=?, hidden=?,"
         " source_date=?, confirmed=?, minor=?, lastmod=?, gone=null where id=?",
         (*values, minor, lastmod, number),
     )
-    kind = event_kind(what, is_hidden=bool(hidden), was_hidden=bool(was_hidden))
+    kind = event_kind(level, is_hidden=bool(hidden), was_hidden=bool(was_hidden), is_back=gone is not None)
     if kind and not (kind == "changed" and lastmod == claimed):  # an application has already reported this change
         event(db, url, title, kind, dates.now, lastmod)
-    return what
+    return "returned" if gone is not None else level.word
 
 
-def what_happened(judged: Judgement, minor: float, chrome: Chrome) -> tuple[str, float]:
-    """What happened to a resource, and the sum of its minor edits after that."""
-    if judged.level is ChangeLevel.SAME:
-        return "same", minor
-    if judged.level is ChangeLevel.RAW_ONLY:
-        return "raw only", minor
-    if chrome.explains(judged):
-        return "template", minor
-    if judged.gains and set(chrome.own_aspects(judged)) == {Aspect.MAIN}:
-        words = chrome.own_words(judged)
-        minor += words / max(judged.size, 1)
-        if words <= FEW_WORDS and minor < MINOR_SUM:
-            return "minor", minor
-    return "changed", 0.0
-
-
-def event_kind(what: str, *, is_hidden: bool, was_hidden: bool) -> str:
+def event_kind(level: ChangeLevel, *, is_hidden: bool, was_hidden: bool, is_back: bool = False) -> str:
     """The kind of event to publish for a page; empty if there is nothing to publish."""
     if is_hidden:
         return "" if was_hidden else "removed"
-    if was_hidden or what == "returned":
+    if was_hidden or is_back:
         return "new"
-    return "changed" if what == "changed" else ""
+    return "changed" if level is ChangeLevel.MAJOR else ""
 
 
 def event(db: sqlite3.Connection, url: str, title: str, kind: str, at: float, lastmod: float | None) -> None:

@@ -6,7 +6,7 @@ simulation is asked to begin as a real crawl does (`is_prepared=False`), with ad
 
 `SimulatedPages` stands for the pages: a page of a redirecting status (3xx) leads where its first link leads, links that
 were seen before are not reported again, and what they gain comes after what is new (as in `engine.links`). In one thing
-the simulation is ahead: a real crawl passes on what links seen before have gained when it commits, every second or so.
+the simulation is ahead: what a page links to by a name that filters change gains in a real crawl when that commits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.engine.inputs import Answered, Discovered, Emit, Fetch, FetchAnswer, Granted, Input, PageBudgetSet
-from periplus.engine.links import Share
+from periplus.engine.links import CountGains, Share
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, UrlPolicy
 from periplus.engine.pipeline import Processed, is_page, redirection
@@ -95,8 +95,8 @@ class SimulatedPages:
         self._reading = reading
         self._starts = web.starts.data
         self._seen = bytearray(len(web))
-        self._again: list[int] = []
-        self._gain = 0.0
+        self._again: dict[Url, float] = {}
+        self._gains: dict[Url, float] = {}
         self.learns = self.keeps_links = False
 
     def read(self, answers: Sequence[FetchAnswer], at: float) -> list[Processed]:
@@ -125,21 +125,27 @@ class SimulatedPages:
         gain = share(len(links)) if self.learns else 0.0
         news = links if self.keeps_links else [link for link in links if not seen[link]]
         if gain and not self.keeps_links:
-            self._again, self._gain = [link for link in links if seen[link]], gain
+            self._again = {names[link]: gain for link in links if seen[link]}
         for link in news:
             seen[link] = 1
         url, depth = outcome.task.url, outcome.task.depth + 1
         return [Discovery(names[link], Source.LINK, at, depth, url, gain=gain) for link in news]
 
+    def count_again(self, count: CountGains) -> None:
+        """Have the links of the last page counted that were seen before."""
+        again, self._again = self._again, {}
+        if again:
+            self._gains = {url: again[url] for url in count(again)}
+
     @property
     def gaining(self) -> int:
         """How many URLs `gains` would return."""
-        return len(self._again)
+        return len(self._gains)
 
     def gains(self, at: float) -> list[Discovery]:
-        """What links that were seen before gain by the last page."""
-        again, self._again = self._again, []
-        return [Discovery(self._names[link], Source.LINK, at, gain=self._gain) for link in again]
+        """What URLs gain that the last page links to by another name than they have."""
+        gains, self._gains = self._gains, {}
+        return [Discovery(url, Source.LINK, at, gain=gain) for url, gain in gains.items()]
 
     def forget_links(self) -> None:
         """Links that were seen before may be wanted now."""

@@ -217,7 +217,6 @@ class FocusedPages(SimulatedPages):
         super().__init__(topical.web, names, numbers, None)
         self._links = topical.links
         self._focus = focus
-        self._gains: dict[int, float] = {}
 
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
         """The links of a page, each with its potential."""
@@ -235,19 +234,9 @@ class FocusedPages(SimulatedPages):
                 seen[target] = 1
                 news.append(target)
             else:
-                self._gains[target] = gain
+                self._again[names[target]] = gain
         url, depth = outcome.task.url, outcome.task.depth + 1
         return [Discovery(names[each], Source.LINK, at, depth, url, gain=worths[names[each]]) for each in news]
-
-    @property
-    def gaining(self) -> int:
-        """How many URLs `gains` would return."""
-        return len(self._gains)
-
-    def gains(self, at: float) -> list[Discovery]:
-        """What links that were seen before gain by the last page."""
-        gains, self._gains = self._gains, {}
-        return [Discovery(self._names[target], Source.LINK, at, gain=gain) for target, gain in gains.items()]
 
 
 def run_focused(

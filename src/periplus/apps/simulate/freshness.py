@@ -26,7 +26,7 @@ from .findings import mean_curve
 from .histories import Floats, Histories, Ints, Window, window
 from .learned_refresh import RefreshPolicy, Today, day_signals
 from .noisy_refresh import SignalQuality
-from .refresh import Circumstances, TruthSettings, check_policy, refresh_policy
+from .refresh import Circumstances, PolicyMaker, TruthSettings, check_policy, refresh_policy
 
 Watch = Callable[[Today, Ints], None]
 
@@ -51,7 +51,7 @@ class FreshnessResult(Struct, frozen=True):
 
 def simulate_freshness(
     histories: Histories | Window,
-    policy: str,
+    policy: str | PolicyMaker,
     budget: float,
     *,
     days: int | None = None,
@@ -66,18 +66,21 @@ def simulate_freshness(
 
     `rates` are the true changes a day of the histories' pages where they are known; otherwise policies that want rates
     get those that came true in the window, in hindsight. A `Window` may be given to use it again.
-    `signals` is the quality of the signals; empty: none. `watch` is called with every day and what was
-    fetched then.
+    The policy is one of `refresh_policies`, or made by a function. `signals` is the quality of the signals; empty:
+    none. `watch` is called with every day and what was fetched then.
     """
     check_budget(budget)
     span = histories if isinstance(histories, Window) else window(histories, days, start)
-    signalled = day_signals(span, signals, seed) if signals else None
-    given = Circumstances(span, span.rates if rates is None else rates[span.pages], budget, settings, signalled)
-    run = _Run(span, refresh_policy(policy, given, np.random.default_rng(seed)), budget, watch)
+    known = span.rates if rates is None else rates[span.pages]
+    signalled = day_signals(span, signals, seed, known) if signals else None
+    given = Circumstances(span, known, budget, settings, signalled)
+    random = np.random.default_rng(seed)
+    made = refresh_policy(policy, given, random) if isinstance(policy, str) else policy(given, random)
+    run = _Run(span, made, budget, watch)
     for day in range(span.days):
         run.live(day)
         run.crawl(day)
-    return run.result(policy, seed)
+    return run.result(policy if isinstance(policy, str) else type(made).__name__, seed)
 
 
 def check_budget(budget: float) -> None:

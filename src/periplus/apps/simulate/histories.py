@@ -116,6 +116,11 @@ def generate_histories(settings: HistorySettings = HistorySettings()) -> Histori
     return Histories(names, site, None, starts, times, np.zeros(settings.pages), horizon)
 
 
+def generated_rates(settings: HistorySettings) -> NDArray[np.float64]:
+    """Changes a day of each page of `generate_histories`, as they were drawn."""
+    return 1.0 / _intervals(settings, np.random.default_rng(settings.seed))
+
+
 def _intervals(settings: HistorySettings, random: np.random.Generator) -> NDArray[np.float64]:
     """Days between two changes of each page, in random order."""
     edges = np.cumsum(settings.shares) / sum(settings.shares)

@@ -80,8 +80,11 @@ class DaySignals(Struct, frozen=True):
         return self.pages[self.starts[first] : self.starts[end]]
 
 
-def day_signals(window: Window, name: str | SignalQuality, seed: int = 0) -> DaySignals:
-    """Signals of a quality, by its name or itself. The same seed gives the same ones."""
+def day_signals(window: Window, name: str | SignalQuality, seed: int = 0, rates: Floats | None = None) -> DaySignals:
+    """Signals of a quality, by its name or itself. The same seed gives the same ones.
+
+    `rates` are the true changes a day for policies that know them, if not those that came true in the window.
+    """
     wanted = quality(name) if isinstance(name, str) else name
     random = np.random.default_rng(seed + _SEED)
     precision = random.uniform(*wanted.precision, window.sites)[window.site]
@@ -99,7 +102,8 @@ def day_signals(window: Window, name: str | SignalQuality, seed: int = 0) -> Day
     page, day = page[in_time], day[in_time]
     order = np.argsort(day, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(day, minlength=window.days))))
-    return DaySignals(starts, page[order], (1.0 - recall) * window.rates, recall * window.rates / precision, precision)
+    known = window.rates if rates is None else rates
+    return DaySignals(starts, page[order], (1.0 - recall) * known, recall * known / precision, precision)
 
 
 _EPOCH = 1e9

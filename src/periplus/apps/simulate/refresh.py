@@ -227,7 +227,10 @@ def _lambda(given: Circumstances, random: Generator) -> RefreshPolicy:
     return Regular(share, given.window.born_at, random)
 
 
-_POLICIES: dict[str, Callable[[Circumstances, Generator], RefreshPolicy]] = {
+PolicyMaker = Callable[[Circumstances, Generator], RefreshPolicy]
+"""Makes a policy for given circumstances."""
+
+_POLICIES: dict[str, PolicyMaker] = {
     "adaptive": lambda given, _random: Adaptive(len(given.window)),
     "azar": _azar,
     "conventional": lambda given, random: Conventional(len(given.window), random),

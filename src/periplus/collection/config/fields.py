@@ -59,7 +59,8 @@ def parse_size(text: str) -> int:
     """A whole number, with a prefix or without. Raises `ConfigError` for what is none."""
     match = _SIZE.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     if match is None:
-        raise ConfigError(f"{text[:_LONGEST]!r} is not a number", hint="write 500, 500k, 10MB or 10MiB")
+        hint = "write a whole number, such as 500; 500k, 10MB and 10MiB are numbers, too"
+        raise ConfigError(f"{text[:_LONGEST]!r} is not a number", hint=hint)
     prefix = (match[2] or "").lower()
     factor = 1 if not prefix else (1024 if prefix.endswith("i") else 1000) ** ("kmgt".index(prefix[0]) + 1)
     return round(float(match[1]) * factor) if "." in match[1] else int(match[1]) * factor

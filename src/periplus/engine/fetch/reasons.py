@@ -15,6 +15,8 @@ Reasons of `Failed`, besides those of `dns`:
 - `bad-redirect`: a redirect without a URL that can be fetched.
 - `unwanted-type`: a page of a type that is not in `accept_types`; its body was not downloaded. `detail` is the type.
 - `http2`: the server broke the rules of HTTP/2. A second attempt is made with HTTP/1.1.
+- `bad-delta`: the answer cannot be decoded with the dictionary that was offered (`parts.deltas`); `detail` says why. A
+  second attempt offers none.
 - `bad-url`: libcurl does not accept the URL.
 - `proxy`: the proxy cannot be reached, refuses, or sends what it must not; `detail` names it.
 - `over-budget`: all transfers together reached `max_buffered_bytes`; not the server's fault.

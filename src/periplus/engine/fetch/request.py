@@ -20,8 +20,9 @@ from typing import Final, Self
 from msgspec import Struct
 
 from periplus import __version__
+from periplus.formats.compression_dictionary import CODING, available, written_id
 from periplus.formats.robots import is_valid_agent
-from periplus.model import BROWSER_PROBE, ConfigError, FetchTask, Purpose, Url, UsageError
+from periplus.model import BROWSER_PROBE, ConfigError, FetchTask, OfferedDictionary, Purpose, Url, UsageError
 from periplus.urls import site_of
 
 from .limits import LISTS
@@ -211,8 +212,10 @@ class Requests:
         return self._conditional(shared, task)
 
     def _conditional(self, fields: list[str], task: FetchTask) -> list[str]:
-        """With both validators if both are known; by RFC 9110 section 13.1.3 the entity tag wins."""
-        known = task.validators
+        """With both validators if both are known (by RFC 9110, 13.1.3, the entity tag wins), and the dictionary."""
+        known, offered = task.validators, task.dictionary
+        if offered is not None:
+            fields = _with_own(fields, _offer(offered))
         if known is None:
             return fields
         fields = fields.copy()
@@ -234,6 +237,15 @@ def _with_own(fields: list[str], own: HeaderFields) -> list[str]:
     replaced = {name.lower() for name, _ in own}
     kept = [line for line in fields if line.partition(":")[0].lower() not in replaced]
     return [*kept, *(f"{name}: {value}" for name, value in own)]
+
+
+def _offer(dictionary: OfferedDictionary) -> HeaderFields:
+    """The fields that offer a dictionary (RFC 9842)."""
+    offered = (
+        ("Accept-Encoding", f"{ACCEPT_ENCODING}, {CODING}"),
+        ("Available-Dictionary", available(dictionary.sha256)),
+    )
+    return (*offered, ("Dictionary-ID", written_id(dictionary.id))) if dictionary.id else offered
 
 
 def _accept_encoding(purpose: Purpose) -> str:

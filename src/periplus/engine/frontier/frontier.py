@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from periplus.model import (
     BodyReading,
@@ -147,6 +147,12 @@ class Frontier:
         if told := self._revisits.told():
             queued += self._queue_told(told)
         self._queued(queued, now)
+
+    def gain(self, gains: Mapping[Url, float]) -> list[Url]:
+        """Count links to URLs that were linked to before; which of them have no score here."""
+        absent = self.scores.gain(gains)
+        self._queued((), 0.0)
+        return absent
 
     def _queue_told(self, told: Sequence[ToldPage]) -> list[Queued]:
         """Queue pages that were reported as changed; one that waits already moves up to its new level."""

@@ -80,6 +80,7 @@ RETRIES: dict[str, Retry] = {
     "reset": _PAGE,
     "closed-early": _PAGE,
     "http2": _PAGE,
+    "bad-delta": _PAGE,
     "over-budget": _PAGE,
     "proxy": _SITE,
     "lost": _PAGE,

@@ -314,7 +314,7 @@ class Schedule:
         first = next(iter(self._deferred.values()), None)
         return None if first is None or self.domains.must_wait(first.domain) else first
 
-    def _pop_awake(self, now: float) -> ActiveSite | None:
+    def _wake_all(self, now: float) -> None:
         while (address := self.addresses.pop_due(now)) is not None:
             if address.is_exclusive:
                 self._wake(address, address.resting.pop())
@@ -322,6 +322,9 @@ class Schedule:
             while (active := address.resting.pop_until(now)) is not None:
                 self._wake(address, active)
             self.addresses.file(address)
+
+    def _pop_awake(self, now: float) -> ActiveSite | None:
+        self._wake_all(now)
         while (first := self._ready.first) is not None:
             active = self._ready.pop()
             if active is None:

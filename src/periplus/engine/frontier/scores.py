@@ -12,7 +12,7 @@ place until its outcome is known, whatever it gains.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -33,7 +33,7 @@ from periplus.model import (
     Url,
     UrlScore,
 )
-from periplus.policy.ordering import level_of, levels_of
+from periplus.policy.ordering import RISES, ByWorth, level_of, levels_of
 from periplus.store import State
 from periplus.urls import site_of
 
@@ -102,6 +102,10 @@ class FixedScores:
 
     def link(self, discoveries: Sequence[Discovery]) -> None:
         """Do nothing: links do not matter."""
+
+    def gain(self, gains: Mapping[Url, float]) -> list[Url]:  # noqa: ARG002
+        """Do nothing: links do not matter."""
+        return []
 
     def ticket_of(self, url: Url) -> Ticket | None:  # noqa: ARG002
         """The place of a URL in its queue, if that is kept: it is not."""
@@ -176,6 +180,11 @@ class PriorityIndex:
         self._learning = ordering if isinstance(ordering, Learning) else None
         self._ranking = ordering if isinstance(ordering, Ranking) else None
         self._combined: Combine = ordering.combined if isinstance(ordering, Combining) else _added
+        self._is_plain = (
+            self._combined is _added
+            and self._learning is not None
+            and getattr(type(ordering), "score_of", None) is ByWorth.score_of
+        )
         self._is_sinking = self._learning is not None and _sinks(self._learning)
         self._is_out = is_out
         self.pages = pages
@@ -228,14 +237,41 @@ class PriorityIndex:
             standing.worth = change(standing.worth)
             self._state.standings.put([(url, standing)])
 
+    def gain(self, gains: Mapping[Url, float]) -> list[Url]:
+        """Count the links of a page to URLs that were linked to before; which of them have no score here.
+
+        Where gains are added up, a score that is held is changed in place, and its level looked at only when that must
+        be another: most links of most pages are those of the site's navigation.
+        """
+        held = self._state.standings.held
+        others = [url for url in gains if url not in held]
+        read = dict(zip(others, self._state.standings.get(others), strict=True)) if others else {}
+        is_plain = self._is_plain and self.discounts.is_empty
+        for url, gain in gains.items():
+            standing = held.get(url) or read[url]
+            if standing is None:
+                continue
+            if not is_plain:
+                self._gain(url, standing, gain)
+                continue
+            standing.worth += gain
+            if standing.worth >= RISES[standing.level] and standing.stage == Stage.WAITING:
+                self._rise(url, standing)
+        if others:
+            self._state.standings.put([(url, standing) for url, standing in read.items() if standing is not None])
+        return [url for url in others if read[url] is None]
+
     def _gain(self, url: Url, standing: UrlScore, gain: float) -> None:
         if standing.stage == Stage.DONE and self._combined is not _added:
             return
         standing.worth = self._combined(standing.worth, gain, self.discounts.worth(url))
         if self._learning is not None and standing.stage == Stage.WAITING:
-            level = self._level(url, standing)
-            if level != standing.level and not self._is_out(url):
-                self._settle(url, standing, level)
+            self._rise(url, standing)
+
+    def _rise(self, url: Url, standing: UrlScore) -> None:
+        level = self._level(url, standing)
+        if level != standing.level and not self._is_out(url):
+            self._settle(url, standing, level)
 
     def _score(self, standing: UrlScore) -> float:
         if self._learning is None:

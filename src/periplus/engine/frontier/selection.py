@@ -28,6 +28,7 @@ from periplus.model import (
     FirstSeen,
     InvariantError,
     Lane,
+    OfferedDictionary,
     Probe,
     Purpose,
     Queued,
@@ -113,6 +114,8 @@ class CandidateSelector:
         """What judges a URL again before it is fetched, in this order."""
         self.how_to_render: Callable[[Url, float], Render] | None = None
         """Whether a page is opened in a browser, if any is."""
+        self.dictionary_for: Callable[[UrlRecord, float], OfferedDictionary | None] | None = None
+        """Which stored version of a page is offered as a dictionary when it is visited again, if any is."""
         self.renamed: list[Discovery] = []
         """New names of URLs that were renamed while they waited, since this was last cleared."""
 
@@ -192,6 +195,7 @@ class CandidateSelector:
         validators = self._revisits.condition(active.record, record) if is_revisit else record.validators
         if render is not Render.NEVER and read_from(record.version) is not ReadFrom.SERVER:
             validators = None  # the shell of an application stays the same when what it shows has changed
+        offering = self.dictionary_for if is_revisit else None
         return FetchTask(
             Url(url),
             entry.site,
@@ -207,6 +211,7 @@ class CandidateSelector:
             record.kept_at,
             kind,
             render,
+            None if offering is None else offering(record, now),
         )
 
     def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:

@@ -251,9 +251,17 @@ class Views:
         if files:
             listed = ", ".join(_quoted(file) for file in files)
             parts.append(f"select * from read_parquet([{listed}], union_by_name = true)")
+        rows = " union all by name ".join(parts)
+        if name == "changes":  # of several rows of one comparison, the one with the lowest level is right
+            rows = (
+                f"with every as ({rows}) select * from every where not ("
+                "level = 'major' and (url, seen_at) in (select (url, seen_at) from every where level = 'minor')"
+                " or level in ('minor', 'major')"
+                " and (url, seen_at) in (select (url, seen_at) from every where level = 'template'))"
+            )
         try:
             with self._noticing_damage((name,)):
-                self.database.execute(f'create or replace view "{name}" as {" union all by name ".join(parts)}')
+                self.database.execute(f'create or replace view "{name}" as {rows}')
         except duckdb.Error as error:
             hint = repair_hint(self.tables)
             raise CollectionDamaged(f"the table {name} cannot be read: {error}", hint=hint) from error

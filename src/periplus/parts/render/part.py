@@ -33,7 +33,7 @@ from .templates import (
 )
 
 if TYPE_CHECKING:
-    from periplus.engine.fetch import AddressGuard, CurlWire
+    from periplus.engine.fetch import AddressGuard
     from periplus.engine.wire import Wire
 
 JUDGE: Final = "rendering"
@@ -57,7 +57,7 @@ class ScriptNeeds(Part):
             check_browser(settings, setup.settings.value("wire.proxy"))
 
     @classmethod
-    def wired(cls, setup: Setup, wire: CurlWire, guard: AddressGuard, clock: Clock) -> Wire | None:
+    def wired(cls, setup: Setup, wire: Wire, guard: AddressGuard, clock: Clock) -> Wire | None:
         """A wire that opens pages in a browser."""
         if not setup.settings.some(RenderTables).render.is_on:
             return None

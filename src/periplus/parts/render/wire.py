@@ -14,8 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.content import decode_body, read_page, sniff_charset
-from periplus.engine.fetch import AddressGuard, CurlWire, RequestTables, Resolver
+from periplus.engine.fetch import AddressGuard, RequestTables, Resolver
 from periplus.engine.part import Setup
+from periplus.engine.wire import Wire
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
 from periplus.model import Clock, Failed, Fetched, FetchOutcome, FetchTask, Purpose, Render, Rendering
@@ -42,7 +43,7 @@ class Plain(Struct, frozen=True):
 class RenderingWire:
     """A wire in front of another one, and of a browser."""
 
-    def __init__(self, wire: CurlWire, pool: BrowserPool, *, max_decoded: int) -> None:
+    def __init__(self, wire: Wire, pool: BrowserPool, *, max_decoded: int) -> None:
         self._wire = wire
         self._pool = pool
         self._max_decoded = max_decoded
@@ -166,7 +167,7 @@ def with_document(outcome: Fetched, plain: Plain, rendered: Rendered) -> Fetched
     return replace(outcome, body=rendered.document.encode("utf-8", "replace"), rendering=rendering)
 
 
-def rendering_wire(setup: Setup, wire: CurlWire, guard: AddressGuard, clock: Clock) -> RenderingWire:
+def rendering_wire(setup: Setup, wire: Wire, guard: AddressGuard, clock: Clock) -> RenderingWire:
     """A wire that opens pages in a browser, in front of one that fetches. All shards share the machine."""
     settings, requests = setup.settings, setup.settings.some(RequestTables)
     pool = BrowserPool(

@@ -13,6 +13,9 @@ step for the shape of a Gamma). p is one number a site and kind of signal, shrun
 site at first. How often signals come needs no visit. The mean of a site is that of its pages' rates, not changes over
 days of all together: slow pages are known for longer, and would pull the others down.
 
+Where pages that change more often have more signals, as on most sites, the number of signals is evidence of a rate as
+well, which needs no visit (`_ties`). Signals that are ignored may be such evidence, too.
+
 Kinds of signals that turn out to be right less than one time in ten are noise: after two thirds of the rounds they are
 ignored on that site, and the changes they announced count as unsignalled. So they can do no harm.
 
@@ -62,6 +65,13 @@ _ALIKE = 10.0
 _ELSEWHERE = 3.0
 """Weight of the usual rate in the mean of a site, in pages."""
 _SHAPES = 0.1, 4.0
+_TIES = 2.0, 8.0, 32.0
+"""Shapes of the number of signals of pages, given what is expected of each."""
+_TIED_ROUNDS = 20
+"""Rounds of EM with the number of signals as evidence of rates, after their precision is known: estimated together, a
+rate that follows the signals would explain what they announced, and their precision could be anything."""
+_LEAST = 1e-12
+"""The minimum of what is divided by."""
 _HASTE = 1.8
 """EM creeps where signals say little; steps that are longer, by less than twice, still converge, and sooner."""
 
@@ -98,6 +108,10 @@ class Estimates(Struct, frozen=True):
     """changes that no signal announced, by site"""
     shape: Floats
     """how much is known of `alpha`, by page: the number of changes that would say as much"""
+    site_tie: Floats
+    """how far the signals of a page follow its rate (see `_ties`), by site; 0: not at all"""
+    site_told: Floats
+    """signals for each unsignalled change, by site, where they follow the rates"""
 
     @property
     def kappa(self) -> Floats:
@@ -210,7 +224,50 @@ def estimate(
     gamma, site_gamma = signal_rates(heard, watched, site, sites)
     shape = site_shape[site] + known(alpha, precision[:, kinds])
     totals = _sums(site, unsignalled, sites)
-    return Estimates(alpha, gamma, mean, site_gamma, site_shape, precision, right, judged, totals, shape)
+    site_tie, told = _ties(site, heard, watched, alpha, shape, site_gamma), np.zeros(sites)
+    tie, all_heard = site_tie[site], _sums(site, heard, sites)
+    for _ in range(_TIED_ROUNDS if site_tie.any() else 0):
+        told = all_heard / np.maximum(_sums(site, alpha * watched, sites), _LEAST)
+        unsignalled = step.expect(alpha, precision[:, kinds])[0] + old_changes
+        weight = tie / np.maximum(tie + alpha * told[site] * watched, _LEAST)
+        own = site_shape[site] + unsignalled + weight * heard
+        own /= site_shape[site] / mean[site] + days + weight * told[site] * watched
+        scale = (0.5 + _sums(site, unsignalled, sites)) / (0.5 + _sums(site, own * days, sites))
+        scale = np.where(site_tie > 0.0, scale, 1.0)
+        mean, own = mean * scale, own * scale[site]
+        alpha *= np.where(tie > 0.0, ((1.0 - doubt) * own + doubt * mean[site]) / alpha, 1.0) ** _HASTE
+    by_tie = (tie + heard) / np.maximum(tie / np.maximum(told[site] * alpha, _LEAST) + watched, _LEAST)
+    gamma, told = np.where(tie > 0.0, by_tie, gamma), np.where(site_tie > 0.0, told, 0.0)
+    return Estimates(
+        alpha, gamma, mean, site_gamma, site_shape, precision, right, judged, totals, shape, site_tie, told
+    )
+
+
+def _ties(site: Ints, heard: Floats, watched: Floats, alpha: Floats, shape: Floats, site_gamma: Floats) -> Floats:
+    """How far the signals of pages follow their rates, by site: the shape of what is left of their numbers.
+
+    Pages that change often are reported often, on most sites: then signals tell of the rate of a page, also of one that
+    was hardly visited. Two explanations of the numbers are compared, that all pages are reported alike and that they
+    are in proportion to their rates, of which visits say as much as `shape`. Where signals come to all pages, or to
+    others than those that change, they say nothing of rates.
+    """
+    from scipy.special import gammaln  # loaded only where rates are estimated
+
+    sites = len(site_gamma)
+    best, tie = np.full(sites, -np.inf), np.zeros(sites)
+    if not heard.any():
+        return tie
+    told = _sums(site, heard, sites) / np.maximum(_sums(site, alpha * watched, sites), _LEAST)
+    for means, known, is_tied in ((site_gamma[site], math.inf, False), (told[site] * alpha, shape, True)):
+        expected = np.maximum(means * watched, _LEAST)
+        for spread in _TIES:
+            left = 1.0 / (1.0 / spread + 1.0 / known)
+            logs = gammaln(heard + left) - gammaln(left)
+            logs -= left * np.log1p(expected / left) + heard * np.log1p(left / expected)
+            found = _sums(site, logs, sites)
+            tie = np.where(found > best, spread if is_tied else 0.0, tie)
+            best = np.maximum(found, best)
+    return tie
 
 
 def _fitted(site: Ints, alpha: Floats, shape: Floats, mean: Floats, usual: float) -> Floats:

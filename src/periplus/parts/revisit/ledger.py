@@ -163,6 +163,7 @@ def fit_site(
     again = int((pages["ring"][:, 0] != 0).sum())
     useful = float(heard[heard + found.alpha < 1.0].sum())
     site = replace(site, kinds=kinds, rate=rate, signals=signals, shape=shape, useful=useful)
+    site = replace(site, tie=float(found.site_tie[0]), told=float(found.site_told[0]))
     return replace(site, pages=len(pages), again=again), found.alpha
 
 

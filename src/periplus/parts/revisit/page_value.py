@@ -226,7 +226,8 @@ def signal_rate(page: PageEvidence, site: SiteEvidence, now: float) -> tuple[flo
             return 0.0, 0.0
         trusted = sum(n for n, each in zip(page.signals, site.kappas, strict=True) if each)
         return (0.5 + trusted) / (0.5 / rate_of(page, site) + watched), boost / trusted
-    return (0.5 + page.heard) / (0.5 / site.signals + watched) * heard / site.signals, kappa
+    tie, mean = (site.tie, site.told * rate_of(page, site)) if site.tie else (0.5, site.signals)
+    return (tie + page.heard) / (tie / mean + watched) * heard / site.signals, kappa
 
 
 def boost_of(page: PageEvidence, site: SiteEvidence) -> float:
@@ -315,11 +316,13 @@ def running_rate(page: PageEvidence, site: SiteEvidence) -> float:
     seen = [site.expected(code) for code in page.ring]
     days = page.old_days + sum(each[0] for each in seen)
     rate = page.rate or mean
+    told = site.told * max(page.visited_at - page.watched_from, 0.0) / DAY if site.tie and page.watched_from else 0.0
     for _ in range(_ROUNDS):
-        unsignalled = page.old_changes
+        weight = site.tie / (site.tie + rate * told) if told else 0.0
+        unsignalled = page.old_changes + weight * page.heard
         for length, reasons, is_changed in seen:
             if is_changed:
                 quiet = rate * length
                 unsignalled += quiet / -math.expm1(-max(quiet + reasons, 1e-12))
-        rate = (site.shape + unsignalled) / (site.shape / mean + days)
+        rate = (site.shape + unsignalled) / (site.shape / mean + days + weight * told)
     return rate

@@ -81,6 +81,8 @@ def believed(pages: NDArray[np.void], site: Ints, heard: Estimates, deaf: Estima
         shape=np.where(by_page, deaf.shape, heard.shape),
         site_alpha=np.where(is_distrusted, deaf.site_alpha, heard.site_alpha),
         site_shape=np.where(is_distrusted, deaf.site_shape, heard.site_shape),
+        site_tie=np.where(is_distrusted, deaf.site_tie, heard.site_tie),
+        site_told=np.where(is_distrusted, deaf.site_told, heard.site_told),
         unsignalled=np.where(is_distrusted, deaf.unsignalled, heard.unsignalled),
         precision=np.where(is_distrusted[:, None], 0.0, heard.precision),
         right=right,
@@ -256,7 +258,8 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
     `pages` is how many these are the means of, of which `again` were visited again; 0: nothing is known. Pages bear
     dates when they are first seen; of those visited again `date_found` had changed; of true dates `date_expected` would
     have, of false ones `date_otherwise`. Before that `date_doubt` of them are taken for false. `useful` signals a day
-    come in all for pages that change less than daily: for others it is not worth reacting to each.
+    come in all for pages that change less than daily: for others it is not worth reacting to each. Where `tie` is above
+    0, `told` signals come for each unsignalled change of a page: as if that had been seen `tie` times of each page.
     """
 
     kinds: Annotated[tuple[KindEvidence, ...], Meta(min_length=KINDS, max_length=KINDS)] = NO_SIGNALS
@@ -270,6 +273,8 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
     date_doubt: float = 0.1
     useful: float = 0.0
     again: int = 0
+    tie: float = 0.0
+    told: float = 0.0
 
     def of(self, kind: SignalKind) -> KindEvidence:
         """The evidence of one kind."""

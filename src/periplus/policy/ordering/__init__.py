@@ -19,6 +19,7 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from .importance import (
         LAST_LEVEL,
+        RISES,
         ZERO_LEVEL,
         BreadthFirst,
         ByWorth,
@@ -36,6 +37,7 @@ else:
 __all__ = [
     "ALIASES",
     "LAST_LEVEL",
+    "RISES",
     "ZERO_LEVEL",
     "BreadthFirst",
     "ByWorth",

@@ -51,6 +51,17 @@ def level_of(score: float) -> int:
     return min(2 * (OCTAVES - octave) + (fraction < _HALF_OCTAVE), ZERO_LEVEL - 1)
 
 
+def _rising(level: int) -> float:
+    if level > ZERO_LEVEL:
+        return 0.0
+    octave = OCTAVES - level // 2
+    return math.ldexp(_HALF_OCTAVE if level % 2 else 1.0, octave) if level < ZERO_LEVEL else math.ulp(0.0)
+
+
+RISES = [math.inf, *map(_rising, range(1, LAST_LEVEL + 1))]
+"""For each level the least score of a better one; below zero, where that is not known, 0."""
+
+
 def lowered(level: int, share: float) -> int:
     """The level of a page that is worth this share of what its level says: two levels further for each half."""
     return min(level - round(2 * math.log2(share)), LAST_LEVEL) if share > 0.0 else LAST_LEVEL

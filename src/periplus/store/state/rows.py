@@ -125,6 +125,7 @@ def pack_record(record: UrlRecord, short: str) -> bytes:
             None if validators is None else astuple(validators),
             None if digests is None else astuple(digests),
             *rest,
+            *((record.dictionary,) if record.dictionary else ()),
         )
     )
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -148,6 +148,11 @@ class DiskUrlScores:
             key = next_place(key)
             row = self._table.get(key)
         return None
+
+    @property
+    def held(self) -> Mapping[Url, UrlScore]:
+        """Those that were changed and are not written yet."""
+        return self._changed
 
     def put(self, scores: Sequence[tuple[Url, UrlScore]]) -> None:
         """Keep these."""

@@ -241,6 +241,7 @@ def replace_damaged(damaged: Path, path: Path, table: str, *, spool: Path, rows:
 
     The spool that it was made from may still be there: if that has the `rows` that were written, nothing is lost.
     """
+    path.parent.mkdir(exist_ok=True)  # the whole folder of a table may be lost
     file = ParquetFile(path, SCHEMAS[table])
     length, spooled = whole_batches(spool)
     is_spooled = rows is not None and spooled == rows > 0

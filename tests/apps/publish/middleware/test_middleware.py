@@ -25,7 +25,7 @@ from periplus.apps.publish.hooks import observe
 from periplus.apps.publish.ledger import Ledger, version_of
 from periplus.apps.publish.settings import RobotsSettings, ServingSettings, SiteSettings
 from periplus.apps.publish.trial_server import folder_app
-from periplus.formats.compression_dictionary import read_dcz, write_available
+from periplus.formats.compression_dictionary import available, read_dcz
 
 APPLICATION = """
 from pathlib import Path
@@ -293,7 +293,10 @@ def test_a_reader_with_a_version_is_sent_what_is_different(site: Site, kind: str
             news = f"<p>On day {'abcdefghij'[day]} the harbour was open again, and ships left.</p>"
             html = site.html(3).replace("</main>", f"{news}</main>")
             site.path(3).write_text(html)
-            offer = {"HTTP_AVAILABLE_DICTIONARY": write_available(stored), "HTTP_ACCEPT_ENCODING": "gzip, dcz"}
+            offer = {
+                "HTTP_AVAILABLE_DICTIONARY": available(sha256(stored).digest()),
+                "HTTP_ACCEPT_ENCODING": "gzip, dcz",
+            }
             _, plain, body = ask(app, "/page3.html")
             assert (body.decode(), lower(plain)["use-as-dictionary"]) == (html, 'match="/page3.html"')
             _, head, coded = ask(app, "/page3.html", **offer)
@@ -420,7 +423,7 @@ def test_a_page_older_than_the_last_scan_changes_nothing(site: Site) -> None:
         row = publisher.ledger.row(url)
         assert observe(publisher.ledger, url, before, answered_at) == "outdated"
         assert publisher.ledger.row(url) == row
-        assert observe(publisher.ledger, url, before, site.now + 1) == "changed"
+        assert observe(publisher.ledger, url, before, site.now + 1) == "major"
 
 
 @pytest.mark.parametrize("kind", ["wsgi", "asgi"])

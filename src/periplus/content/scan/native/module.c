@@ -13,6 +13,10 @@
    text_counts(text: bytes, main: bytes) -> tuple[int, int, int, int, int]
        Spaces of the text; of the main text words, different words, how often the most used one occurs, and words that
        are the commonest of a language. Only the beginnings count.
+   profile(text: bytes, masked: bytes, links: bytes) -> bytes
+       Counts of words and a sum of links (profile.h), of the text, the masked main text, and the links, one a line.
+   has_json_ld(body: bytes) -> bool
+       Whether a page may have structured data.
 
    A page is copied with PADDING bytes behind it and read by `scan_page` without the GIL; then the Python objects are
    made. Each call has its own state and there are no caches, so that threads cannot disturb each other, with the GIL or
@@ -26,6 +30,7 @@
 
 #include "reading.h"
 #include "packing.h"
+#include "profile.h"
 #include "tag_list.h"
 
 #ifndef SOURCES_DIGEST
@@ -390,6 +395,39 @@ static PyObject *text_counts(PyObject *module, PyObject *const *arguments, Py_ss
     return counts_tuple(count_spaces(text), &counts);
 }
 
+static PyObject *profile(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    Span spans[3];
+    if (count != 3) {
+        PyErr_Format(PyExc_TypeError, "profile takes 3 arguments, got %zd", count);
+        return NULL;
+    }
+    u32 longest = 0;
+    for (u32 i = 0; i < 3; i++) {
+        if (!span_of(arguments[i], &spans[i])) {
+            return NULL;
+        }
+        longest = spans[i].size > longest ? spans[i].size : longest;
+    }
+    u8 *buffer = malloc((size_t)longest + PROFILE_PADDING);
+    if (!buffer) {
+        return PyErr_NoMemory();
+    }
+    u8 out[PROFILE_SIZE];
+    write_profile(spans[0], spans[1], spans[2], buffer, out);
+    free(buffer);
+    return PyBytes_FromStringAndSize((const char *)out, PROFILE_SIZE);
+}
+
+static PyObject *may_have_json_ld(PyObject *module, PyObject *bytes) {
+    (void)module;
+    Span body;
+    if (!span_of(bytes, &body)) {
+        return NULL;
+    }
+    return PyBool_FromLong(has_json_ld(body));
+}
+
 /* Whether a byte is a control character other than white space and escape. */
 static inline bool is_stray(u8 byte) {
     return byte < ' ' && byte != '\t' && byte != '\n' && byte != '\f' && byte != '\r' && byte != 0x1B;
@@ -415,6 +453,8 @@ static PyMethodDef METHODS[] = {
     {"masked", masked, METH_O, "Mask the volatile words of a text."},
     {"count_controls", count_controls, METH_O, "Count the control characters that no text has."},
     {"text_counts", (PyCFunction)(void (*)(void))text_counts, METH_FASTCALL, "Count the words of a page."},
+    {"has_json_ld", may_have_json_ld, METH_O, "Whether a page may have structured data."},
+    {"profile", (PyCFunction)(void (*)(void))profile, METH_FASTCALL, "Count the words and sum up the links of a page."},
     {NULL, NULL, 0, NULL},
 };
 

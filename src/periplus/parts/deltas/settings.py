@@ -1,0 +1,24 @@
+"""The table `[deltas]` of the settings."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+
+class DeltaSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether pages that are visited again may be sent as differences."""
+
+    offer: bool = False
+    """Offer the stored version of a page to sites that can send the next one as a difference from it (RFC 9842)."""
+
+
+class DeltaTables(Struct, frozen=True):
+    """The tables of settings of this part."""
+
+    deltas: DeltaSettings = DeltaSettings()
+    """Pages that are sent as differences from the stored version ([wire.md](wire.md#differences))."""
+
+
+TABLES: Final = DeltaTables

@@ -1,0 +1,22 @@
+"""Publisher and crawler agree, with real servers and processes: a small version of `python -m bench.agree`."""
+
+from __future__ import annotations
+
+import pytest
+from bench.agree import GENERATED, agree, nightly
+
+
+def test_what_is_published_is_visited_first() -> None:
+    """All pages get three banners; the edited ones alone are dated, and `watch` begins with what was reported."""
+    found = agree(GENERATED, "sitemaps", limit=60)
+    assert found.is_met, found
+    assert not found.moved_by_banners
+
+
+@pytest.mark.slow
+def test_a_site_built_every_night_is_left_alone() -> None:
+    """From the second build on no date moves, and no visit finds a change."""
+    for moved, levels in nightly(120, 3, visits=12):
+        assert not moved
+        assert not levels.get("major")
+        assert not levels.get("minor")
