@@ -27,7 +27,7 @@ _ODD: Final = frozenset("hHwWtT ")
 """How links begin that may be a misspelt URL."""
 
 
-class Place(NamedTuple):
+class FaultPlace(NamedTuple):
     """Where a fault is. `group` is what the fault is compared in: see `SiteFindingKind.is_relative`."""
 
     line: int
@@ -110,7 +110,7 @@ class AuditedPage:
         return start in (self.origin, f"{self.origin}/") or start.startswith(self.origin.partition(":")[2] + "/")
 
 
-Find = Callable[[AuditedPage], Iterable[Place]]
+Find = Callable[[AuditedPage], Iterable[FaultPlace]]
 
 
 class PageCheck(NamedTuple):

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from periplus.store.durable import write_file
 
-from .page_facts import CARD, IMAGE, SCRIPT, STYLE, PageFacts
+from .page_facts import CARD, IMAGE, SCRIPT, STYLE, AuditedFacts
 from .results import SiteFinding
 from .site_table import SiteTable, finding
 
@@ -146,7 +146,7 @@ class EmbeddedChecks(Struct, frozen=True):
     external: list[str]
 
 
-def check_embedded(table: SiteTable, facts: PageFacts, checks: Checks) -> EmbeddedChecks:
+def check_embedded(table: SiteTable, facts: AuditedFacts, checks: Checks) -> EmbeddedChecks:
     """Check embedded files and external links by the answers in `checks`, and hreflang links by the stored pages."""
     _register(table, checks)
     database = table.views.database

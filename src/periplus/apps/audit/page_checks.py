@@ -14,7 +14,7 @@ from typing import Final
 from periplus.content.scan import ListedTag
 from periplus.view.findings import Severity
 
-from .audited_page import DECLARED, AuditedPage, Place, cut, page_check
+from .audited_page import DECLARED, AuditedPage, FaultPlace, cut, page_check
 from .languages import other_language, wrong_code, wrong_language
 from .results import Area
 from .structured_data import ITEM, DataFault, json_faults, markup_faults
@@ -47,9 +47,9 @@ def _first(page: AuditedPage, *names: str) -> int:
     "Give every page one <h1> with its subject.",
     fault="<h2>Apple pie</h2>", fix="<h1>Apple pie</h1>",
 )  # fmt: skip
-def _h1_missing(page: AuditedPage) -> Iterator[Place]:
+def _h1_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     if "h1" not in page.by_name and "frame" not in page.by_name and b"<frameset" not in page.html[:4000].lower():
-        yield Place(_first(page, *_HEADINGS), "no <h1>")
+        yield FaultPlace(_first(page, *_HEADINGS), "no <h1>")
 
 
 @page_check(
@@ -58,8 +58,8 @@ def _h1_missing(page: AuditedPage) -> Iterator[Place]:
     "Write the subject of the page into the <h1>, or give the picture in it an alt text.",
     fault="<h1></h1>", fix="<h1>Apple pie</h1>",
 )  # fmt: skip
-def _h1_empty(page: AuditedPage) -> Iterator[Place]:
-    return (Place(tag.line, "<h1> without text") for tag in page.named("h1") if not tag.is_named)
+def _h1_empty(page: AuditedPage) -> Iterator[FaultPlace]:
+    return (FaultPlace(tag.line, "<h1> without text") for tag in page.named("h1") if not tag.is_named)
 
 
 @page_check(
@@ -68,9 +68,9 @@ def _h1_empty(page: AuditedPage) -> Iterator[Place]:
     "Keep one <h1>, and make the others <h2>.",
     fault="<h1>Pies</h1> ... <h1>Apple pie</h1>", fix="<h1>Pies</h1> ... <h2>Apple pie</h2>",
 )  # fmt: skip
-def _h1_several(page: AuditedPage) -> Iterator[Place]:
+def _h1_several(page: AuditedPage) -> Iterator[FaultPlace]:
     shown = [tag for tag in page.named("h1") if tag.is_named]
-    return (Place(tag.line, f"<h1>{cut(page.text_of(tag))}") for tag in shown[1:])
+    return (FaultPlace(tag.line, f"<h1>{cut(page.text_of(tag))}") for tag in shown[1:])
 
 
 @page_check(
@@ -79,13 +79,13 @@ def _h1_several(page: AuditedPage) -> Iterator[Place]:
     "Let each heading be at most one level below the one before it.",
     fault="<h2>Fillings</h2> ... <h4>Apples</h4>", fix="<h2>Fillings</h2> ... <h3>Apples</h3>",
 )  # fmt: skip
-def _headings_skip(page: AuditedPage) -> Iterator[Place]:
+def _headings_skip(page: AuditedPage) -> Iterator[FaultPlace]:
     if sum(name in page.by_name for name in _HEADINGS) < 2:
         return
     headings = [tag for tag in page.tags if tag.name in _HEADINGS]
     for before, after in pairwise(headings):
         if int(after.name[1]) > int(before.name[1]) + 1:
-            yield Place(after.line, f"<{after.name}>{cut(page.text_of(after))} after <{before.name}>")
+            yield FaultPlace(after.line, f"<{after.name}>{cut(page.text_of(after))} after <{before.name}>")
 
 
 _SHORT_TITLE: Final = 10
@@ -100,11 +100,11 @@ _WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
     "Name the subject of the page and the site.",
     fault="<title>Home</title>", fix="<title>Home - Bakery Miller, Berlin</title>",
 )  # fmt: skip
-def _title_short(page: AuditedPage) -> Iterator[Place]:
+def _title_short(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.by_name.get("title", ())[:1]:
         text = page.text_of(tag)
         if 0 < len(text) < (_SHORT_WIDE_TITLE if _WIDE.search(text) else _SHORT_TITLE):
-            yield Place(tag.line, text)
+            yield FaultPlace(tag.line, text)
 
 
 @page_check(
@@ -113,8 +113,8 @@ def _title_short(page: AuditedPage) -> Iterator[Place]:
     "Keep one <title> in the head.",
     fault="<title>Pies</title><title>Apple pie</title>", fix="<title>Apple pie</title>",
 )  # fmt: skip
-def _title_several(page: AuditedPage) -> Iterator[Place]:
-    return (Place(tag.line, f"<title>{cut(page.text_of(tag))}") for tag in page.by_name.get("title", ())[1:])
+def _title_several(page: AuditedPage) -> Iterator[FaultPlace]:
+    return (FaultPlace(tag.line, f"<title>{cut(page.text_of(tag))}") for tag in page.by_name.get("title", ())[1:])
 
 
 _SHORT_DESCRIPTION: Final = 20
@@ -127,10 +127,10 @@ _SHORT_DESCRIPTION: Final = 20
     fault='<meta name="description" content="A pie.">',
     fix='<meta name="description" content="How to bake an apple pie with a lattice top, in 40 minutes.">',
 )  # fmt: skip
-def _description_short(page: AuditedPage) -> Iterator[Place]:
+def _description_short(page: AuditedPage) -> Iterator[FaultPlace]:
     for line, text in page.metas.get("description", ())[:1]:
         if 0 < len(text) < (_SHORT_WIDE_TITLE if _WIDE.search(text) else _SHORT_DESCRIPTION):
-            yield Place(line, text)
+            yield FaultPlace(line, text)
 
 
 @page_check(
@@ -140,8 +140,8 @@ def _description_short(page: AuditedPage) -> Iterator[Place]:
     fault='<meta name="description" content="Pies"> <meta name="description" content="Apple pie">',
     fix='<meta name="description" content="Apple pie">',
 )  # fmt: skip
-def _description_several(page: AuditedPage) -> Iterator[Place]:
-    return (Place(line, cut(text)) for line, text in page.metas.get("description", ())[1:])
+def _description_several(page: AuditedPage) -> Iterator[FaultPlace]:
+    return (FaultPlace(line, cut(text)) for line, text in page.metas.get("description", ())[1:])
 
 
 # ---- canonical URLs
@@ -163,10 +163,10 @@ def _canonicals(page: AuditedPage) -> list[tuple[ListedTag, str]]:
     fault='<link rel="canonical" href="/a"> <link rel="canonical" href="/b">', fix='<link rel="canonical" href="/a">',
     of_all=True,
 )  # fmt: skip
-def _canonical_several(page: AuditedPage) -> Iterator[Place]:
+def _canonical_several(page: AuditedPage) -> Iterator[FaultPlace]:
     found = _canonicals(page)
     for tag, href in found[1:]:
-        yield Place(tag.line, cut(href), "the same" if href == found[0][1] else "different")
+        yield FaultPlace(tag.line, cut(href), "the same" if href == found[0][1] else "different")
 
 
 @page_check(
@@ -177,13 +177,13 @@ def _canonical_several(page: AuditedPage) -> Iterator[Place]:
     fix='<link rel="canonical" href="https://example.org/pie.html">',
     of_all=True,
 )  # fmt: skip
-def _canonical_protocol(page: AuditedPage) -> Iterator[Place]:
+def _canonical_protocol(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag, href in _canonicals(page):
         scheme = href.partition(":")[0].lower() if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]{0,20}:(?!\d)", href) else ""
         if scheme and scheme not in ("http", "https"):
-            yield Place(tag.line, cut(href), f"{scheme}:")
+            yield FaultPlace(tag.line, cut(href), f"{scheme}:")
         elif scheme == "http" and page.is_secure and href[7:].startswith(page.origin[8:] + "/"):
-            yield Place(tag.line, cut(href), "http: on a page of https:")
+            yield FaultPlace(tag.line, cut(href), "http: on a page of https:")
 
 
 @page_check(
@@ -193,12 +193,12 @@ def _canonical_protocol(page: AuditedPage) -> Iterator[Place]:
     fault='<body><link rel="canonical" href="/a">', fix='<head>...<link rel="canonical" href="/a"></head>',
     of_all=True,
 )  # fmt: skip
-def _canonical_in_body(page: AuditedPage) -> Iterator[Place]:
+def _canonical_in_body(page: AuditedPage) -> Iterator[FaultPlace]:
     found = _canonicals(page)
     if found:
         starts = (tag.start for tag in page.named("body", *_HEADINGS, "a", "img", "form") if not tag.is_in_noscript)
         body = min(starts, default=len(page.html))
-        yield from (Place(tag.line, cut(href)) for tag, href in found if tag.start > body)
+        yield from (FaultPlace(tag.line, cut(href)) for tag, href in found if tag.start > body)
 
 
 @page_check(
@@ -207,8 +207,8 @@ def _canonical_in_body(page: AuditedPage) -> Iterator[Place]:
     "Name the URL without #.",
     fault='<link rel="canonical" href="/pie#top">', fix='<link rel="canonical" href="/pie">',
 )  # fmt: skip
-def _canonical_fragment(page: AuditedPage) -> Iterator[Place]:
-    return (Place(tag.line, cut(href)) for tag, href in _canonicals(page) if "#" in href and "#!" not in href)
+def _canonical_fragment(page: AuditedPage) -> Iterator[FaultPlace]:
+    return (FaultPlace(tag.line, cut(href)) for tag, href in _canonicals(page) if "#" in href and "#!" not in href)
 
 
 @page_check(
@@ -218,7 +218,7 @@ def _canonical_fragment(page: AuditedPage) -> Iterator[Place]:
     fault='<link rel="canonical" href="/pies"> on /pies?page=2', fix='<link rel="canonical" href="/pies?page=2">',
     of_all=True,
 )  # fmt: skip
-def _canonical_first_page(page: AuditedPage) -> Iterator[Place]:
+def _canonical_first_page(page: AuditedPage) -> Iterator[FaultPlace]:
     number = _PAGE_NUMBER.search(page.url)
     found = _canonicals(page) if number else []
     if number is None or len(found) != 1:
@@ -226,7 +226,7 @@ def _canonical_first_page(page: AuditedPage) -> Iterator[Place]:
     [target] = page.resolved([found[0][1]])
     start = page.url[: number.start()].rstrip("/")
     if target and not _PAGE_NUMBER.search(target) and target.rstrip("/").partition("?")[0] == start.partition("?")[0]:
-        yield Place(found[0][0].line, f"canonical {cut(target)}")
+        yield FaultPlace(found[0][0].line, f"canonical {cut(target)}")
 
 
 # ---- languages
@@ -243,10 +243,10 @@ def _alternates(page: AuditedPage) -> list[tuple[ListedTag, str]]:
     fault='<link rel="alternate" hreflang="en-UK" href="/uk/">',
     fix='<link rel="alternate" hreflang="en-GB" href="/uk/">',
 )  # fmt: skip
-def _hreflang_code(page: AuditedPage) -> Iterator[Place]:
+def _hreflang_code(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag, code in _alternates(page):
         if wrong := wrong_code(code):
-            yield Place(tag.line, f"{cut(code)}: {wrong}", code.lower()[:20])
+            yield FaultPlace(tag.line, f"{cut(code)}: {wrong}", code.lower()[:20])
 
 
 @page_check(
@@ -257,13 +257,13 @@ def _hreflang_code(page: AuditedPage) -> Iterator[Place]:
     fix='... <link rel="alternate" hreflang="x-default" href="/en/">',
     is_relative=True,
 )  # fmt: skip
-def _hreflang_no_default(page: AuditedPage) -> Iterator[Place]:
+def _hreflang_no_default(page: AuditedPage) -> Iterator[FaultPlace]:
     found = _alternates(page)
     codes = {code.lower() for _, code in found}
     if len(codes) > 1:
         page.groups.append("hreflang")
         if "x-default" not in codes:
-            yield Place(found[0][0].line, f"only {', '.join(sorted(codes)[:8])}", group="hreflang")
+            yield FaultPlace(found[0][0].line, f"only {', '.join(sorted(codes)[:8])}", group="hreflang")
 
 
 @page_check(
@@ -273,13 +273,13 @@ def _hreflang_no_default(page: AuditedPage) -> Iterator[Place]:
     fault='<link rel="alternate" hreflang="de" href="/de/"> alone, on /en/',
     fix='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="en" href="/en/">',
 )  # fmt: skip
-def _hreflang_no_self(page: AuditedPage) -> Iterator[Place]:
+def _hreflang_no_self(page: AuditedPage) -> Iterator[FaultPlace]:
     found = _alternates(page)
     if len(found) > 1 or (found and not page.related("canonical")):
         own = {page.url, *(url for url in page.resolved([href for _, href in _canonicals(page)]) if url)}
         targets = page.resolved([_value(tag, "href") for tag, _ in found])
         if None not in targets and not own & {str(url) for url in targets}:
-            yield Place(found[0][0].line, "no hreflang link to the page itself")
+            yield FaultPlace(found[0][0].line, "no hreflang link to the page itself")
 
 
 @page_check(
@@ -289,12 +289,12 @@ def _hreflang_no_self(page: AuditedPage) -> Iterator[Place]:
     fault='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="de" href="/at/">',
     fix='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="de-AT" href="/at/">',
 )  # fmt: skip
-def _hreflang_conflict(page: AuditedPage) -> Iterator[Place]:
+def _hreflang_conflict(page: AuditedPage) -> Iterator[FaultPlace]:
     targets: dict[str, str] = {}
     for tag, code in _alternates(page):
         href = _value(tag, "href")
         if targets.setdefault(code.lower(), href) != href:
-            yield Place(tag.line, f"{cut(code)}: {cut(targets[code.lower()])} and {cut(href)}")
+            yield FaultPlace(tag.line, f"{cut(code)}: {cut(targets[code.lower()])} and {cut(href)}")
 
 
 @page_check(
@@ -303,9 +303,9 @@ def _hreflang_conflict(page: AuditedPage) -> Iterator[Place]:
     "Write the language into the first tag: <html lang=en>.",
     fault="<html>", fix='<html lang="en">',
 )  # fmt: skip
-def _lang_missing(page: AuditedPage) -> Iterator[Place]:
+def _lang_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     if not any(_value(tag, name) for tag in page.named("html", "body") for name in ("lang", "xml:lang")):
-        yield Place(_first(page, "html"), "no lang attribute")
+        yield FaultPlace(_first(page, "html"), "no lang attribute")
 
 
 def _declared(page: AuditedPage) -> tuple[int, str]:
@@ -321,10 +321,10 @@ def _declared(page: AuditedPage) -> tuple[int, str]:
     "Write a code of ISO 639-1, such as en or pt-BR.",
     fault='<html lang="english">', fix='<html lang="en">',
 )  # fmt: skip
-def _lang_code(page: AuditedPage) -> Iterator[Place]:
+def _lang_code(page: AuditedPage) -> Iterator[FaultPlace]:
     line, declared = _declared(page)
     if declared and (wrong := wrong_language(declared)):
-        yield Place(line, f"{cut(declared)}: {wrong}", declared.lower()[:20])
+        yield FaultPlace(line, f"{cut(declared)}: {wrong}", declared.lower()[:20])
 
 
 _SAMPLE: Final = 1600
@@ -338,10 +338,10 @@ _SAMPLE: Final = 1600
     fault='<html lang="en"> ... <p>Dieser Kuchen wird mit Äpfeln gebacken', fix='<html lang="de">',
     sure="certain for the languages with lists of common words, and for scripts",
 )  # fmt: skip
-def _lang_mismatch(page: AuditedPage) -> Iterator[Place]:
+def _lang_mismatch(page: AuditedPage) -> Iterator[FaultPlace]:
     line, declared = _declared(page)
     if declared and (other := other_language(declared, page.sample[:_SAMPLE])):
-        yield Place(line, f"lang={cut(declared)}, but the text is {other}", other)
+        yield FaultPlace(line, f"lang={cut(declared)}, but the text is {other}", other)
 
 
 # ---- devices
@@ -353,9 +353,9 @@ def _lang_mismatch(page: AuditedPage) -> Iterator[Place]:
     "Add <meta name=viewport content='width=device-width, initial-scale=1'>.",
     fault="<head> without a viewport", fix='<meta name="viewport" content="width=device-width, initial-scale=1">',
 )  # fmt: skip
-def _viewport_missing(page: AuditedPage) -> Iterator[Place]:
+def _viewport_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     if not any(content for _, content in page.metas.get("viewport", ())):
-        yield Place(_first(page, "meta", "title"), "no <meta name=viewport>")
+        yield FaultPlace(_first(page, "meta", "title"), "no <meta name=viewport>")
 
 
 @page_check(
@@ -365,7 +365,7 @@ def _viewport_missing(page: AuditedPage) -> Iterator[Place]:
     fault='<meta name="viewport" content="width=1024, user-scalable=no">',
     fix='<meta name="viewport" content="width=device-width, initial-scale=1">',
 )  # fmt: skip
-def _viewport_scaling(page: AuditedPage) -> Iterator[Place]:
+def _viewport_scaling(page: AuditedPage) -> Iterator[FaultPlace]:
     for line, content in page.metas.get("viewport", ()):
         parts = dict(
             part.partition("=")[::2] for part in re.split(r"[,;\s]+", re.sub(r"\s*=\s*", "=", content.lower()))
@@ -373,7 +373,7 @@ def _viewport_scaling(page: AuditedPage) -> Iterator[Place]:
         scale = parts.get("maximum-scale", "")
         is_fixed = parts.get("user-scalable") in ("no", "0") or (scale[:1].isdigit() and float(_number(scale)) < 2)
         if is_fixed or parts.get("width", "").isdigit():
-            yield Place(line, cut(content))
+            yield FaultPlace(line, cut(content))
 
 
 def _number(text: str) -> str:
@@ -388,13 +388,13 @@ def _number(text: str) -> str:
     fault="<head><title>Crème brûlée</title>", fix='<head><meta charset="utf-8"><title>Crème brûlée</title>',
     of_all=True,
 )  # fmt: skip
-def _charset_missing(page: AuditedPage) -> Iterator[Place]:
+def _charset_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     if page.html.isascii() or "charset" in page.headers.get("content-type", "").lower():
         return
     if "bom" not in page.headers and not any(
         "charset" in tag.attributes or "charset" in _value(tag, "content").lower() for tag in page.named("meta")
     ) and b"<?xml" not in page.html[:100]:  # fmt: skip
-        yield Place(1, "neither <meta charset> nor a charset in Content-Type")
+        yield FaultPlace(1, "neither <meta charset> nor a charset in Content-Type")
 
 
 @page_check(
@@ -403,9 +403,9 @@ def _charset_missing(page: AuditedPage) -> Iterator[Place]:
     "Begin every page with <!doctype html>.",
     fault="<html><head>...", fix="<!doctype html><html><head>...",
 )  # fmt: skip
-def _doctype_missing(page: AuditedPage) -> Iterator[Place]:
+def _doctype_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     if b"<!doctype" not in page.html[:3000].lower():
-        yield Place(1, "no <!doctype html>")
+        yield FaultPlace(1, "no <!doctype html>")
 
 
 @page_check(
@@ -415,8 +415,8 @@ def _doctype_missing(page: AuditedPage) -> Iterator[Place]:
     fault='<meta http-equiv="refresh" content="5; url=/new">', fix="HTTP/1.1 301 Moved Permanently",
     of_all=True,
 )  # fmt: skip
-def _meta_refresh(page: AuditedPage) -> Iterator[Place]:
-    return (Place(line, cut(content)) for line, content in page.metas.get("refresh", ()) if content)
+def _meta_refresh(page: AuditedPage) -> Iterator[FaultPlace]:
+    return (FaultPlace(line, cut(content)) for line, content in page.metas.get("refresh", ()) if content)
 
 
 # ---- cards
@@ -433,9 +433,9 @@ _GRAPH: Final = ("og:title", "og:type", "og:image", "og:url")
     fix='<meta property="og:title" content="Apple pie"> <meta property="og:image" content="https://example.org/p.jpg">',
     is_relative=True,
 )  # fmt: skip
-def _og_missing(page: AuditedPage) -> Iterator[Place]:
+def _og_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     if not any(name in page.metas for name in ("og:title", "og:image", "og:url", "og:type", "og:description")):
-        yield Place(_first(page, "title", "meta"), "no og: properties")
+        yield FaultPlace(_first(page, "title", "meta"), "no og: properties")
 
 
 @page_check(
@@ -446,13 +446,13 @@ def _og_missing(page: AuditedPage) -> Iterator[Place]:
     fix='... <meta property="og:image" content="https://example.org/pie.jpg">',
     is_relative=True,
 )  # fmt: skip
-def _og_incomplete(page: AuditedPage) -> Iterator[Place]:
+def _og_incomplete(page: AuditedPage) -> Iterator[FaultPlace]:
     if not any(name in page.metas for name in (*_GRAPH, "og:description")):
         return
     page.groups.append("og")
     for name in _GRAPH:
         if not any(content for _, content in page.metas.get(name, ())):
-            yield Place(_first(page, "title", "meta"), f"no {name}", name, "og")
+            yield FaultPlace(_first(page, "title", "meta"), f"no {name}", name, "og")
 
 
 @page_check(
@@ -462,9 +462,9 @@ def _og_incomplete(page: AuditedPage) -> Iterator[Place]:
     fault="<head> without twitter:card", fix='<meta name="twitter:card" content="summary">',
     is_relative=True,
 )  # fmt: skip
-def _twitter_card_missing(page: AuditedPage) -> Iterator[Place]:
+def _twitter_card_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     if "twitter:card" not in page.metas:
-        yield Place(_first(page, "title", "meta"), "no twitter:card")
+        yield FaultPlace(_first(page, "title", "meta"), "no twitter:card")
 
 
 @page_check(
@@ -473,10 +473,10 @@ def _twitter_card_missing(page: AuditedPage) -> Iterator[Place]:
     "Write summary, summary_large_image, app or player.",
     fault='<meta name="twitter:card" content="large">', fix='<meta name="twitter:card" content="summary_large_image">',
 )  # fmt: skip
-def _twitter_card_invalid(page: AuditedPage) -> Iterator[Place]:
+def _twitter_card_invalid(page: AuditedPage) -> Iterator[FaultPlace]:
     for line, content in page.metas.get("twitter:card", ()):
         if content.lower() not in _CARDS:
-            yield Place(line, f"twitter:card is {cut(content) or 'empty'}")
+            yield FaultPlace(line, f"twitter:card is {cut(content) or 'empty'}")
 
 
 @page_check(
@@ -486,11 +486,11 @@ def _twitter_card_invalid(page: AuditedPage) -> Iterator[Place]:
     fault='<meta property="og:image" content="/pie.jpg">',
     fix='<meta property="og:image" content="https://example.org/pie.jpg">',
 )  # fmt: skip
-def _card_image_relative(page: AuditedPage) -> Iterator[Place]:
+def _card_image_relative(page: AuditedPage) -> Iterator[FaultPlace]:
     for name in ("og:image", "twitter:image"):
         for line, content in page.metas.get(name, ()):
             if content and not re.match(r"https?://", content, re.IGNORECASE):
-                yield Place(line, f"{name} is {cut(content)}")
+                yield FaultPlace(line, f"{name} is {cut(content)}")
 
 
 # ---- structured data
@@ -510,8 +510,8 @@ def _data(page: AuditedPage) -> list[tuple[int, DataFault]]:
     return found
 
 
-def _data_places(page: AuditedPage, name: str) -> Iterator[Place]:
-    return (Place(line, cut(fault.detail), fault.type) for line, fault in _data(page) if fault.finding == name)
+def _data_places(page: AuditedPage, name: str) -> Iterator[FaultPlace]:
+    return (FaultPlace(line, cut(fault.detail), fault.type) for line, fault in _data(page) if fault.finding == name)
 
 
 @page_check(
@@ -521,7 +521,7 @@ def _data_places(page: AuditedPage, name: str) -> Iterator[Place]:
     fault='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie",}',
     fix='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie"}',
 )  # fmt: skip
-def _data_syntax(page: AuditedPage) -> Iterator[Place]:
+def _data_syntax(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-syntax")
 
 
@@ -531,7 +531,7 @@ def _data_syntax(page: AuditedPage) -> Iterator[Place]:
     'Add "@context": "https://schema.org".',
     fault='{"@type": "Recipe", "name": "Apple pie"}', fix='{"@context": "https://schema.org", "@type": "Recipe", ...}',
 )  # fmt: skip
-def _data_context(page: AuditedPage) -> Iterator[Place]:
+def _data_context(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-context")
 
 
@@ -542,7 +542,7 @@ def _data_context(page: AuditedPage) -> Iterator[Place]:
     fault='{"@context": "https://schema.org", "name": "Apple pie"}',
     fix='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie"}',
 )  # fmt: skip
-def _data_type_missing(page: AuditedPage) -> Iterator[Place]:
+def _data_type_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-type-missing")
 
 
@@ -552,7 +552,7 @@ def _data_type_missing(page: AuditedPage) -> Iterator[Place]:
     "Write the type as schema.org does, capitals included.",
     fault='"@type": "Recepie"', fix='"@type": "Recipe"',
 )  # fmt: skip
-def _data_type_unknown(page: AuditedPage) -> Iterator[Place]:
+def _data_type_unknown(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-type-unknown")
 
 
@@ -564,7 +564,7 @@ def _data_type_unknown(page: AuditedPage) -> Iterator[Place]:
     fix='{"@type": "Event", "name": "Baking course", "startDate": "2026-05-02", "location": {...}}',
     sure="certain for Google's rich results; other readers ask for less",
 )  # fmt: skip
-def _data_required(page: AuditedPage) -> Iterator[Place]:
+def _data_required(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-required")
 
 
@@ -576,10 +576,10 @@ def _data_required(page: AuditedPage) -> Iterator[Place]:
     fix='{"@type": "Article", "headline": "Apple pie", "author": {...}, "datePublished": "2026-05-02"}',
     sure="certain for Google's rich results; other readers ask for less", is_relative=True,
 )  # fmt: skip
-def _data_recommended(page: AuditedPage) -> Iterator[Place]:
+def _data_recommended(page: AuditedPage) -> Iterator[FaultPlace]:
     for line, fault in _data(page):
         if fault.finding == "data-recommended":
-            yield Place(line, cut(fault.detail), fault.detail, f"data {fault.type}")
+            yield FaultPlace(line, cut(fault.detail), fault.detail, f"data {fault.type}")
 
 
 @page_check(
@@ -588,7 +588,7 @@ def _data_recommended(page: AuditedPage) -> Iterator[Place]:
     "Write dates as 2026-05-02 or 2026-05-02T18:00:00+02:00, and prices as 12.50 without a currency.",
     fault='"datePublished": "May 2nd", "price": "$12,50"', fix='"datePublished": "2026-05-02", "price": "12.50"',
 )  # fmt: skip
-def _data_values(page: AuditedPage) -> Iterator[Place]:
+def _data_values(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-values")
 
 
@@ -622,12 +622,12 @@ def _source(tag: ListedTag) -> str:
     'Describe the picture in alt; write alt="" if it is mere decoration.',
     fault='<img src="pie.jpg">', fix='<img src="pie.jpg" alt="Apple pie with a lattice top">',
 )  # fmt: skip
-def _image_alt_missing(page: AuditedPage) -> Iterator[Place]:
+def _image_alt_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in _images(page):
         attributes = tag.attributes
         is_named = attributes.keys() & {"alt", "aria-label", "aria-labelledby", "aria-hidden"}
         if not is_named and _value(tag, "role") not in ("presentation", "none"):
-            yield Place(tag.line, _source(tag))
+            yield FaultPlace(tag.line, _source(tag))
 
 
 @page_check(
@@ -637,13 +637,13 @@ def _image_alt_missing(page: AuditedPage) -> Iterator[Place]:
     fault='<img src="pie.jpg" alt="...">', fix='<img src="pie.jpg" width="640" height="480" alt="...">',
     sure="likely: a style sheet may fix the size",
 )  # fmt: skip
-def _image_size_missing(page: AuditedPage) -> Iterator[Place]:
+def _image_size_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in _images(page):
         style = _value(tag, "style").lower()
         has_both = _value(tag, "width") and _value(tag, "height")
         is_styled = "aspect-ratio" in style or ("width" in style and "height" in style)
         if not has_both and not is_styled and not _value(tag, "src").startswith("data:"):
-            yield Place(tag.line, _source(tag))
+            yield FaultPlace(tag.line, _source(tag))
 
 
 @page_check(
@@ -653,13 +653,13 @@ def _image_size_missing(page: AuditedPage) -> Iterator[Place]:
     fault='<img src="40.jpg">, forty times', fix='<img src="40.jpg" loading="lazy">',
     sure="certain, unless a script does it",
 )  # fmt: skip
-def _images_not_lazy(page: AuditedPage) -> Iterator[Place]:
+def _images_not_lazy(page: AuditedPage) -> Iterator[FaultPlace]:
     images = _images(page)
     if len(images) > _MANY_IMAGES:
         sources = {_value(tag, "src") for tag in images}
         is_lazy = any(_value(tag, "loading").lower() == "lazy" or _value(tag, "data-src") for tag in images)
         if len(sources) > _MANY_IMAGES and not is_lazy:
-            yield Place(images[_MANY_IMAGES].line, f"{len(sources)} images without loading=lazy")
+            yield FaultPlace(images[_MANY_IMAGES].line, f"{len(sources)} images without loading=lazy")
 
 
 @page_check(
@@ -668,7 +668,7 @@ def _images_not_lazy(page: AuditedPage) -> Iterator[Place]:
     "Add title to every <iframe> that visitors see.",
     fault='<iframe src="/map">', fix='<iframe src="/map" title="How to find us">',
 )  # fmt: skip
-def _iframe_title_missing(page: AuditedPage) -> Iterator[Place]:
+def _iframe_title_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.named("iframe"):
         attributes = tag.attributes
         is_hidden = (
@@ -678,7 +678,7 @@ def _iframe_title_missing(page: AuditedPage) -> Iterator[Place]:
         )
         is_small = _value(tag, "width") in ("0", "1") or _value(tag, "height") in ("0", "1")
         if not (tag.is_in_noscript or is_hidden or is_small or _value(tag, "title") or _value(tag, "aria-label")):
-            yield Place(tag.line, _written(tag, "src"))
+            yield FaultPlace(tag.line, _written(tag, "src"))
 
 
 # ---- safety
@@ -693,15 +693,15 @@ _EMBEDDING: Final = ("img", "script", "iframe", "source", "video", "audio", "emb
     fault='<script src="http://example.org/a.js"> on an https:// page', fix='<script src="https://example.org/a.js">',
     of_all=True,
 )  # fmt: skip
-def _mixed_content(page: AuditedPage) -> Iterator[Place]:
+def _mixed_content(page: AuditedPage) -> Iterator[FaultPlace]:
     if not page.is_secure or b"http://" not in page.html:
         return
     for tag in page.named(*_EMBEDDING):
         if _value(tag, "src").lower().startswith("http://"):
-            yield Place(tag.line, _written(tag, "src"), tag.name)
+            yield FaultPlace(tag.line, _written(tag, "src"), tag.name)
     for tag in page.related("stylesheet"):
         if _value(tag, "href").lower().startswith("http://"):
-            yield Place(tag.line, _written(tag, "href"), "style")
+            yield FaultPlace(tag.line, _written(tag, "href"), "style")
 
 
 _PASSWORD: Final = re.compile(rb"""<input\b[^>]*\btype\s*=\s*["']?password""", re.IGNORECASE)
@@ -715,15 +715,15 @@ _PASSWORD: Final = re.compile(rb"""<input\b[^>]*\btype\s*=\s*["']?password""", r
     fix='<form method="post" action="https://example.org/login">',
     of_all=True,
 )  # fmt: skip
-def _form_insecure(page: AuditedPage) -> Iterator[Place]:
+def _form_insecure(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.named("form"):
         action = _value(tag, "action").lower()
         is_insecure = action.startswith("http://") or (not page.is_secure and not action.startswith("https:"))
         is_post = _value(tag, "method").lower() == "post"
         if action.startswith("http://") and (page.is_secure or is_post):
-            yield Place(tag.line, _written(tag, "action", "method"))
+            yield FaultPlace(tag.line, _written(tag, "action", "method"))
         elif is_insecure and is_post and _PASSWORD.search(page.html):
-            yield Place(tag.line, f"{_written(tag, 'action', 'method')} with a password")
+            yield FaultPlace(tag.line, f"{_written(tag, 'action', 'method')} with a password")
 
 
 @page_check(
@@ -732,13 +732,13 @@ def _form_insecure(page: AuditedPage) -> Iterator[Place]:
     "Write https:// or a path.",
     fault='<a href="http://example.org/pies"> on https://example.org/', fix='<a href="/pies">',
 )  # fmt: skip
-def _insecure_own_links(page: AuditedPage) -> Iterator[Place]:
+def _insecure_own_links(page: AuditedPage) -> Iterator[FaultPlace]:
     if page.is_secure and b"http://" in page.html:
         own = f"http://{page.origin[8:]}"
         for tag in page.odd_links:
             href = _value(tag, "href")
             if href.startswith(own) and href[len(own) : len(own) + 1] in ("", "/"):
-                yield Place(tag.line, cut(href))
+                yield FaultPlace(tag.line, cut(href))
 
 
 # ---- links
@@ -757,14 +757,14 @@ _MISSPELT: Final = re.compile(
     "Write a text into the link, an alt text for its picture, or aria-label.",
     fault='<a href="/cart"><i class="icon"></i></a>', fix='<a href="/cart" aria-label="Cart"><i class="icon"></i></a>',
 )  # fmt: skip
-def _empty_links(page: AuditedPage) -> Iterator[Place]:
+def _empty_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.unnamed_links:
         attributes = tag.attributes
         is_target = "name" in attributes or "id" in attributes
         is_hidden = "aria-hidden" in attributes or attributes.get("tabindex") == "-1" or "hidden" in attributes
         style = (attributes.get("style") or "").replace(" ", "")
         if not (is_target or is_hidden or "display:none" in style):
-            yield Place(tag.line, f"<a href={cut(_value(tag, 'href'))}> without text")
+            yield FaultPlace(tag.line, f"<a href={cut(_value(tag, 'href'))}> without text")
 
 
 @page_check(
@@ -773,11 +773,11 @@ def _empty_links(page: AuditedPage) -> Iterator[Place]:
     "Link to a URL, and let the script take over the click; use a <button> for what is not a link.",
     fault='<a href="javascript:show(3)">More</a>', fix='<a href="/pies?page=3" onclick="show(3)">More</a>',
 )  # fmt: skip
-def _javascript_links(page: AuditedPage) -> Iterator[Place]:
+def _javascript_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.odd_links:
         href = _value(tag, "href")
         if href[:11].lower() == "javascript:":
-            yield Place(tag.line, cut(href))
+            yield FaultPlace(tag.line, cut(href))
 
 
 @page_check(
@@ -786,11 +786,11 @@ def _javascript_links(page: AuditedPage) -> Iterator[Place]:
     "Publish the file, and link to its URL.",
     fault='<a href="file:///C:/pies.pdf">', fix='<a href="/files/pies.pdf">',
 )  # fmt: skip
-def _file_links(page: AuditedPage) -> Iterator[Place]:
+def _file_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in (*page.odd_links, *page.named("img", "script", "iframe")):
         target = (tag[2].get("href") or tag[2].get("src") or "").lstrip()
         if target[:5].lower() == "file:" or target[1:3] == ":\\":
-            yield Place(tag.line, cut(target), tag.name)
+            yield FaultPlace(tag.line, cut(target), tag.name)
 
 
 @page_check(
@@ -799,11 +799,11 @@ def _file_links(page: AuditedPage) -> Iterator[Place]:
     "Write https:// in full.",
     fault='<a href="htp://example.org"> <a href="www.example.org">', fix='<a href="https://example.org">',
 )  # fmt: skip
-def _malformed_links(page: AuditedPage) -> Iterator[Place]:
+def _malformed_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.odd_links:
         href = (tag[2]["href"] or "").strip()
         if _MISSPELT.match(href):
-            yield Place(tag.line, cut(href))
+            yield FaultPlace(tag.line, cut(href))
 
 
 PAGE_CHECKS: Final = tuple(DECLARED)

@@ -39,7 +39,7 @@ from periplus.store.export.captures import Capture, latest_captures
 from periplus.store.warc import read_record
 from periplus.urls import resolve_all, site_of
 
-from .audited_page import AuditedPage, Place
+from .audited_page import AuditedPage, FaultPlace
 from .page_checks import PAGE_CHECKS
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ _COLUMNS: Final[dict[str, dict[str, pa.DataType]]] = {
 }  # fmt: skip
 
 
-class PageFacts(Struct, frozen=True):
+class AuditedFacts(Struct, frozen=True):
     """The tables; how many pages there are in each group of a relative check; headers that no page was sent with."""
 
     tables: dict[str, pa.Table]
@@ -169,14 +169,14 @@ class _Reader:
                 self._row("audited_fragments", page.url, place, fragment, line, crc32(written), other)
 
 
-def _by_kind(places: Iterable[Place]) -> dict[str, list[Place]]:
-    found: dict[str, list[Place]] = {}
+def _by_kind(places: Iterable[FaultPlace]) -> dict[str, list[FaultPlace]]:
+    found: dict[str, list[FaultPlace]] = {}
     for place in places:
         found.setdefault(place.kind, []).append(place)
     return found
 
 
-def _note(places: Sequence[Place]) -> str:
+def _note(places: Sequence[FaultPlace]) -> str:
     first = places[0]
     more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
     return f"line {first.line}: {first.text}{more}"
@@ -241,7 +241,7 @@ def _link_kind(tag: ListedTag) -> str:
     return IMAGE if _ICONS & set(relations) else ""
 
 
-def read_facts(views: Views, sites: Sequence[str]) -> PageFacts:
+def read_facts(views: Views, sites: Sequence[str]) -> AuditedFacts:
     """Read the stored pages of a site, at most `MAX_PAGES`."""
     reader, archive = _Reader(), views.folder / "warc"
     for capture in latest_captures(views.tables, views.spooled):
@@ -251,7 +251,7 @@ def read_facts(views: Views, sites: Sequence[str]) -> PageFacts:
             reader.add(page)
     tables = {name: rows.table() for name, rows in reader.tables.items()}
     unsent = tuple(name for name in SECURITY_HEADERS if name in reader.unsent and reader.count)
-    return PageFacts(tables, dict(reader.groups), unsent)
+    return AuditedFacts(tables, dict(reader.groups), unsent)
 
 
 def _page(archive: Path, capture: Capture) -> AuditedPage | None:

@@ -28,7 +28,7 @@ from .embedded_files import Checks, check_embedded
 from .finding_kinds import KINDS
 from .lastmod import check_lastmod
 from .page_checks import PAGE_CHECKS
-from .page_facts import SECURITY_HEADERS, PageFacts, read_facts
+from .page_facts import SECURITY_HEADERS, AuditedFacts, read_facts
 from .page_texts import LinkChecks, TextLimits, check_links, check_texts
 from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
 from .robots_file import check_robots, check_rules
@@ -178,7 +178,7 @@ _MIN_GROUP: Final = 3
 """Pages that are compared with each other, at least."""
 
 
-def check_declared(table: SiteTable, facts: PageFacts, *, is_whole: bool) -> list[SiteFinding]:
+def check_declared(table: SiteTable, facts: AuditedFacts, *, is_whole: bool) -> list[SiteFinding]:
     """Run the declared checks: the queries, then those of single pages."""
     table.views.database.execute(JUDGED)
     found: list[SiteFinding] = []
@@ -196,7 +196,7 @@ def check_declared(table: SiteTable, facts: PageFacts, *, is_whole: bool) -> lis
     return found
 
 
-def _relative(table: SiteTable, facts: PageFacts, words: dict[str, object]) -> Found:
+def _relative(table: SiteTable, facts: AuditedFacts, words: dict[str, object]) -> Found:
     """The pages with a fault that most pages of the site do not have.
 
     A fault of most pages of a group is one example; what most of all pages go without, the site does not use.
@@ -218,7 +218,7 @@ def _relative(table: SiteTable, facts: PageFacts, words: dict[str, object]) -> F
 _LOCAL: Final = (".test", ".local", ".localhost", ".internal", ".example", ".invalid")
 
 
-def check_safety(table: SiteTable, facts: PageFacts) -> list[SiteFinding]:
+def check_safety(table: SiteTable, facts: AuditedFacts) -> list[SiteFinding]:
     """Check how the site is served: HTTPS, and headers that protect visitors."""
     host = table.sites[0].partition(":")[0]
     is_local = host == "localhost" or host.endswith(_LOCAL) or host.replace(".", "").isdigit() or host.startswith("[")
@@ -350,7 +350,7 @@ class JudgedAudit(Struct, frozen=True):
     audit: Audit
     files: list[str]
     external: list[str]
-    facts: PageFacts
+    facts: AuditedFacts
 
 
 def audit(
@@ -377,7 +377,7 @@ def judge(
     is_whole: bool,
     settings: AuditSettings | None = None,
     checks: Checks | None = None,
-    facts: PageFacts | None = None,
+    facts: AuditedFacts | None = None,
 ) -> JudgedAudit:
     """Audit a site, and list what could be requested for a more complete audit. `facts`: if they are known already."""
     settings, checks = settings or AuditSettings(), checks or Checks()

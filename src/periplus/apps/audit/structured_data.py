@@ -119,15 +119,18 @@ def json_faults(source: bytes) -> Iterator[DataFault]:
         return
     tops = [top for top in (data if isinstance(data, list) else [data]) if isinstance(top, dict)]
     for top in tops[:MAX_ITEMS]:
-        context = top.get("@context")
-        if context is None:
-            yield DataFault("data-context", "", "JSON-LD without @context")
-        elif "schema.org" in str(context)[:2000].lower():
-            graph = top.get("@graph")
-            items = graph if isinstance(graph, list) and "@type" not in top else [top]
-            for item in items[:MAX_ITEMS]:
-                if isinstance(item, dict):
-                    yield from item_faults(item)
+        graph = top.get("@graph")
+        items = graph if isinstance(graph, list) and "@type" not in top else [top]
+        for item in items[:MAX_ITEMS]:
+            if isinstance(item, dict):
+                yield from _with_context(item, item.get("@context", top.get("@context")))
+
+
+def _with_context(item: dict[str, Any], context: object) -> Iterator[DataFault]:
+    if context is None:
+        yield DataFault("data-context", "", "JSON-LD without @context")
+    elif "schema.org" in str(context)[:2000].lower():
+        yield from item_faults(item)
 
 
 def item_faults(item: Mapping[str, Any], depth: int = 0, parent: str = "") -> Iterator[DataFault]:

@@ -35,7 +35,7 @@ from periplus.urls import site_of
 
 if TYPE_CHECKING:
     from periplus.apps.audit import Audit, AuditSettings, JudgedAudit
-    from periplus.apps.audit.page_facts import PageFacts
+    from periplus.apps.audit.page_facts import AuditedFacts
     from periplus.insight.views import Views
 
     from . import CrawlState, Report
@@ -142,7 +142,7 @@ def audited(
     site: str | None = None,
     settings: AuditSettings | None = None,
     say: Say = log.info,
-    facts: PageFacts | None = None,
+    facts: AuditedFacts | None = None,
 ) -> Audit:
     """The audit of one site of a collection, without any request. `facts`: of its pages, if they are known already."""
     return judged(collection, site, settings, say, facts).audit
@@ -153,7 +153,7 @@ def judged(
     site: str | None = None,
     settings: AuditSettings | None = None,
     say: Say = log.info,
-    facts: PageFacts | None = None,
+    facts: AuditedFacts | None = None,
 ) -> JudgedAudit:
     """The audit of one site of a collection, and what could be requested to complete it."""
     from periplus.apps.audit import judge, load_checks  # imports DuckDB: not before a crawl
