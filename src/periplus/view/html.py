@@ -121,8 +121,14 @@ def html_finding(found: Finding) -> str:
         + (f'<p class="soft small">{kinds}</p>' if kinds else "")
         + f'<p>{escape(found.why)} <span class="do">{escape(found.advice)}</span></p>'
         + (f'<ul class="examples">{examples}</ul>' if examples else "")
+        + _explained(found)
         + "</article>\n"
     )
+
+
+def _explained(found: Finding) -> str:
+    rows = "".join(f"<dt>{escape(title)}</dt><dd>{escape(text)}</dd>" for title, text in found.explained.items())
+    return f"<details><summary>About this finding</summary><dl>{rows}</dl></details>" if rows else ""
 
 
 def _example(example: FaultyUrl) -> str:

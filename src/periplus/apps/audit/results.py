@@ -62,17 +62,30 @@ class SiteFindingKind(FindingKind, frozen=True):
 
 
 class SiteFinding(Finding, frozen=True, kw_only=True):
-    """A fault of a site. `parts` counts the faults by kind, where there are several; `sure`: how certain it is."""
+    """A fault of a site. `parts` counts the faults by kind, where there are several; `sure`: how certain it is.
+
+    `fault` and `fix` are an example.
+    """
 
     area: Area
     examples: tuple[FaultyUrl, ...] = ()
     parts: dict[str, int] = field(default_factory=dict)
     sure: str = "certain"
+    fault: str = ""
+    fix: str = ""
 
     @property
     def kinds(self) -> dict[str, int]:
         """How many faults there are of each kind, where there are several."""
         return self.parts
+
+    @property
+    def explained(self) -> dict[str, str]:
+        """An example of the fault and of the fix, how sure the finding is, and its page in the docs."""
+        if not self.fault:
+            return {}
+        docs = f"docs/findings.md#{self.name}"
+        return {"Such a fault": self.fault, "Fixed": self.fix, "How sure": self.sure, "Documented in": docs}
 
 
 class Mark(Struct, frozen=True):

@@ -250,7 +250,8 @@ def finding(
         return []
     kind = KINDS[name]
     filled = kind.filled(found.count, of, **words) | ({"severity": severity} if severity else {})
-    return [SiteFinding(**filled, area=kind.area, examples=found.examples, parts=found.parts, sure=kind.sure)]
+    filled |= {"sure": kind.sure, "fault": kind.fault, "fix": kind.fix}
+    return [SiteFinding(**filled, area=kind.area, examples=found.examples, parts=found.parts)]
 
 
 _REFERENCE_TABLES: Final = "current_links pages fetches discoveries sitemap_entries sitemap_files listed_entries"
