@@ -441,6 +441,14 @@ def _listed_noindex(_: Web, page: Page) -> None:
 
 @fault("listed-canonical")
 def _listed_canonical(web: Web, page: Page) -> None:
+    first = _plain(web, f"{page.path}-first")
+    first.texts, first.title, first.h1, first.description = page.texts, page.title, page.h1, page.description
+    first.data, first.extra, first.images, first.language = [], "", page.images, page.language
+    page.canonical, first.canonical = [first.path], ["SELF"]
+
+
+@fault("canonical-others")
+def _canonical_others(web: Web, page: Page) -> None:
     page.canonical = [web.some(page).path]
 
 

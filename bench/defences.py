@@ -3,7 +3,8 @@
 `python -m bench.defences` crawls the lab's honest sites with budgets, spam counts, DUST rules, absence, traps and
 chains on, as they are by default, and at the same time with all of them off, and prints the microseconds a page of each
 and the median of the ratios. The lab's own time is not counted. `--only` leaves the others off. `--parts` prints how
-long each of them takes, by the time between its calls and their ends.
+long each of them takes, by the time between its calls and their ends. `--manuals` prints what the defences keep from a
+crawl of the manuals of the crawl bench instead (`manual_verdicts`).
 """
 
 from __future__ import annotations
@@ -180,7 +181,13 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5, help="how often")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="what is on")
     parser.add_argument("--parts", action="store_true", help="how long each part takes")
+    parser.add_argument("--manuals", action="store_true", help="what is missing of a crawl of real manuals, and why")
     asked = parser.parse_args()
+    if asked.manuals:
+        from bench.manual_verdicts import manual_verdicts  # needs nginx
+
+        manual_verdicts()
+        return
     world = _world(asked.pages)
     with RunningLab(Server(world, SteppedClock(world.epoch))) as lab:
         if asked.parts:

@@ -59,9 +59,9 @@ def _judged(folder: Path, config: Config) -> LearntHosts:
     return decode_hosts(files.read("mirrors", files.newest()["mirrors"]) or b"")
 
 
-def mirrors() -> Figures:
+def mirrors(seed: int = 7) -> Figures:
     """Recall and precision over pairs of hosts; requests to mirrors before and after the judgement."""
-    world = HostileWorld(7, 2, pages=40, parts=(MirroringHosts, ParkedDomains))
+    world = HostileWorld(seed, 2, pages=40, parts=(MirroringHosts, ParkedDomains))
     hosts = (*MirroringHosts.hosts, *ParkedDomains.hosts)
     copies = {mirror.host for mirror in world.mirrors() if mirror.prefix == "/"}
     with TemporaryDirectory() as name, _lab(world, standing=True) as lab:
@@ -92,10 +92,10 @@ def mirrors() -> Figures:
     }
 
 
-def absence() -> Figures:
+def absence(seed: int = 7) -> Figures:
     """Recall and false verdicts of soft 404s, on sites that are made for it and on 60 ordinary ones."""
-    hostile = HostileWorld(7, 2, pages=40, parts=(AbsentPages,))
-    ordinary = World(7, 60, pages=1500)
+    hostile = HostileWorld(seed, 2, pages=40, parts=(AbsentPages,))
+    ordinary = World(seed, 60, pages=1500)
     return {
         "hostile": _absence(hostile, AbsentPages.hosts, hostile.is_error),
         "60 sites": _absence(
@@ -128,9 +128,9 @@ def _absence(world: World, hosts: Sequence[str], is_error: Callable[[str], bool]
     }
 
 
-def cloaking() -> Figures:
+def cloaking(seed: int = 7) -> Figures:
     """Recall and false accusations: every page compared, and hosts in a crawl with its share of probes."""
-    world = HostileWorld(7, 4, pages=6000, parts=(Cloakers,))
+    world = HostileWorld(seed, 4, pages=6000, parts=(Cloakers,))
     accused, false = _compared_all(world)
     hosts = [*Cloakers.hosts, *(site.host for site in world.sites())]
     with TemporaryDirectory() as name, _lab(world) as lab:

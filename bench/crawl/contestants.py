@@ -241,6 +241,11 @@ def _hosts() -> list[str]:
     return [f"{host_of(number)}:{PORT}" for number in range(len(SITES))]
 
 
+def periplus_settings(parallel: int) -> str:
+    """The settings of a crawl of the web of manuals."""
+    return _PERIPLUS.format(hosts=json.dumps(_hosts()), parallel=parallel)
+
+
 def _entries() -> list[str]:
     """What the seed page links to, for a peer whose crawls stay on one host."""
     hosts = _hosts()
@@ -264,7 +269,7 @@ def periplus(
 
     def argv(work: Work) -> list[str]:
         settings = work.folder / "bench.toml"
-        settings.write_text(_PERIPLUS.format(hosts=json.dumps(_hosts()), parallel=parallel))
+        settings.write_text(periplus_settings(parallel))
         scanner = ["env", "PERIPLUS_PURE=1"] if is_pure else []
         periplus = [*scanner, install.python, "-m", "periplus", "crawl", work.url, "--config", str(settings)]
         order = ["--order", work.order] if work.order else []

@@ -8,7 +8,7 @@ import pytest
 from bench.main_text import Found, MarkedPage, judge, marked_pages, ours
 
 LEAST_F1 = 0.94
-"""Reached: 0.950. Trafilatura, which was made on these pages: 0.939."""
+"""Reached: 0.952. Trafilatura, which was made on these pages: 0.939."""
 LEAST_PRECISION = 0.92
 LEAST_RECALL = 0.95
 

@@ -24,6 +24,7 @@ class Harvest(Struct, frozen=True):
     wasted: int
     allowance: int
     most: int
+    owed: int
     refusals: dict[str, int]
 
 
@@ -46,4 +47,13 @@ def crawl_kind(kind: str, seed: int, *, limit: int = 6000) -> Harvest:
     lost |= {f"{subject} (soft 404)" for subject in judged if subject != "error"}
     missed = web.errors and "error" not in judged
     wasted, most = len(subjects) - len(found), web.most or limit
-    return Harvest(tuple(sorted(lost)), missed, len(subjects), wasted, web.allowance, most, dict(Counter(refused)))
+    return Harvest(
+        tuple(sorted(lost)),
+        missed,
+        len(subjects),
+        wasted,
+        web.allowance,
+        most,
+        len(web.owed),
+        dict(Counter(refused)),
+    )

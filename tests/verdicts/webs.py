@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from itertools import count
@@ -187,7 +187,60 @@ def sessions_in_the_path(chance: Random) -> Web:
         return _shown(f"page {number}", [f"/{session}/p/{each % pages}" for each in onward])
 
     owed = frozenset(f"page {number}" for number in range(pages))
-    return Web(("http://one.test/",), show, owed, 4 * pages)
+    return Web(("http://one.test/",), show, owed, 3 * pages // 5)
+
+
+def path_aliases(chance: Random) -> Web:
+    """Every page has two or three paths, and links use any of them, or each those of its own kind."""
+    pages, salt, is_apart = chance.randint(150, 220), chance.random(), chance.random() < 0.3
+    names = chance.choice((("/docs", "/manual", ""), ("/help", "/support"), ("/shop/de", "/shop/germany")))
+    return Web(
+        ("http://one.test/",),
+        _trees(pages, salt, names, lambda number, _: f"page {number}", is_apart=is_apart),
+        frozenset(f"page {number}" for number in range(pages)),
+        2 * pages // 5 + 10,
+    )
+
+
+def trees_alike(chance: Random) -> Web:
+    """Two trees of pages that look like one: languages, versions, editions that differ a little, users."""
+    pages, salt = chance.randint(60, 100), chance.random()
+    first, second, share = chance.choice(
+        (
+            ("/en", "/de", 1.0),
+            ("/en", "", 0.5),
+            ("/v1", "/v2", 0.1),
+            ("/stable", "/latest", 0.1),
+            ("/user-3f9a60c1", "/user-77ab12cd", 1.0),
+            ("/teachers", "/pupils", 0.3),
+        )
+    )
+
+    def subject(number: int, tree: str) -> str:
+        return f"page {number}" + f" of {tree}" * (Random(f"{salt} {number} parts").random() < share)
+
+    owed = frozenset(subject(number, tree) for number in range(pages) for tree in (first, second))
+    show = _trees(pages, salt, (first, second), subject, is_apart=chance.random() < 0.5)
+    return Web(("http://one.test/",), show, owed, pages)
+
+
+def _trees(
+    pages: int, salt: float, names: Sequence[str], subject: Callable[[int, str], str], *, is_apart: bool
+) -> Show:
+    """Pages that are shown in several trees; `is_apart`: the links of each stay in it."""
+
+    def show(_host: str, target: str) -> Shown | None:
+        tree, _, name = target.rpartition("/t/")
+        if target == "/":
+            return _shown("home", [f"{each}/t/{number}" for number in range(pages) for each in names])
+        if tree not in names or not name.isdecimal():
+            return None
+        chosen = Random(f"{salt} {name}")
+        onward = [(int(name) + 1) % pages, *(chosen.randrange(pages) for _ in range(5))]
+        links = [f"{tree if is_apart else chosen.choice(names)}/t/{number}" for number in onward]
+        return _shown(subject(int(name), tree), links)
+
+    return show
 
 
 def sorted_lists(chance: Random) -> Web:
@@ -269,15 +322,84 @@ def echoed_errors(chance: Random) -> Web:
     return Web(("http://one.test/",), show, frozenset(f"page {number}" for number in range(pages)), dead, errors=True)
 
 
+def endless_tree(chance: Random) -> Web:
+    """Pages that each lead to deeper pages with a text of their own, without an end, beside articles."""
+    articles, salt, is_nested = chance.randint(40, 80), chance.random(), chance.random() < 0.5
+    most = chance.choice((2, 3, 4))
+
+    def show(_host: str, target: str) -> Shown | None:
+        if target == "/":
+            return _shown("home", [*(f"/a/{each}" for each in range(articles)), "/deep/start"])
+        if target.startswith("/a/"):
+            return _shown(f"article {target[3:]}", ["/", f"/a/{(int(target[3:]) + 1) % articles}"])
+        draw = Random(f"{salt} {target}")
+        names = ["".join(draw.choices(_LETTERS, k=7)) for _ in range(draw.randint(2, most))]
+        links = [f"{target}/{name}" if is_nested else f"/deep/{name}" for name in names]
+        return _shown(f"deep {target}", ["/", "/deep/start", *links], prose((salt, target), 60))
+
+    owed = frozenset(f"article {number}" for number in range(articles))
+    return Web(("http://one.test/",), show, owed, 0, most=2500)
+
+
+def deep_sites(chance: Random) -> Web:
+    """Honest sites that are deep: chapters in a row, threads of many pages, months that name the one before."""
+    chapters, threads, length = chance.randint(380, 420), chance.randint(20, 60), chance.randint(20, 60)
+    months, posts = chance.randint(60, 120), chance.randint(3, 6)
+
+    def show(host: str, target: str) -> Shown | None:
+        parts = target.strip("/").split("/")
+        if target == "/":
+            start = {"book.test": ["/read/1"], "forum.test": [f"/thread/{each}/1" for each in range(threads)]}
+            return _shown(f"home of {host}", start.get(host, ["/archive/1"]))
+        number = int(parts[-1])
+        if host == "book.test":
+            around = [number - 1, number + 1]
+            return _shown(f"chapter {number}", [f"/read/{each}" for each in around if 1 <= each <= chapters])
+        if host == "forum.test":
+            around = [number - 1, number + 1]
+            links = [f"/thread/{parts[1]}/{each}" for each in around if 1 <= each <= length]
+            return _shown(f"thread {parts[1]} {number}", ["/", *links])
+        if parts[0] == "post":
+            return _shown(f"post {target}", ["/"])
+        listed = [f"/post/{number}/{each}" for each in range(posts)]
+        return _shown(f"month {number}", [*listed, *([f"/archive/{number + 1}"] if number < months else [])])
+
+    owed = {f"chapter {number}" for number in range(1, chapters + 1)}
+    owed |= {f"thread {thread} {page}" for thread in range(threads) for page in range(1, length + 1)}
+    owed |= {f"month {number}" for number in range(1, months + 1)}
+    owed |= {f"post /post/{number}/{each}" for number in range(1, months + 1) for each in range(posts)}
+    return Web(("http://book.test/", "http://forum.test/", "http://news.test/"), show, frozenset(owed), 10)
+
+
+def large_trees(chance: Random) -> Web:
+    """An honest site of thousands of pages with one URL template, whose every page one other page links to."""
+    pages, width = chance.randint(2500, 4500), chance.choice((2, 3, 5))
+
+    def show(_host: str, target: str) -> Shown | None:
+        name = target.rpartition("/")[2] or "0"
+        if not name.isdecimal():
+            return None
+        number = int(name)
+        links = [f"/node/{each}" for each in range(width * number + 1, width * number + width + 1) if each <= pages]
+        return _shown(f"node {number}", links, prose((pages, number), 60))
+
+    return Web(("http://one.test/",), show, frozenset(f"node {number}" for number in range(pages + 1)), 10)
+
+
 KINDS: Final[dict[str, Callable[[Random], Web]]] = {
     "copies of another site": copied_elsewhere,
     "mirrors": mirrors,
     "mirrors that part": mirrors_that_part,
     "parked by mistake": parked_by_mistake,
     "sessions in the path": sessions_in_the_path,
+    "path aliases": path_aliases,
+    "trees that look alike": trees_alike,
     "sorted lists": sorted_lists,
     "calendar": calendar,
     "filters that are ignored": ignored_filters,
     "errors that repeat the URL": echoed_errors,
+    "endless tree": endless_tree,
+    "deep sites": deep_sites,
+    "large trees": large_trees,
 }
 """Every kind by its name."""

@@ -31,9 +31,9 @@ FIRST_COST: Final = 1.5
 """Processor seconds that the first run is expected to take: most of them to load libraries."""
 FIRST_PAGES: Final = 500
 """New pages without which jobs do not run: smaller crawls end before a job could change anything."""
-FIRST_VERDICT: Final = 200
+FIRST_VERDICT: Final = 150
 """Pages of a new crawl after which the jobs run for the first time, whatever they cost: until then, domains of seeds
-come first (`engine.frontier.domains`)."""
+come first (`engine.frontier.domains`, which waits for the verdict from 200 requests on, some of which give no page)."""
 EARLY_PAGES: Final = 5000
 """New pages after which the jobs run once more, although `SHARE` would come to that only at some 25,000."""
 EVERY_PAGES: Final = 100_000

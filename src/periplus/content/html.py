@@ -228,7 +228,9 @@ def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[
     is_cut = len(text) > MAX_TEXT
     text = text[:MAX_TEXT].decode("utf-8", "ignore").encode() if is_cut else text
     head = Head([], [], [], [], [])
-    columns = Columns(text, text, is_cut, "", [], [], {}, {}, [], [], head, b"", None, [], [], [], None, b"", None, 0)
+    columns = Columns(
+        text, text, is_cut, "", [], [], {}, {}, {}, [], [], head, b"", None, [], [], [], None, b"", None, 0
+    )
     return columns, [problem]
 
 
@@ -255,7 +257,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> ParsedPage:
     )
     links, link_problems = links_of(columns, link_urls, has_base=has_base)
     resources, resource_problems = resources_of(sources, source_urls)
-    relations = _with_next(read_relations(relatives, relative_urls, raw.link_headers, raw.url), own, links)
+    relations = _with_next(read_relations(relatives, relative_urls, raw.link_headers, raw.url), own, columns)
     forms, form_problems = forms_of(written_forms, form_urls)
     refresh, script_target = redirects_of(onward, next_urls)
     facts = read_facts(columns.title, head, raw.robots_tags, raw.use_headers)
@@ -306,11 +308,11 @@ def _page(scanned: _Scanned, sketch: bytes) -> ParsedPage:
     )
 
 
-def _with_next(declared: Relations, own: Url, links: Links) -> Relations:
-    """The relations of a page; the next one by its links, if it does not declare any."""
+def _with_next(declared: Relations, own: Url, columns: Columns) -> Relations:
+    """The relations of a page; the next one by its links, whose targets are known, if it does not declare any."""
     if declared.next is not None:
         return declared
-    found = next_page(own, links)
+    found = next_page(own, cast("Urls", columns.urls), columns.anchors, columns.rels, columns.marks)
     return declared if found is None else replace(declared, next=found, is_next_declared=False)
 
 

@@ -34,7 +34,7 @@ _HEADING: Final = 8
 """Bytes of the digest of title and canonical URL."""
 _PROFILE: Final = 4 + 8 + 2 * COUNTERS + 3 * 8
 _LENGTH: Final = _HEADING + 1 + _PROFILE + VALUES
-_HASH_FACTOR: Final = 0xD6E8FEB86659FD93
+_HASH_FACTORS: Final = (0xD6E8FEB86659FD93, 0xA0761D6478BD642F)
 _STRUCTURED: Final = re.compile(
     rb"<script[^>]{0,200}application/ld\+json[^>]{0,200}>(.{0,100000}?)</script", re.IGNORECASE | re.DOTALL
 )
@@ -86,7 +86,7 @@ def _sum(parts: Iterable[bytes]) -> int:
 def counted_in_python(text: bytes, masked_main: bytes, links: bytes) -> bytes:
     """The first part of a profile, without the native scanner (`scan/native/profile.h`); a test compares the two."""
     words = [word for word in masked_main.split(b" ") if word]
-    links_sum = sum([_hash(link) for link in links.split(b"\n") if link]) & SUMS
+    links_sum = sum([_hash_line(link) for link in links.split(b"\n") if link]) & SUMS
     everything = [word for word in text.split(b" ") if word and not word[:1].isdigit()]
     return b"".join(
         (len(words).to_bytes(4, "little"), links_sum.to_bytes(8, "little"), _counters(words), _counters(everything))
@@ -96,16 +96,21 @@ def counted_in_python(text: bytes, masked_main: bytes, links: bytes) -> bytes:
 def _counters(words: Iterable[bytes]) -> bytes:
     counters = [0] * COUNTERS
     for word in words:
-        counters[_hash(word) >> 57] += 1
+        counters[_hash_word(word) >> 57] += 1
     return bytes([count & 0xFF for count in counters])
 
 
 @lru_cache(1 << 16)
-def _hash(part: bytes) -> int:
-    hashed = 0
-    for at in range(0, max(len(part), 9), 8):
-        hashed = (hashed ^ int.from_bytes(part[at : at + 8], "little")) * _HASH_FACTOR & SUMS
-        hashed ^= hashed >> 32
+def _hash_word(word: bytes) -> int:
+    first, last = int.from_bytes(word[:8], "little"), int.from_bytes(word[-8:], "little") if len(word) > 8 else 0
+    return first * _HASH_FACTORS[0] + (last + len(word) & SUMS) * _HASH_FACTORS[1] & SUMS
+
+
+@lru_cache(1 << 16)
+def _hash_line(line: bytes) -> int:
+    hashed = len(line)
+    for at in range(0, len(line), 8):
+        hashed = (hashed ^ hashed >> 32 ^ int.from_bytes(line[at : at + 8], "little")) * _HASH_FACTORS[0] & SUMS
     return hashed
 
 

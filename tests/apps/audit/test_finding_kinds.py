@@ -153,3 +153,25 @@ def test_an_index_that_was_not_read_to_its_end_yields_no_finding(tmp_path: Path)
     assert "pages-unlisted" not in {found.name for found in part.findings}
     assert "pages-unlisted" in {found.name for found in whole.findings}
     assert "pages-unlisted" not in whole.unjudged
+
+
+def test_a_canonical_url_counts_only_where_it_is_believed(tmp_path: Path) -> None:
+    """Of listed pages: one names the same text, one another text, one a copy of which it is no copy."""
+    made, home = Made(tmp_path), "http://a.test/"
+    named = {"": None, "same": f"{home}same?a=1", "same?a=1": None, "other": f"{home}third", "third": None}
+    named |= {"copy": home, "copy?b=1": home}
+    texts = dict(zip(named, (1, 2, 2, 3, 4, 5, 5), strict=True))
+    for name, canonical in named.items():
+        made.told(home + name, "link" if name else "seed")
+        made.told(home + name, "sitemap", 50)
+        made.got(home + name, texts[name], canonical=canonical)
+    with made.views() as views:
+        told = {
+            each.name: {example.url.removeprefix(home) for example in each.examples}
+            for each in audit(views, ["a.test"], None, is_whole=True).findings
+        }
+        indexed = views.rows("select count(*) as indexed from urls where is_indexable")
+    assert told["listed-canonical"] == {"same"}
+    assert told["canonical-others"] == {"other", "copy", "copy?b=1"}
+    assert told["duplicate-pages"] == told["listed-duplicates"] == {"copy?b=1"}
+    assert indexed == [{"indexed": len(named) - 1}]

@@ -146,9 +146,41 @@ def test_page_of_links(scanner: Scanner) -> None:
     assert found.endswith("Entry number 29")
 
 
+ENTRIES = "".join(f"<li><a href={number}>Entry number {number}</a>" for number in range(4))
+LISTED = "Entry number 0 Entry number 1 Entry number 2 Entry number 3"
+COPYRIGHT = f"\xa9 2001-2023, the authors of this manual. {OTHER} <a href=bugs>Found a bug?</a>"
+
+
+@each_case(
+    "footer",
+    [
+        "<footer>{}</footer>",
+        "<div class=footer>{}</div>",
+        "<div id=footer>{}</div>",
+        "<div class=page-footer><div><p>{}</div></div>",
+        "<div role=contentinfo><p>{}</div>",
+        "<p class=copyright>{}</p>",
+    ],
+)
+def test_a_footer_is_never_the_main_text(scanner: Scanner, footer: str) -> None:
+    """However little else a page has, and though all of its prose is there."""
+    written = footer.format(COPYRIGHT)
+    assert main_text(scanner, f"<div><ul>{ENTRIES}</ul></div>{written}") == LISTED
+    assert main_text(scanner, f"<nav><a href=1>One</a></nav><h1>Index</h1><a href=2>A</a>{written}") == "Index A"
+    assert main_text(scanner, f"<div class=menu>{ENTRIES}</div>{written}") == LISTED
+    assert main_text(scanner, f"<nav><a href=1>One</a></nav>{written}") == ""
+
+
+def test_a_footer_does_not_begin_a_page(scanner: Scanner) -> None:
+    """A wrapper may be called after the footer in it."""
+    page = f"<div class=has-footer><p>{FIRST}<p>{SECOND}<p>{THIRD}</p><div class=footer>{COPYRIGHT}</div></div>"
+    assert main_text(scanner, page) == TEXT
+
+
 def test_nothing_but_clutter(scanner: Scanner) -> None:
-    """Then all of it is main text."""
-    assert main_text(scanner, "<nav><a href=1>One</a> <a href=2>Two</a></nav>") == "One Two"
+    """Then what is only called so is main text; menus and asides that are marked up as such are not."""
+    assert main_text(scanner, "<div class=menu><a href=1>One</a> <a href=2>Two</a></div>") == "One Two"
+    assert main_text(scanner, "<nav><a href=1>One</a> <a href=2>Two</a></nav>") == ""
     assert main_text(scanner, "") == ""
 
 
@@ -193,6 +225,8 @@ def test_sizes_are_in_characters(scanner: Scanner, letter: str, least: int) -> N
         (b"caption credit", hints.CAPTION),
         (b"intro", hints.LEAD),
         (b"introduction", hints.LEAD),
+        (b"siteFooter", hints.FOOTER),
+        (b"football", 0),
         (b"imgcaption", hints.CAPTION | hints.PICTURE),
         (b"x" * 1021 + b" nav", 0),  # too far behind
         (b"n" * 2000, 0),

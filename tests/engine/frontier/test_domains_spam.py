@@ -32,7 +32,7 @@ class JudgedSites(ScheduledSites):
     """A schedule in which the domains spam-0.test, spam-1.test and so on are spam. Its sites are asked one by one."""
 
     def __init__(self, ip_delay: float = 0.0) -> None:
-        self.passes = PassState()
+        self.passes = PassState(number=0)
         self.now = 0.0
         super().__init__(ip_delay=ip_delay, open_domains=self._judged)
 

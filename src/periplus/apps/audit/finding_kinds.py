@@ -237,6 +237,12 @@ _KINDS: Final = (
         "Add content, merge them with other pages, or mark them noindex.",
     ),
     _kind(
+        Area.PAGES, "canonical-others", W,
+        "Canonical URLs that show another page: {count} of {of} pages with another canonical URL",
+        "Search engines ignore a canonical URL whose text differs.",
+        "Name the URL of the same page as canonical, or remove the element.",
+    ),
+    _kind(
         Area.PAGES, "canonical-chains", W,
         "Canonical URLs that are not final: {count} of {of} pages with another canonical URL",
         "Search engines ignore a canonical URL that redirects, or that names yet another one.",
@@ -508,6 +514,10 @@ _EXAMPLES: Final = {
         '<link rel="canonical" href="/gone">',
         '<link rel="canonical" href="/pies">',
     ),
+    "canonical-others": (
+        '<link rel="canonical" href="/pies"> on /cakes, which shows something else',
+        '<link rel="canonical" href="/cakes">',
+    ),
     "hreflang-no-return": (
         "/en/ names /de/, but /de/ does not name /en/",
         "each names both",
@@ -579,6 +589,7 @@ _EXAMPLES: Final = {
 }
 """A fault of each kind above, and what it looks like when it is fixed."""
 _SURE: Final = {
+    "canonical-others": "likely: by the likeness of their texts",
     "soft-errors": "likely: by the title of a short page",
     "duplicate-pages": "likely: by the likeness of their texts",
     "listed-duplicates": "likely: by the likeness of their texts",

@@ -49,7 +49,7 @@ is_listed and is_good and is_first and first_source <> 'seed' and cluster not in
     select audited.cluster from audited join audited_reached using (url))
 """
 """Condition for a page without links to it, or to another URL of the same page."""
-_COPIES: Final = "is_page and not is_soft_error and not is_first and coalesce(canonical = url, true) and not noindex"
+_COPIES: Final = "is_page and not is_soft_error and not is_first and believed_canonical is null and not noindex"
 _COPY_KIND: Final = "case when is_parameter_of_same then 'by a parameter' else 'by another path' end"
 
 
@@ -158,7 +158,9 @@ def _canonicals(table: SiteTable) -> list[SiteFinding]:
         note="' returns ' || coalesce(target.status::varchar, target.reason)",
         kind="coalesce(target.status::varchar, target.reason)",
     )
+    others = _CANONICALS.format(condition="target.is_good and page.believed_canonical is null", note="''", kind="''")
     return [
+        *finding("canonical-others", table.found(others), of),
         *finding("canonical-chains", table.found(chains), of),
         *finding("canonical-errors", table.found(errors), of),
     ]

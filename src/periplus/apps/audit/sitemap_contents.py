@@ -149,8 +149,8 @@ def check_cleanliness(table: SiteTable, robots: RobotsFile | None) -> list[SiteF
     leading = table.of_urls("is_listed and is_redirect and not is_error", note="'leads to ' || leads_to")
     hidden = table.of_urls("is_listed and is_page and not is_soft_error and noindex")
     elsewhere = "is_listed and is_page and not is_soft_error and not coalesce(noindex, false) and leads_to is null"
-    others = table.of_urls(f"{elsewhere} and canonical <> url", note="'canonical: ' || canonical")
-    copies = table.of_urls(f"{elsewhere} and coalesce(canonical = url, true) and not is_first", note="'as ' || same_as")
+    others = table.of_urls(f"{elsewhere} and believed_canonical is not null", note="'canonical: ' || canonical")
+    copies = table.of_urls(f"{elsewhere} and believed_canonical is null and not is_first", note="'as ' || same_as")
     forbidden = table.of_urls("is_listed and forbidden_by is not null", note="'Disallow: ' || forbidden_by")
     return [
         *finding("listed-errors", errors, visited),

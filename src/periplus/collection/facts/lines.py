@@ -139,6 +139,10 @@ def collection_lines(facts: CollectionFacts, *, is_whole: bool) -> Lines:
     if facts.script_templates:
         templates = counted(facts.script_templates, "template")
         lines.append(("scripts", f"{templates} of pages that cannot be read without scripts (crawl --render)"))
+    if facts.compared is not None:
+        none = "no page was compared with a browser's copy: too few pages for [cloaking] share"
+        some = f"{counted(facts.compared, 'page')} compared with a browser's copy"
+        lines.append(("cloaking", some if facts.compared else none))
     if is_whole:
         return lines
     return [

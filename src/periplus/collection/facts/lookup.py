@@ -168,7 +168,8 @@ class CollectionFacts(Struct, frozen=True):
     """A whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason.
 
     `freshness` is what is known of its copies, as of now. `queued` counts URLs, each once, those that wait for a retry
-    included; `total` is the sum over all sites. `script_templates` are templates whose pages seem to need scripts.
+    included; `total` is the sum over all sites. `script_templates` are templates whose pages seem to need scripts,
+    `compared` pages that were also requested with a browser's name; `None`: none should be.
     """
 
     collection: str
@@ -183,6 +184,7 @@ class CollectionFacts(Struct, frozen=True):
     freshness: Freshness | None = None
     total: SiteTotals = msgspec.field(default_factory=SiteTotals)
     script_templates: int = 0
+    compared: int | None = None
 
 
 class RobotsFacts(Struct, frozen=True):

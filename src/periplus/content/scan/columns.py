@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-TEXT_RULE: Final = 2
+TEXT_RULE: Final = 3
 """The number of the rule by which main text and blocks are found, from 1 to 63.
 
 To be raised with every change after which the same page has another main text, other blocks or another sketch.
@@ -28,6 +28,13 @@ MAX_SCRIPT: Final = 2000
 """Characters of an inline script that is reported, and only in a page of at most `MAX_REDIRECT_PAGE` bytes."""
 MAX_REDIRECT_PAGE: Final = 1 << 14
 """A page that only redirects is small; the scripts of larger ones are not reported."""
+
+MARKED_NEXT: Final = 1
+"""The `class`, `id`, `title` or `aria-label` of an `<a>` has the word "next" in it."""
+IN_NEXT: Final = 2
+"""A class or the `id` of the element around a link has it; inline elements do not count."""
+IN_PREVIOUS: Final = 4
+"""The same with "prev"."""
 
 META_NAMES: Final = frozenset(
     {"description", "og:description", "twitter:description", "robots", "periplus", "tdm-reservation", "tdm-policy"}
@@ -137,6 +144,8 @@ class Columns(NamedTuple):
     """The `rel` attribute as written, by the number of the link, where it is not empty."""
     kinds: dict[int, int]
     """The position in `LinkKind` by the number of the link, where it is not an `<a>`."""
+    marks: dict[int, int]
+    """`MARKED_NEXT`, `IN_NEXT` and `IN_PREVIOUS` by the number of the link, where one of them holds."""
     unresolved: list[tuple[int, str]]
     """Number and `href` (references decoded) of each link that is left to the URL parser."""
     media: list[Medium]

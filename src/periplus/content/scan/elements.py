@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from .columns import (
+    IN_NEXT,
+    IN_PREVIOUS,
+    MARKED_NEXT,
     MAX_ANCHOR,
     MAX_FORMS,
     MAX_LINKS,
@@ -18,6 +21,7 @@ from .columns import (
     FormElement,
     HeadElement,
 )
+from .hints import NEXT, PREVIOUS
 from .markup import Tag, is_to_itself
 from .state import NONE, PageScan
 from .tags import FORM_PART, NUMBERS, numbers_of, numbers_with
@@ -40,7 +44,7 @@ def start_anchor(page: PageScan, tag: Tag) -> None:
     """`<a>`: without a target, too, it ends the link before it."""
     page.is_split = False
     if tag.href is not None:
-        _open_link(page, tag.href, tag.rel, tag.is_to_itself)
+        _open_link(page, tag.href, tag.rel, tag.mark, tag.is_to_itself)
     elif page.is_linked:
         close_anchor(page)
 
@@ -56,7 +60,8 @@ def close_anchor(page: PageScan, _: Tag | None = None) -> None:
 def open_link_again(page: PageScan) -> None:
     """An element around the open link has ended before it: the HTML Standard opens the link again for the next text."""
     page.is_split = False
-    _open_link(page, page.hrefs[page.link], page.rels.get(page.link, ""), page.is_link_to_itself)
+    mark = page.marks.get(page.link, 0) & MARKED_NEXT
+    _open_link(page, page.hrefs[page.link], page.rels.get(page.link, ""), mark, page.is_link_to_itself)
 
 
 def add_other_link(page: PageScan, tag: Tag) -> None:
@@ -65,7 +70,7 @@ def add_other_link(page: PageScan, tag: Tag) -> None:
     href = tag.raw.get(target)
     if target not in tag.raw or not (href or kind == 1):
         return
-    number = _add_row(page, decode_references(href or b""), tag.value(b"rel"), is_to_itself(href))
+    number = _add_row(page, decode_references(href or b""), tag.value(b"rel"), 0, is_to_itself(href))
     if number != NONE:
         page.kinds[number] = kind
         page.labels[number] = tag.raw.get(text) or b""
@@ -85,15 +90,15 @@ def find_sinks(page: PageScan) -> None:
     page.sinks = sinks if page.text_owner == NONE else (*sinks, page.form_texts[page.text_owner])
 
 
-def _open_link(page: PageScan, href: bytes, rel: str, is_to_itself: bool) -> None:
+def _open_link(page: PageScan, href: bytes, rel: str, mark: int, is_to_itself: bool) -> None:
     page.is_linked = True
     page.is_link_to_itself = is_to_itself
     page.link_depth = len(page.stack)
-    page.link = _add_row(page, href, rel, is_to_itself)
+    page.link = _add_row(page, href, rel, mark, is_to_itself)
     find_sinks(page)
 
 
-def _add_row(page: PageScan, href: bytes, rel: str, is_to_itself: bool) -> int:
+def _add_row(page: PageScan, href: bytes, rel: str, mark: int, is_to_itself: bool) -> int:
     """Add a link. Returns its number, none if there are too many of its kind: to the page itself, and to others."""
     number = len(page.hrefs)
     if is_to_itself:
@@ -104,6 +109,11 @@ def _add_row(page: PageScan, href: bytes, rel: str, is_to_itself: bool) -> int:
         return NONE
     if rel:
         page.rels[number] = rel
+    around = page.elements[page.element][1]
+    if around is not None and around.hints & (NEXT | PREVIOUS):
+        mark |= (around.hints & NEXT and IN_NEXT) | (around.hints & PREVIOUS and IN_PREVIOUS)
+    if mark:
+        page.marks[number] = mark
     page.hrefs.append(href)
     page.texts.append([])
     page.link_elements.append(page.element)

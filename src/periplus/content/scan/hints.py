@@ -4,11 +4,12 @@ Authors name the parts of their pages in `class` and `id`: a "sidebar" is called
 looked up in a small vocabulary of markup; `role`, `itemprop`, `style`, `hidden` and `aria-hidden` say the same in
 standard words. The hints of an element are bits of one number:
 
-- bits 0 to 8: what kind of part it is, by its classes and standard attributes;
-- bits 10 to 17: the first eight kinds again, by its `id`; they are apart because the ids of sections and headings in
+- bits 0 to 9: what kind of part it is, by its classes and standard attributes;
+- bits 10 to 18: the first nine kinds again, by its `id`; they are apart because the ids of sections and headings in
   manuals are made of what these are about (`<section id="login">`), and are then not to be believed;
 - bit 19: whether a class is called "section";
-- bits 20 to 31: a hash of the classes; elements beside each other with the same one are of the same kind.
+- bits 20 and 21: whether a class or `id` says that the next or the previous page is behind a link in it (`pagination`);
+- bits 22 to 31: a hash of the classes; elements beside each other with the same one are of the same kind.
 
 The compiled scanner has the same table in `native/hints.h`.
 """
@@ -25,7 +26,7 @@ CLUTTER: Final = 1
 SIDE: Final = 2
 """A column or box beside the text."""
 TEASER: Final = 4
-"""Related articles, authors, dates and keywords, footers: what stands around an article."""
+"""Related articles, authors, dates and keywords: what stands around an article."""
 CAPTION: Final = 8
 """What belongs to a picture: captions, credits, galleries."""
 PICTURE: Final = 16
@@ -36,12 +37,16 @@ HIDDEN: Final = 64
 """Not shown."""
 LEAD: Final = 128
 """The introduction of an article."""
-ASIDE: Final = 256
+FOOTER: Final = 256
+"""The end of the page: who made it, copyright."""
+ASIDE: Final = 512
 """A role of navigation, as `<nav>`, `<aside>` and `<footer>` have it."""
 BY_ID: Final = 10
 """Bits by which the kinds are shifted that an `id` suggests."""
 SECTION: Final = 1 << 19
-KIND: Final = 20
+NEXT: Final = 1 << 20
+PREVIOUS: Final = 1 << 21
+KIND: Final = 22
 """The first bit of the hash of the classes."""
 
 WORDS: Final[dict[int, str]] = {
@@ -56,10 +61,10 @@ WORDS: Final[dict[int, str]] = {
     TEASER: (
         "related recommend trending popular teaser mostread ^similar readmore ^recent ^latest ^suggest ^weitere ^mehr$ "
         "^further viral nextpost ^meta$ postmeta entrymeta author byline ^autor ^tags taglist ^bio$ vcard "
-        "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline footer ^foot$ colophon "
-        "masthead branding imprint impressum"
+        "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline masthead "
+        "branding imprint impressum"
     ),
-    CAPTION: "caption ^credit copyright ^legend ^bildunter gallery slideshow swiper carousel slider attachment",
+    CAPTION: "caption ^credit ^legend ^bildunter gallery slideshow swiper carousel slider attachment",
     PICTURE: "^img ^image ^photo ^picture ^bild ^foto",
     COMMENT: "comment ^respond$ ^reply ^replies disqus kommentar comentario",
     HIDDEN: ("=hidden =hide =invisible =sr-only =d-none =noprint =noscript screenreader visuallyhidden hideprint"),
@@ -67,7 +72,10 @@ WORDS: Final[dict[int, str]] = {
         "^lead$ ^lede ^intro excerpt ^summary standfirst ^abstract vorspann anleser subheadline ^dek$ ^deck$ ^chapeau "
         "^entradilla"
     ),
+    FOOTER: "footer ^foot$ colophon copyright",
     SECTION: "section",
+    NEXT: "next",
+    PREVIOUS: "prev",
 }
 """The vocabulary. `^` asks for the beginning of a word, `$` for its end, `=` for a whole class; a word begins at every
 letter that follows no letter, and in "mainMenu" at the capital (if it has four letters or more: shorter ones occur by
@@ -98,7 +106,7 @@ _PROPERTIES: Final = {
     b"caption": CAPTION,
 }
 """Properties of schema.org, by which pages mark their parts for search engines."""
-BY_NAME: Final = CLUTTER | SIDE | TEASER | CAPTION | PICTURE | COMMENT | HIDDEN | LEAD
+BY_NAME: Final = CLUTTER | SIDE | TEASER | CAPTION | PICTURE | COMMENT | HIDDEN | LEAD | FOOTER
 """The kinds that an `id` may name."""
 _SHORT: Final = 4
 """Letters from which on a word may be written with hyphens, underscores and capitals inside."""
@@ -150,7 +158,7 @@ def attribute_hints(name: bytes, value: bytes | None) -> int:
         case b"class":
             return _class_hints(value[:_LONGEST]) if value else 0
         case b"id":
-            return (_kinds(value[:_LONGEST]) & BY_NAME) << BY_ID if value else 0
+            return _id_hints(value[:_LONGEST]) if value else 0
         case b"hidden":
             return HIDDEN
         case b"role":
@@ -167,6 +175,11 @@ def attribute_hints(name: bytes, value: bytes | None) -> int:
 
 def _class_hints(value: bytes) -> int:
     return _kinds(value) | (crc32(value) >> KIND or 1) << KIND
+
+
+def _id_hints(value: bytes) -> int:
+    kinds = _kinds(value)
+    return (kinds & BY_NAME) << BY_ID | kinds & (NEXT | PREVIOUS)
 
 
 @lru_cache(4096)

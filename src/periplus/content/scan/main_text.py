@@ -6,7 +6,8 @@ no words of any language. It goes from the page to the block:
 1. *Prose.* A block of some length with little of it in links is prose: length and link density distinguish text from
    boilerplate better than anything else (Kohlschuetter, Fankhauser & Nejdl 2010).
 2. *Hints.* Elements that are called navigation, advertising, comments and the like (`hints`) are clutter, unless the
-   page's title stands in them, and unless most prose of the page would be clutter then.
+   page's title stands in them, and unless most prose of the page would be clutter then. Navigation, asides and footers
+   that are marked up as such are clutter even then: the only sentence of a page of links is often its copyright.
 3. *The container.* From the body down, the rule steps into the child that holds three quarters of the prose (density
    summed over the tree, as in CETD: Sun, Song & Liao 2011; scores of paragraphs handed to their parents, as in
    Readability). It stops where elements beside that child are of the same kind, and prose too: the sections of a
@@ -14,7 +15,8 @@ no words of any language. It goes from the page to the block:
 4. *In the container*, clutter, controls of forms and link-dense blocks are left out; a list or a table is judged as a
    whole, so that single linked items are not lost. A heading without a text behind it goes too.
 5. *The introduction* often stands apart, between the title and the container: it is added.
-6. A page of links, or of very short texts, has no container: all of it that is not clutter is main text.
+6. A page of links, or of very short texts, has no container: all of it that is not clutter is main text; if all is
+   clutter, what is neither hidden nor an aside nor a footer; otherwise it has no main text.
 
 Sizes are in characters; those of Chinese, Japanese and Korean count twice, for they say about twice as much. Only
 integers are used, so that the compiled scanner (`native/main_text.h`) chooses exactly the same blocks. The time is
@@ -26,7 +28,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from .hints import ASIDE, BY_ID, BY_NAME, CAPTION, CLUTTER, COMMENT, HIDDEN, KIND, LEAD, PICTURE, SECTION, SIDE, TEASER
+from .hints import (
+    ASIDE,
+    BY_ID,
+    BY_NAME,
+    CAPTION,
+    CLUTTER,
+    COMMENT,
+    FOOTER,
+    HIDDEN,
+    KIND,
+    LEAD,
+    PICTURE,
+    SECTION,
+    SIDE,
+    TEASER,
+)
 from .tags import NUMBERS, numbers_of
 
 LEAST_PROSE: Final = 25
@@ -44,7 +61,7 @@ FULL: Final = 16
 DOUBTFUL: Final = 6
 """The weight of prose in clutter: names are not always right."""
 SLIGHT: Final = 2
-"""The weight of prose in comments and in `<nav>`, `<aside>`, `<footer>`, which hardly ever hold the main text."""
+"""The weight of prose in comments. In what is hidden, in `<nav>`, `<aside>` and footers prose has no weight."""
 TAG_WEIGHTS: Final = {
     **dict.fromkeys(numbers_of("p", "pre", "blockquote"), 24),
     **dict.fromkeys(numbers_of("li", "dd", "dt", "td", "th", "ul", "ol"), 11),
@@ -140,6 +157,8 @@ class _Page:
             [size if is_prose else 0 for size, is_prose in zip(sizes, self._is_prose, strict=True)]
         )
         self._titles = self._summed([tag == _H1 for tag in self._block_tags])
+        self._is_first = self._above(elements[0] if elements else 0)
+        """Whether the page begins in an element: then it is not a footer, though it be called "has-footer"."""
         self._weights = [FULL] * len(parents)
         self._is_clutter = [False] * len(parents)
         self._weigh()
@@ -195,8 +214,8 @@ class _Page:
             return SLIGHT
         if self._titles[element]:
             return FULL
-        if tag in _ASIDES or kinds & ASIDE:
-            return SLIGHT
+        if tag in _ASIDES or kinds & ASIDE or (kinds & FOOTER and not self._is_first[element]):
+            return 0
         if is_lead:
             kinds &= ~TEASER
         if kinds & SIDE and self._reads_like_text(element):
@@ -269,7 +288,8 @@ class _Page:
         for element in range(1, len(self._parents)):
             parent = self._parents[element]
             self._is_inside[element] |= self._is_inside[parent]
-            is_clutter = self._is_clutter[element] and not is_above[element] and self._prose[element] * 2 <= most
+            is_little = self._weights[element] == 0 or self._prose[element] * 2 <= most
+            is_clutter = self._is_clutter[element] and not is_above[element] and is_little
             self._is_cut[element] = self._is_cut[parent] or is_clutter
             is_list = self._tags[element] in _LISTS and not is_above[element]
             self._lists[element] = element if is_list else self._lists[parent]
@@ -294,7 +314,7 @@ class _Page:
         self._trim(is_main, range(len(is_main) - 1, -1, -1))
         uncluttered = self._uncluttered()
         size, rest = self._chosen_size(is_main), self._chosen_size(uncluttered)
-        is_page_of_links = size == 0 or (size < FEW and size * 3 < rest)
+        is_page_of_links = size == 0 or (size < FEW and size * 2 < rest)
         return uncluttered if is_page_of_links else is_main
 
     def _is_dropped(self, block: int) -> bool:
@@ -349,12 +369,12 @@ class _Page:
                 is_main[block] = False
 
     def _uncluttered(self) -> list[bool]:
-        """Whether each block is outside of clutter; if none is, all are taken."""
+        """Whether each block is outside of clutter; if none is, whether it is where prose has weight."""
         is_clutter = self._is_clutter.copy()
         for element in range(1, len(is_clutter)):
             is_clutter[element] |= is_clutter[self._parents[element]]
         chosen = [not is_clutter[element] for element in self._elements]
-        return chosen if any(chosen) else [True] * len(chosen)
+        return chosen if any(chosen) else [self._weights[element] > 0 for element in self._elements]
 
     def _chosen_size(self, is_main: list[bool]) -> int:
         return sum(size for size, is_chosen in zip(self._sizes, is_main, strict=True) if is_chosen)

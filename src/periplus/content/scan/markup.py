@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from .columns import Attributes, Medium
+from .columns import MARKED_NEXT, Attributes, Medium
 from .hints import attribute_hints
 from .tags import FLAGS_OF, FORM_PART, NAMES, NUMBERS, PUSH, numbers_of
 from .tokens import RawAttributes, attributes_in, decode_references, decode_value, decoded, is_self_closing, name_of
@@ -46,6 +46,8 @@ _HINTING: Final = frozenset(
     {b"class", b"id", b"role", b"itemprop", b"itemtype", b"style", b"hidden", b"aria-hidden", b"rel"}
 )
 """Attributes that the rule for the main text looks at."""
+_MARKING: Final = (b"class", b"id", b"title", b"aria-label")
+"""Attributes in which a link may say that it leads to the next page."""
 _MAY_BE_EMPTY: Final = numbers_of("svg", "math", "foreignobject", "desc", "title", "script", "style")
 """Tags that have no content if they end with a slash, in foreign content."""
 _EVENT_ATTRIBUTES: Final = frozenset({"href", "src", "alt", "class", "title", "start", "colspan", "rowspan", "id"})
@@ -80,6 +82,8 @@ class Tag:
     is_to_itself = False
     """Whether that is the page it is on."""
     rel = ""
+    mark = 0
+    """Whether an `<a>` is `MARKED_NEXT`."""
     step: bytes | None = None
     """What `folding` makes of it."""
     _raw: RawAttributes | None = None
@@ -95,6 +99,8 @@ class Tag:
             self.is_to_itself = is_to_itself(plain[1])
         else:
             self._read()
+        if self.number == _A and (b"next" in source or b"Next" in source):
+            self._read_mark()
 
     def _read(self) -> None:
         source = self._source
@@ -153,6 +159,10 @@ class Tag:
         self.href = decode_references(href) if href else b"" if b"href" in raw else None
         self.rel = self.value(b"rel")
         self.is_to_itself = is_to_itself(href)
+
+    def _read_mark(self) -> None:
+        values = [self.raw.get(name) or b"" for name in _MARKING]
+        self.mark = MARKED_NEXT if any(b"next" in value or b"Next" in value for value in values) else 0
 
     def _read_hints(self) -> None:
         """Find out what the rule for the main text wants to know of the element."""

@@ -375,6 +375,7 @@ def _columns(page: PageScan) -> Columns:
         anchors=anchors,
         rels=page.rels,
         kinds=page.kinds,
+        marks=page.marks,
         unresolved=[(number, href.decode("utf-8", "replace")) for number, href in enumerate(page.hrefs)],
         media=page.media,
         head=page.head,

@@ -71,6 +71,7 @@ class PageScan:
         """The pieces of the text of each link, as written."""
         self.rels: dict[int, str] = {}
         self.kinds: dict[int, int] = {}
+        self.marks: dict[int, int] = {}
         self.labels: dict[int, bytes] = {}
         """What areas and frames say in place of a text, by the number of the link."""
         self.pictures: dict[int, bytes] = {}

@@ -9,7 +9,7 @@ refused there for that reason (`retry_unreachable`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
@@ -55,7 +55,7 @@ LANES = {
 """Which budget pays for the URLs of a source."""
 RENAMED = "renamed"
 """The reason of URLs that a rule for duplicate URLs knows by another name."""
-_REMEMBERED = frozenset({"low-yield", "parameter-values"})
+_REMEMBERED = frozenset({"low-yield", "endless", "parameter-values"})
 """The reasons of verdicts that fall while a crawl runs."""
 _FOUND_AGAIN = LIFTED - {"parked"}
 """Those for which a URL is refused when it is found: it would not be found again if the verdict still held."""
@@ -300,6 +300,23 @@ class Admission:
         record.ready_at = max(record.ready_at, now + delay)
         self._records.changed(record)
         yield from self._queue_again(site, _has_failed)
+
+    def forgo_renamed(self, read: Mapping[Url, UrlRecord], rule: str) -> None:
+        """Do not fetch these URLs: by a rule that was learnt, each is another name of a page that was read.
+
+        `read`: the records of those pages. Seeds, and what a list names, are fetched nevertheless.
+        """
+        forgone: list[UrlRecord] = []
+        events: list[Event] = []
+        for known, (url, page) in zip(self._state.records.get(list(read)), read.items(), strict=True):
+            if known is None:
+                forgone.append(UrlRecord(url, page.first_seen, page.depth, reason=RENAMED, redirects=page.redirects))
+            elif not known.visits and not known.reason and all(each.source is Source.LINK for each in known.first_seen):
+                forgone.append(replace(known, reason=RENAMED))
+                events.append(Refused(_discovered(known), RENAMED, rule))
+        self._scores.queued_twice += len(events)  # each leaves its queue when its turn comes
+        self._state.records.put(forgone)
+        self._events.record(events)
 
     def retry_renamed(self, site: Site) -> Iterator[Queued]:
         """Queue again what was renamed while it waited at a site: a rule was withdrawn, and the others are asked."""

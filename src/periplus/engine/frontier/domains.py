@@ -4,13 +4,16 @@ Sites are what politeness counts, and cost nothing to make; domains are what bud
 Every site of a domain shares its counts. A domain is in memory while one of its sites is active; the others are in
 rows, so memory grows neither with domains nor with hosts.
 
-The crawl as a whole is in a pass: sites of a domain whose next page belongs to a later one wait in their queues. It
-ends when nothing else is active, or when requests could have been made for `patience` seconds and no site was ready;
-not before it had `PASS_PAGES` pages, twice as many as the pass before: sites that rest between requests are no reason
-to hurry. Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
+The crawl as a whole is in a pass: sites of a domain whose next page belongs to a later one wait in their queues. The
+first passes give each domain a small part of its budget (`policy.domain_budgets.octave_of`), and each pass twice as
+much as the one before. A pass ends when half of the domains that had pages in it have used them: however fast or slow a
+crawl is, pages are shared in proportion to budgets, and sites that rest between requests let nobody overtake them.
+Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
 
-Until the first verdict on domains, or `UNJUDGED_PAGES` pages, all domains but those of seeds are discounted: what a
-link farm has been given before nobody takes back.
+Until the first verdict on domains all but those of seeds are discounted, and after it those that were not known then:
+what a link farm has been given before nobody takes back. If the seeds' domains have no pages left and `AWAITED_FROM`
+pages were granted, a crawl of more than a few sites waits for the verdict for `patience` seconds; without one it goes
+on, as after `UNJUDGED_PAGES` pages.
 
 Discounted domains, such as those judged to be spam, do not wait for passes. While other sites are active or wait for a
 pass, they get a share of the requests (`policy.domain_budgets.DiscountCredit`), and only some of their sites are
@@ -27,13 +30,12 @@ from msgspec import Struct
 
 from periplus.model import Discovery, DomainVisits, Reject, Rows, Site, Source, Url
 from periplus.policy.domain_budgets import (
-    MAX_PASS,
+    FIRST_OCTAVE,
     DiscountCredit,
     base_at,
     host_is_admitted,
     max_active_hosts,
     octave_of,
-    pass_of,
 )
 from periplus.policy.filters import BudgetSettings
 from periplus.store import SiteState
@@ -51,33 +53,41 @@ MAX_DISCOUNTED_SITES = 1000
 """Sites of such domains that are active at a time, at most: they get few requests, and must not fill the memory."""
 DISCOUNTED_REST = 5.0
 """Seconds after which a discounted site that may not be asked is looked at again: with those above 200 per second."""
+EARLY_HOSTS = 2
+"""Hosts of a domain with a budget that are active at a time in passes before the first whole budget: a domain of many
+hosts could be read faster than others, which have one and rest between requests."""
+AWAITED_FROM = 200
+"""Pages of a shard from which the first verdict is waited for."""
+AWAITED_SITES = 64
+"""Active sites that nobody has judged from which a verdict is waited for: few sites are read while it is made."""
 UNJUDGED_PAGES = 5000
 """Pages of a shard after which domains that nobody has judged are not held back any longer: no job runs."""
-PASS_PAGES = 100
-"""Pages that the first pass lasts at least while sites are active; each further pass twice as long."""
 _NEVER = 1 << 30
 """A pass that never comes: nothing waits for a later one."""
+_LOOKED_FOR_EVERY = 5.0
+"""Seconds between two searches for sites that wait because their domain was full."""
 _LOOKED_AT_PER_SECOND = 10_000
 """Waiting sites that are looked at for each second between two searches: a few percent of a processor's time."""
 
 
 class PassState(Struct, frozen=True, array_like=True):
-    """The pass of a crawl. `later`: the first pass for which a site waits; `idle_since`: since when no site was ready.
+    """The pass of a crawl. `later`: the first pass for which a site waits.
 
-    `is_full`: sites wait because others of their domain are active; `has_ended`: a site has ended since they were last
-    looked for; `look_at`: when they may be looked for again; `credit`: saved requests to discounted domains; `pages`:
-    pages that were granted; `began`: how many of these before this pass.
+    `idle_since`: since when requests could be made, but only to domains that nobody has judged; `is_full`: sites wait
+    because others of their domain are active; `has_ended`: a site has ended since they were last looked for; `look_at`:
+    when they may be looked for again; `credit`: saved requests to discounted domains; `unjudged`: pages that were
+    granted while no verdict was known; `peak`: the most domains with a budget that were active in this pass.
     """
 
-    number: int = 0
+    number: int = FIRST_OCTAVE
     later: int = _NEVER
     idle_since: float = 0.0
     is_full: bool = False
     has_ended: bool = False
     look_at: float = 0.0
     credit: float = 0.0
-    pages: int = 0
-    began: int = 0
+    unjudged: int = 0
+    peak: int = 0
 
 
 class Domain:
@@ -140,10 +150,10 @@ class Domains:
         self._loaded: dict[str, Domain] = {}
         self._changed: dict[str, None] = {}
         self._credit = DiscountCredit(self._budgets.spam_share, saved.credit)
-        self._active = self._discounted_active = 0
+        self._active = self._discounted_active = self._limited = 0
         self.pass_number, self.later, self.idle_since = saved.number, saved.later, saved.idle_since
         self.is_full, self.has_ended, self.look_at = saved.is_full, saved.has_ended, saved.look_at
-        self._pages, self._began = saved.pages, saved.began
+        self._unjudged, self._peak = saved.unjudged, saved.peak
         self._is_judged = False
 
     @property
@@ -158,8 +168,8 @@ class Domains:
             self.has_ended,
             self.look_at,
             credit,
-            self._pages,
-            self._began,
+            self._unjudged,
+            self._peak,
         )
 
     def flush(self) -> None:
@@ -191,24 +201,29 @@ class Domains:
 
     def _appraise(self, domain: Domain) -> None:
         """Look up the budget of a domain."""
-        settings, was_discounted, domain.is_discounted = self._budgets, domain.is_discounted, False
+        settings = self._budgets
+        active, domain.active = domain.active, 0
+        self._count(domain, -active)
+        domain.is_discounted = False
         if not self.is_on:
             domain.budget = math.inf
         elif domain.is_seed or domain.name in self._seeds:
             domain.budget = settings.seed_budget or math.inf
         else:
-            budget = self._budget_of(domain.name) or base_at(domain.hops, settings.base)
+            known = self._budget_of(domain.name)
             remaining = self.discounts.budget(domain.name)
-            domain.budget = max(round(budget * remaining), 1)
-            domain.is_discounted = remaining < 1 or self._is_before_verdicts
-        self._discounted_active += domain.active * (domain.is_discounted - was_discounted)
+            domain.budget = max(round((known or base_at(domain.hops, settings.base)) * remaining), 1)
+            is_unknown = known is None if self._is_judged else self._is_before_verdicts
+            domain.is_discounted = remaining < 1 or is_unknown
+        domain.active = active
+        self._count(domain, active)
         domain.max_active = max_active_hosts(domain.budget, settings.largest)
         self._set_octave(domain)
 
     @property
     def _is_before_verdicts(self) -> bool:
         """Whether domains of seeds, of which there are some, come first because no other was judged yet."""
-        return not self._is_judged and self._pages < UNJUDGED_PAGES and bool(self._seeds)
+        return not self._is_judged and self._unjudged < UNJUDGED_PAGES and bool(self._seeds) and self.is_on
 
     def _set_octave(self, domain: Domain) -> None:
         """Set the order of its next page, and the first page for which another one holds."""
@@ -229,9 +244,10 @@ class Domains:
     def granted(self, domain: Domain) -> None:
         """Count a page of a domain that is fetched for the first time."""
         if self.is_on:
-            self._pages += 1
-            if self._pages == UNJUDGED_PAGES and not self._is_judged:
-                self.appraise_again()
+            if not self._is_judged:
+                self._unjudged += 1
+                if self._unjudged == UNJUDGED_PAGES:
+                    self.appraise_again()
             domain.fetched += 1
             self._changed[domain.name] = None
             if domain.fetched + 1 >= domain.until:
@@ -297,9 +313,10 @@ class Domains:
         `chosen` of its sites will be active besides those that are.
         """
         if self.is_later(domain):
-            self.later = min(self.later, pass_of(domain.fetched + 1, domain.budget, self._budgets.growth))
+            self.later = min(self.later, domain.octave)
             return False
-        is_full = domain.active + chosen >= domain.max_active
+        is_early = self.pass_number < 0 and not domain.is_discounted and domain.budget < math.inf
+        is_full = domain.active + chosen >= (EARLY_HOSTS if is_early else domain.max_active)
         if self.is_on and (
             is_full or (domain.is_discounted and self._discounted_active + chosen >= MAX_DISCOUNTED_SITES)
         ):
@@ -311,14 +328,22 @@ class Domains:
         """Count a site of a domain as active."""
         domain.active += 1
         self._active += 1
-        self._discounted_active += domain.is_discounted
+        self._count(domain, 1)
 
     def ended(self, domain: Domain) -> None:
         """Count a site of a domain as no longer active."""
         domain.active -= 1
         self._active -= 1
-        self._discounted_active -= domain.is_discounted
+        self._count(domain, -1)
         self.has_ended |= self.is_full
+
+    def _count(self, domain: Domain, sites: int) -> None:
+        """Count sites of a domain that became active, or none any more, with those of its kind."""
+        if domain.is_discounted:
+            self._discounted_active += sites
+        elif domain.budget < math.inf and sites:
+            self._limited += (domain.active > 0) - (domain.active - sites > 0)
+            self._peak = max(self._peak, self._limited)
 
     # discounted domains
 
@@ -336,7 +361,17 @@ class Domains:
         """Whether sites of a discounted domain are not asked now: their share is used up, and others have pages."""
         if not domain.is_discounted or self._credit.is_enough:
             return False
-        return self.is_waited_for or not self.is_only_discounted
+        return self.holds_back
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether discounted domains get no more than their share: others have pages, or a verdict is waited for."""
+        return self.is_waited_for or not self.is_only_discounted or self._awaits_verdict
+
+    @property
+    def _awaits_verdict(self) -> bool:
+        is_wide = self._discounted_active >= AWAITED_SITES
+        return is_wide and self._unjudged >= AWAITED_FROM and self._is_before_verdicts
 
     @property
     def has_too_many_discounted(self) -> bool:
@@ -370,7 +405,7 @@ class Domains:
                     break
                 of_domain[domain.name] += 1
                 chosen[site] = level
-        self.look_at = now + max(self._budgets.patience, looked_at / _LOOKED_AT_PER_SECOND)
+        self.look_at = now + max(_LOOKED_FOR_EVERY, looked_at / _LOOKED_AT_PER_SECOND)
         return chosen, is_crowded
 
     # passes
@@ -382,27 +417,30 @@ class Domains:
 
     @property
     def next_pass_at(self) -> float | None:
-        """When the next pass may begin: at once if no site is active but discounted ones."""
-        if not self.is_waited_for:
-            return None
-        if self.is_only_discounted:
+        """When the next pass may begin: at once if half of the domains in this one have used it up.
+
+        Or when no verdict is waited for any longer.
+        """
+        if self.is_waited_for and 2 * self._limited <= self._peak:
             return 0.0
-        if self._pages - self._began < PASS_PAGES << min(self.pass_number, MAX_PASS):
-            return None
-        return self.idle_since + self._budgets.patience if self.idle_since else None
+        return self.idle_since + self._budgets.patience if self.idle_since and self._awaits_verdict else None
 
     def begin_pass(self, now: float) -> bool:
-        """Begin the next pass for which a site waits, if it is time. Whether it has begun."""
+        """Begin the next pass for which a site waits, or go on without a verdict, if it is time. Whether it was."""
         at = self.next_pass_at
         if at is None or at > now:
             return False
-        self.pass_number = max(self.later, self.pass_number)
-        self.idle_since, self._began = 0.0, self._pages
+        if at:
+            self._unjudged, self.idle_since = UNJUDGED_PAGES, 0.0
+            self.appraise_again()
+        if self.is_waited_for:
+            self.pass_number = max(self.later, self.pass_number)
+        self._peak = self._limited
         return True
 
     def took(self, has_spare: bool, now: float) -> None:
         """Requests were granted; `has_spare`: there were not as many as could have been made."""
-        if not has_spare:
+        if not has_spare or not self._awaits_verdict or not self.is_only_discounted:
             self.idle_since = 0.0
         elif not self.idle_since or self.idle_since > now:  # the clock was set back
             self.idle_since = now
@@ -415,7 +453,7 @@ class Domains:
 
     def set_budgets(self, budget_of: Callable[[str], int | None]) -> None:
         """Give each domain for which this returns a budget that one. A pass that has begun goes on."""
-        self._budget_of, self._is_judged = budget_of, True
+        self._budget_of, self._is_judged, self.idle_since = budget_of, True, 0.0
         self.appraise_again()
 
     def appraise_again(self) -> None:

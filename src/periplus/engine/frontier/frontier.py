@@ -175,6 +175,10 @@ class Frontier:
         self.queue_files(unknown_robots(self._state.records, discoveries), now)
         return [discovery for discovery in discoveries if discovery.purpose is Purpose.PAGE]
 
+    def forgo_renamed(self, read: Mapping[Url, UrlRecord], rule: str) -> None:
+        """Do not fetch these URLs, which are other names of pages that were read, until the rule is withdrawn."""
+        self._admission.forgo_renamed(read, rule)
+
     def requeue_renamed(self, site: Site, now: float) -> None:
         """Queue URLs again that were renamed while they waited, after the rule for duplicate URLs was withdrawn."""
         self._queued([*self._admission.retry_renamed(site)], now)
@@ -205,8 +209,10 @@ class Frontier:
         if entries:
             self.schedule.queued(entries, now)
 
-    def set_budgets(self, budget_of: Callable[[str], int | None]) -> None:
-        """Give each domain for which this returns a budget that one."""
+    def set_budgets(self, budget_of: Callable[[str], int | None], now: float) -> None:
+        """Give each domain for which this returns a budget that one; `now` is 0 when the frontier is opened."""
+        if now:
+            self.schedule.free_deferred()
         self.schedule.domains.set_budgets(budget_of)
         self.schedule.reorder()
 

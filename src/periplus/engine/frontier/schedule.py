@@ -194,7 +194,9 @@ class Schedule:
         at = self.next_look_at
         if at is None or at > now:
             return
-        self.domains.begin_pass(now)
+        if self.domains.begin_pass(now):
+            self.free_deferred()
+            self.reorder()
         waiting = (
             (site, level)
             for site, lane, level in self._state.queues.waiting()
@@ -304,6 +306,8 @@ class Schedule:
 
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now. The caller grants it a request or places it."""
+        if self._deferred and not self.domains.holds_back:
+            self.free_deferred()
         while (active := self._pop_awake(now)) is None and (deferred := self._next_deferred) is not None:
             self.rest(deferred, deferred.record.ready_at)
         return active
@@ -343,6 +347,11 @@ class Schedule:
                 active.is_deferred = True
                 self._deferred[active.site] = active
         return None
+
+    def free_deferred(self) -> None:
+        """Let all deferred sites be looked at as soon as politeness allows: they compete with those found since."""
+        for active in list(self._deferred.values()):
+            self.rest(active, active.record.ready_at)
 
     def _is_later(self, active: ActiveSite) -> bool:
         """Whether a site waits for a later pass. Revisits, and robots.txt files for others, do not wait."""

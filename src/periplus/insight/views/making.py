@@ -156,7 +156,7 @@ select * exclude (id, best, has_variants, is_absent, is_not_for_search),
     is_page and not coalesce(noindex or is_absent or is_not_for_search, false)
         and believed_canonical is null as is_indexable,
     contains(url, '?') and (coalesce(has_variants, false)
-        or coalesce(split_part(canonical, '?', 1) = split_part(url, '?', 1), false)) as is_parameter_of_same
+        or coalesce(split_part(believed_canonical, '?', 1) = split_part(url, '?', 1), false)) as is_parameter_of_same
 from believing
 """
 

@@ -31,11 +31,13 @@ CANDIDATE, ACCEPTED, WITHDRAWN, REFUTED = 0, 1, 2, 3
 
 
 class Counts(Struct, array_like=True, gc=False):
-    """The pairs of one rule of a site: 26 bytes at most, with its key, when stored.
+    """The pairs of one rule of a site: 28 bytes at most, with its key, when stored.
 
     `votes` is how many more pairs support the direction of the rule than oppose it (sitemaps and canonical links);
     `new` counts pairs since the rule was withdrawn; `is_anchored`: a page was read under a URL that the rule makes;
     `templates`: of a rule for the whole site, the path templates in which a pair was equal, at most `MAX_TEMPLATES`.
+    `near`: pairs, at most `MAX_VOTES`, whose texts differ a little; `elsewhere`: the same, of those whose texts are the
+    same, and whose links are not.
     """
 
     equal: int = 0
@@ -45,6 +47,8 @@ class Counts(Struct, array_like=True, gc=False):
     new: int = 0
     is_anchored: bool = False
     templates: int = 0
+    near: int = 0
+    elsewhere: int = 0
 
     def count(self, is_equal: bool, vote: int) -> None:
         """Count a pair."""

@@ -28,7 +28,7 @@ from .evidence import (
     Counts,
     is_at_least,
 )
-from .rules import ORDER, PREFIXES, DustRule, UrlRenaming, key_of, parameters, url_key
+from .rules import ORDER, DustRule, UrlRenaming, is_alias, key_of, parameters, split_path, url_key
 from .settings import DustSettings
 
 MAX_KNOWN: Final = 16
@@ -50,8 +50,10 @@ slashes are part of the only name of a page."""
 SAMPLED_OF: Final = 8
 """One base in this many is looked up then, chosen by its hash, until a pair is found."""
 _SPELLING: Final = frozenset({"lower-case", "drop-suffix"})
-_UNKNOWN: Final = frozenset({"drop-param", "drop-param-value", "replace-segment"})
-"""Kinds of rules about names whose meaning a site alone knows; a prefix that is not common is another."""
+_UNKNOWN: Final = frozenset({"drop-param", "drop-param-value", "drop-segment"})
+"""Kinds of rules about names whose meaning a site alone knows; aliases are others."""
+_VARIED: Final = frozenset({"drop-param", "drop-segment"})
+"""Kinds of rules that hold for many values of a parameter or a segment."""
 ORDERS: Final = frozenset(
     [
         "dir",
@@ -120,19 +122,22 @@ class Pair(Struct, frozen=True, gc=False):
     """A page and the base of an operation that was read: equal, unequal, or too close to say (`None`).
 
     `vote`: 1 if sitemaps or canonical links favour the base, -1 if they favour the page, else 0. `is_anchored`:
-    the base itself was read, and not only another page with the same base.
+    the base itself was read, and not only another page with the same base. `has_same_text` and `has_same_links`: they
+    are not only nearly equal.
     """
 
     operation: UrlRenaming
     is_equal: bool | None
     vote: int = 0
     is_anchored: bool = True
+    has_same_text: bool = True
+    has_same_links: bool = True
 
 
 class Observation(Struct, frozen=True):
     """A page that was read: its URL, its identity (cluster or digest), its pairs, and operations without a known base.
 
-    `is_countable`: whether its text says something; see `DustSettings.max_cluster`.
+    `is_countable`: whether its text says something; see `DustSettings.max_cluster`. `text`: the digest of its text.
     """
 
     url: str
@@ -140,6 +145,11 @@ class Observation(Struct, frozen=True):
     pairs: tuple[Pair, ...] = ()
     unread: tuple[UrlRenaming, ...] = ()
     is_countable: bool = True
+    text: int = 0
+
+    def identity_for(self, operation: UrlRenaming) -> int:
+        """What is compared: pages whose paths have a segment that looks made up must have the very same text."""
+        return self.text if operation.rules[0].kind == "drop-segment" else self.identity
 
 
 class RuleChange(Struct, frozen=True):
@@ -158,12 +168,13 @@ def learn(
     """Count the pairs of a page: the rules that changed. `familiar`: kind, name and value of priors."""
     changes: list[RuleChange] = []
     dust.pages += 1
-    if "?" in page.url:
-        _note_values(dust, page.url)
+    _note_values(dust, page)
     if dust.bases and page.url not in [operation.base for operation in page.unread]:
         _meet_waiting(dust, page, settings)
     for pair in page.pairs:
-        if pair.is_equal is not None and (page.is_countable or not pair.is_equal or _is_order(pair.operation)):
+        if pair.is_equal is None:
+            changes += _count_near(dust, pair, settings)
+        elif page.is_countable or not pair.is_equal or _is_order(pair.operation):
             is_known = pair.operation.rules[-1].name in dust.split
             changes += count_pair(dust, pair, settings, familiar)
             if not pair.is_equal and not is_known:
@@ -173,7 +184,7 @@ def learn(
         if kind in _SPELLING:
             key = key_of(operation.rules[0])
             dust.missed[key] = min(dust.missed.get(key, 0) + 1, MAX_MISSED)
-        if kind not in _ELSEWHERE:
+        if kind not in _ELSEWHERE and not is_alias(operation.rules[0]):
             changes += _wait(dust, page, operation, settings, familiar)
     return changes
 
@@ -191,14 +202,24 @@ def is_awaited(dust: SiteDust, url: str) -> bool:
     return bool(dust.bases) and url_key(url) in dust.bases
 
 
-def _note_values(dust: SiteDust, url: str) -> None:
-    """Note the values of the parameters of a page that was read."""
-    for name, equals, value in (each.partition("=") for each in parameters(url.partition("?")[2])[:MAX_KNOWN]):
-        known = dust.values.get(name)
-        if known is None and equals and len(dust.values) < MAX_KNOWN:
-            known = dust.values[name] = []
-        if known is not None and len(known) < MANY_VALUES and url_key(value) not in known:
-            known.append(url_key(value))
+def _note_values(dust: SiteDust, page: Observation) -> None:
+    """Note the values of the parameters of a page that was read, and of a segment that looks made up."""
+    query = page.url.partition("?")[2]
+    for name, equals, value in (each.partition("=") for each in parameters(query)[:MAX_KNOWN]):
+        if equals or name in dust.values:
+            _note_value(dust, name, value)
+    for operation in (*page.unread, *(pair.operation for pair in page.pairs)):
+        name = operation.rules[0].name
+        if operation.rules[0].kind == "drop-segment":
+            _note_value(dust, name, split_path(page.url)[1][len(name) - 1 :].partition("/")[0])
+
+
+def _note_value(dust: SiteDust, name: str, value: str) -> None:
+    known = dust.values.get(name)
+    if known is None and len(dust.values) < MAX_KNOWN:
+        known = dust.values[name] = []
+    if known is not None and len(known) < MANY_VALUES and url_key(value) not in known:
+        known.append(url_key(value))
 
 
 def _count_values(dust: SiteDust, url: str, pair: Pair, settings: DustSettings) -> list[RuleChange]:
@@ -215,14 +236,15 @@ def _count_values(dust: SiteDust, url: str, pair: Pair, settings: DustSettings) 
 def _meet_waiting(dust: SiteDust, page: Observation, settings: DustSettings) -> None:
     """Count the pair of a page and another one that waited under its URL; the next pair of the rule decides."""
     waiting = dust.bases.pop(url_key(page.url), None)
-    if waiting is None or (waiting[0] == page.identity and not page.is_countable):
+    is_equal = waiting is not None and waiting[0] in (page.identity, page.text)
+    if waiting is None or (is_equal and not page.is_countable):
         return
     for key in waiting[1]:
         if key not in dust.candidates:
             _make_room(dust, settings)
         counts = dust.candidates.setdefault(key, Counts())
-        counts.count(waiting[0] == page.identity, 0)
-        counts.is_anchored |= waiting[0] == page.identity
+        counts.count(is_equal, 0)
+        counts.is_anchored |= is_equal
 
 
 def _is_order(operation: UrlRenaming) -> bool:
@@ -241,7 +263,7 @@ def _wait(
     place, keys = url_key(operation.base), tuple(key_of(rule) for rule in operation.rules)
     waiting = dust.bases.get(place)
     if waiting is not None:
-        is_equal = waiting[0] == page.identity
+        is_equal = waiting[0] == page.identity_for(operation)
         if waiting[1] != keys or (is_equal and not page.is_countable and not _is_order(operation)):
             return []
         is_anchored = _is_order(operation) or operation.base == page.url
@@ -251,7 +273,7 @@ def _wait(
         if place > largest:
             return []
         del dust.bases[largest]
-    dust.bases[place] = (page.identity, keys)
+    dust.bases[place] = (page.identity_for(operation), keys)
     if len(dust.bases) >= settings.max_bases:
         largest = max(dust.bases)
         dust.bases[largest] = dust.bases.pop(largest)  # at the end, where it is found at once
@@ -275,6 +297,9 @@ def count_pair(
         dust.candidates[key] = counts  # at the end: the most recently useful
         counts.count(bool(pair.is_equal), pair.vote)
         counts.is_anchored |= pair.is_anchored and bool(pair.is_equal)
+        if pair.is_equal:
+            counts.near = min(counts.near + (not pair.has_same_text), MAX_VOTES)
+            counts.elsewhere = min(counts.elsewhere + (not pair.has_same_links), MAX_VOTES)
         if rule.path:
             is_new_template = bool(pair.is_equal) and counts.equal == 1
         else:
@@ -285,6 +310,16 @@ def count_pair(
             dust.split = [*dust.split[-MAX_KNOWN + 1 :], rule.name]
         changes += _decide(dust, key, rule, counts, settings, familiar)
     return changes
+
+
+def _count_near(dust: SiteDust, pair: Pair, settings: DustSettings) -> list[RuleChange]:
+    """A pair that is neither equal nor unequal: an alias shows the very same."""
+    rule = pair.operation.rules[0]
+    counts = dust.candidates.get(key_of(rule)) if is_alias(rule) else None
+    if counts is None:
+        return []
+    counts.near = min(counts.near + 1, MAX_VOTES)
+    return _decide(dust, key_of(rule), rule, counts, settings, ()) if counts.state == ACCEPTED else []
 
 
 def _is_new(dust: SiteDust, pair: Pair) -> bool:
@@ -298,6 +333,11 @@ def _is_new(dust: SiteDust, pair: Pair) -> bool:
         del dust.paired[next(iter(dust.paired))]
     dust.paired[key] = True
     return True
+
+
+def is_paired(dust: SiteDust, key: int, base: str) -> bool:
+    """Whether a pair of a rule was counted whose base is this URL."""
+    return dust.paired.get(url_key(f"{key} {base}"), False)
 
 
 def _make_room(dust: SiteDust, settings: DustSettings) -> None:
@@ -329,8 +369,10 @@ def _decide(
         is_kept = is_clean(counts, settings)
         if counts.unequal:
             is_kept = is_kept and is_at_least(counts.equal, counts.unequal, settings.withdraw, prior)
+        if counts.near and is_alias(rule):
+            is_kept = is_kept and is_at_least(counts.equal, counts.unequal, settings.accept_varied, prior)
         return [] if is_kept else withdraw(dust, key, "pages differ")
-    is_varied = rule.kind == "drop-param" and len(dust.values.get(rule.name, ())) >= MANY_VALUES
+    is_varied = rule.kind in _VARIED and len(dust.values.get(rule.name, ())) >= MANY_VALUES
     is_harmless = is_varied or 2 * counts.votes >= min(counts.pairs, MAX_VOTES)
     if not _is_acceptable(rule, counts, settings, prior, is_harmless=is_harmless):
         return []
@@ -356,6 +398,10 @@ def _is_acceptable(
     least = settings.accept
     if is_unknown(rule) and prior == UNIFORM:
         least = settings.accept_varied if is_harmless else settings.accept_unknown
+        if rule.kind == "drop-segment" and is_harmless:
+            least = min(settings.accept_exact, least)
+        if is_alias(rule) and not counts.near:
+            least = settings.accept_varied if counts.elsewhere else min(settings.accept_exact, least)
         if counts.unequal:
             return False
     return is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, least, prior)
@@ -365,7 +411,7 @@ def is_unknown(rule: DustRule) -> bool:
     """Whether only the pages of the site can say what a rule is about."""
     if rule.kind == "drop-param" and rule.name.lower() in ORDERS:
         return False
-    return rule.kind in _UNKNOWN or (rule.kind == "drop-prefix" and rule.name not in PREFIXES)
+    return rule.kind in _UNKNOWN or is_alias(rule)
 
 
 def is_clean(counts: Counts, settings: DustSettings) -> bool:

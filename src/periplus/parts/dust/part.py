@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -35,7 +36,7 @@ from periplus.model import (
 )
 from periplus.policy.filters import path_template_of
 from periplus.policy.filters.chain import MakeFilter
-from periplus.urls import site_of
+from periplus.urls import canonical, site_of
 
 from .evidence import lower_quantile
 from .given import GivenRules, RuleFile, given_rules
@@ -54,8 +55,8 @@ from .learning import (
     target_read,
 )
 from .renames import Renames
-from .renaming import anchor_of, anchored, wanted_anchors
-from .rules import UrlRenaming, apply, describe, operation_between, operations
+from .renaming import anchor_of, anchored, is_probe, wanted_anchors
+from .rules import DustRule, UrlRenaming, apply, describe, operation_between, operations, with_prefixes
 from .settings import DustSettings, DustTables
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ PROBE_KIND: Final = "dust"
 """The kind of probes that check a rule."""
 _SMALL_CLUSTER: Final = 5
 """Pages with the same text that are too few to say that a site answers everything alike."""
+_MAX_FORGONE: Final = 20_000
+"""URLs of a site that are looked at when a rule is learnt: few rules of a larger site are learnt that late."""
 _MAX_CLEANED: Final = 64
 """Lines of `Clean-param` of a site that are used."""
 
@@ -164,7 +167,7 @@ class DustLearner(Part):
             if found and dust is not None and dust.missed:
                 found = [each for each in found if is_looked_up(dust, each)]
             pages.append(_Found(page, reading, found, len(bases)))
-            bases += [Url(each.base) for each in found]
+            bases += [Url(each.variant or each.base) for each in found]
         return pages, bases
 
     def _learn_page(self, each: _Found, records: Sequence[UrlRecord | None], now: float) -> None:
@@ -175,21 +178,24 @@ class DustLearner(Part):
             self._begin(dust, site_of(url))
         if dust.targets:
             target_read(dust, url)
-        of_cluster = _pair_of_cluster(url, reading, each.found)
+        of_cluster = self._pair_of_cluster(url, reading, each.found, dust)
         if not each.found and not of_cluster and "?" not in url and not is_awaited(dust, url):
             dust.pages += 1
             return
         pairs, unread = [], []
         own: UrlRecord | None = None
         for operation, record in zip(each.found, records[each.first : each.first + len(each.found)], strict=True):
-            if record is None or record.digests is None or operation.base == url:
+            if operation.variant:
+                if record is not None and record.digests is not None:
+                    pairs.append(self._pair(operation, reading, record))
+            elif record is None or record.digests is None or operation.base == url:
                 unread.append(operation)
             else:
                 own = own or self._records.get([url])[0]
-                is_equal = self._is_equal(reading.digests, reading.version, record)
-                pairs.append(Pair(operation, is_equal, _vote(operation.base, each.page, own, record)))
+                pairs.append(self._pair(operation, reading, record, _vote(operation.base, each.page, own, record)))
         is_countable = self._is_countable(each.page, reading, dust)
-        page = Observation(url, _identity(reading), (*pairs, *of_cluster), tuple(unread), is_countable)
+        text = reading.digests.main
+        page = Observation(url, _identity(reading), (*pairs, *of_cluster), tuple(unread), is_countable, text)
         changes = learn(dust, page, self._settings, self._given.familiar)
         if changes:
             self._report(site_of(url), changes, now)
@@ -201,6 +207,42 @@ class DustLearner(Part):
         """Start with the rules that an earlier crawl had learnt, after the first page of a site was read."""
         for each in self._given.adopted(site):
             adopt(dust, each.rule, each.equal, each.unequal, self._settings)
+
+    def _pair(self, operation: UrlRenaming, reading: BodyReading, record: UrlRecord, vote: int = 0) -> Pair:
+        """A page, and the page of a record with which an operation would make it one."""
+        digests, other = reading.digests, record.digests
+        is_equal = self._is_equal(digests, reading.version, record)
+        has_same_text = other is not None and other.main == digests.main
+        if operation.rules[0].kind == "drop-segment":
+            is_equal = has_same_text
+        return Pair(
+            operation, is_equal, vote, has_same_text=has_same_text,
+            has_same_links=other is not None and other.links == digests.links,
+        )  # fmt: skip
+
+    def _pair_of_cluster(
+        self, url: Url, reading: BodyReading, found: Sequence[UrlRenaming], dust: SiteDust
+    ) -> list[Pair]:
+        """A page and the best known page with the same text, if their URLs differ by a prefix or a segment.
+
+        If the page itself is the best known: one whose URL has a prefix of which there is a rule.
+        """
+        placement = reading.placement
+        if placement is None or (placement.size == 1 and placement.canonical == url):
+            return []
+        known = {rule for each in found for rule in each.rules}
+        if placement.canonical == url:
+            pairs = with_prefixes(url, dust.known.values())
+        else:
+            between = operation_between(url, placement.canonical)
+            pairs = [] if between is None else [(placement.canonical, between[1])]
+        pairs = [each for each in pairs if each[1].rules[0] not in known]
+        records = self._records.get([Url(other) for other, _ in pairs]) if pairs else ()
+        return [
+            self._pair(operation, reading, record)
+            for (_, operation), record in zip(pairs, records, strict=True)
+            if record is not None and record.digests is not None
+        ]
 
     def _is_equal(self, digests: Digests, version: bytes, record: UrlRecord) -> bool | None:
         if record.digests is None:
@@ -267,9 +309,22 @@ class DustLearner(Part):
         """Report rules. Where one fell, URLs that it renamed may be wanted."""
         if changes:
             self._events.record([_verdict(site, change, now) for change in changes])
+        for change in changes:
+            if change.is_accepted:
+                self._forgo_names(site, change.rule)
         if not all(change.is_accepted for change in changes):
             self._frontier.requeue_renamed(site, now)
             self._forget_links(now)
+
+    def _forgo_names(self, site: Site, rule: DustRule) -> None:
+        """Pages of a site that were read are not fetched again by the names that a new rule gives them."""
+        read: dict[Url, UrlRecord] = {}
+        for record in islice(self._records.of_site(site), _MAX_FORGONE):
+            name = apply(rule, record.url, path_template_of(record.url)) if record.digests is not None else None
+            short = canonical(name) if name is not None else None
+            if short is not None and site_of(short) == site and not is_probe(short, self._settings.probe):
+                read[short] = record
+        self._frontier.forgo_renamed(read, describe(rule))
 
 
 def _split_names(dust: SiteDust | None) -> frozenset[str]:
@@ -292,17 +347,6 @@ def _vote(base: str, page: ParsedPage, own: UrlRecord | None, record: UrlRecord)
 
 def _is_listed(record: UrlRecord) -> bool:
     return any(seen.source is Source.SITEMAP for seen in record.first_seen)
-
-
-def _pair_of_cluster(url: Url, reading: BodyReading, found: Sequence[UrlRenaming]) -> list[Pair]:
-    """A page and the best known page with the same text, if their URLs differ by a prefix or a segment."""
-    placement = reading.placement
-    if placement is None or placement.canonical == url:
-        return []
-    between = operation_between(url, placement.canonical)
-    if between is None or any(each.rules == between[1].rules for each in found):
-        return []
-    return [Pair(between[1], True)]
 
 
 def _verdict(site: Site, change: RuleChange, now: float) -> SubjectJudged:

@@ -15,7 +15,7 @@ from periplus.policy.filters.reasons import ACCEPT
 from periplus.urls import site_of
 
 from .given import GivenRules, clean_params
-from .learning import SiteDust, note_target, remember
+from .learning import SiteDust, is_paired, note_target, remember
 from .renaming import Renamed, is_probe, looked_for, open_operations, renamed
 from .rules import PREFIXES, UrlRenaming, operations
 from .settings import DustSettings
@@ -60,7 +60,13 @@ class Renames:
         learnt = dust if self._settings.enabled else None
         name = url if given.discarder is None else given.discarder.renamed(url)
         found = renamed(name, learnt, _template_of, rules, given.refused(site), url)
-        return None if found is None or (not found.is_given and is_probe(url, self._settings.probe)) else found
+        if found is None or dust is None or found.is_given or not is_probe(url, self._probed(dust)):
+            return found
+        return found if is_paired(dust, found.key, found.url) else None  # a second pair of a page would say nothing
+
+    def _probed(self, dust: SiteDust) -> float:
+        """The share of URLs that keep their names: of the pages, where these have many names."""
+        return self._settings.probe * min(1.0, dust.pages / max(dust.remembered, 1))
 
     def reconsider(self, discovery: Discovery) -> Verdict:
         """The name of a URL that was admitted before a rule was learnt."""

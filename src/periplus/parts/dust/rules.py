@@ -1,11 +1,12 @@
 """The rules that rename URLs: what each kind does to a URL, and which rules may apply to a given URL or pair of URLs.
 
-The nine kinds, in the order in which they are tried, with their arguments:
+The ten kinds, in the order in which they are tried, with their arguments:
 
     drop-param        name              /a?ref=x&id=1      ->  /a?id=1
     drop-param-value  name, value       /a?view=list       ->  /a
     sort-query                          /a?b=1&a=2         ->  /a?a=2&b=1
     drop-prefix       name              /print/a           ->  /a
+    drop-segment      name              /s-3f9a60c1/a      ->  /a
     drop-suffix       name              /a/index.html      ->  /a/
     replace-segment   name, value       /a/en-us/b         ->  /a/en/b
     lower-case                          /About/Us          ->  /about/us
@@ -13,7 +14,8 @@ The nine kinds, in the order in which they are tried, with their arguments:
     scheme            name, value       http://a.net/      ->  https://a.net/
 
 `path` limits the first three to paths of one template (`policy.filters.template_of`); empty: any path. The others hold
-for the whole site. Forms that people write and that are not learnt: `drop-param *` drops every parameter but those of
+for the whole site. `drop-segment /s-*` drops a hexadecimal number behind that beginning of a path, with the segment
+that it is in. Forms that people write and that are not learnt: `drop-param *` drops every parameter but those of
 `value` (joined by `&`); `replace-segment #0` means the segment at that place, from 0; `drop-suffix /` with the value
 `*` drops all slashes at the end, also that of the root; `host www#.` drops a leading `www.`, `www2.` and so on.
 """
@@ -28,11 +30,14 @@ from typing import Final
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
+from periplus.policy.filters.templates import MADE_UP
+
 KINDS: Final = (
     "drop-param",
     "drop-param-value",
     "sort-query",
     "drop-prefix",
+    "drop-segment",
     "drop-suffix",
     "replace-segment",
     "lower-case",
@@ -44,7 +49,42 @@ ORDER: Final = {kind: place for place, kind in enumerate(KINDS)}
 QUERY_KINDS: Final = frozenset(KINDS[:3])
 """Kinds that may be limited to one path template."""
 _LANGUAGE: Final = re.compile(r"([a-z]{2})(?:[-_][a-z]{2,8})?")
+_VERSIONS: Final = frozenset(
+    [
+        "alpha",
+        "archive",
+        "beta",
+        "current",
+        "dev",
+        "devel",
+        "develop",
+        "development",
+        "draft",
+        "edge",
+        "latest",
+        "legacy",
+        "main",
+        "master",
+        "new",
+        "next",
+        "nightly",
+        "old",
+        "preview",
+        "previous",
+        "release",
+        "snapshot",
+        "stable",
+        "staging",
+        "test",
+        "testing",
+        "trunk",
+        "unstable",
+    ]
+)
+"""Names of versions of a site: pages that are equal today say nothing of the others."""
 _ARROWS: Final = frozenset({"replace-segment", "host", "scheme"})
+_WHOLE_NAMES: Final = frozenset({"drop-prefix", "drop-segment"})
+"""Kinds whose names may hold any character of a path."""
 _WWW: Final = re.compile(r"\Awww[0-9]*\.")
 
 
@@ -76,7 +116,7 @@ def parse_rule(text: str) -> DustRule | None:
     if kind in _ARROWS:
         name, _, value = rest.partition(" -> ")
         return DustRule(kind, name, "" if value == '""' else value, path)
-    name, _, value = rest.partition("=") if kind != "drop-prefix" else (rest, "", "")
+    name, _, value = rest.partition("=") if kind not in _WHOLE_NAMES else (rest, "", "")
     return DustRule(kind, name, value, path)
 
 
@@ -147,7 +187,19 @@ def _sort_query(rule: DustRule, url: str) -> str | None:
 
 def _drop_prefix(rule: DustRule, url: str) -> str | None:
     origin, path, query = split_path(url)
-    return origin + path[len(rule.name) :] + query if path.startswith(rule.name + "/") else None
+    is_below = (
+        path.startswith(rule.name + "/") and len(path) > len(rule.name) + 1
+    )  # itself, it may be another home page
+    return origin + path[len(rule.name) :] + query if is_below else None
+
+
+def _drop_segment(rule: DustRule, url: str) -> str | None:
+    origin, path, query = split_path(url)
+    beginning = rule.name.removesuffix("*")
+    found = MADE_UP.match(path, beginning.rfind("/")) if path.startswith(beginning) else None
+    if found is None or found.start(1) != len(beginning):
+        return None
+    return origin + path[: found.start()] + path[found.end() :] + query
 
 
 def _drop_suffix(rule: DustRule, url: str) -> str | None:
@@ -207,6 +259,7 @@ _APPLY: Final = {
     "drop-param-value": _drop_param_value,
     "sort-query": _sort_query,
     "drop-prefix": _drop_prefix,
+    "drop-segment": _drop_segment,
     "drop-suffix": _drop_suffix,
     "replace-segment": _replace_segment,
     "lower-case": _lower_case,
@@ -224,16 +277,22 @@ INDEX_NAMES: Final = frozenset(
 PREFIXES: Final = ("/print", "/printable", "/amp", "/mobile", "/m")
 """Prefixes under which sites commonly show their pages a second time."""
 _LONGEST_SEGMENT: Final = 20
+_LONGEST_BEGINNING: Final = 64
+"""Characters of a path before a segment that looks made up, of which rules are learnt."""
 _LOWER: Final = DustRule("lower-case")
 _SECURE: Final = DustRule("scheme", "http", "https")
 _NO_SLASH: Final = DustRule("drop-suffix", "/")
 
 
 class UrlRenaming(Struct, frozen=True, gc=False):
-    """A rule that would rename a URL, for the narrowest context first, and the URL that it makes, the base."""
+    """A rule that would rename a URL, for the narrowest context first, and the URL that it makes, the base.
+
+    `variant`: where the URL in question is the base itself, another URL that the rule would rename to it.
+    """
 
     rules: tuple[DustRule, ...]
     base: str
+    variant: str = ""
 
 
 @lru_cache(maxsize=4096)
@@ -267,7 +326,25 @@ def operations(
         base = apply(rule, url, template)
         if base is not None:
             found.append(UrlRenaming((rule,), base))
+        elif (variant := _variant(rule, url)) is not None:
+            found.append(UrlRenaming((rule,), url, variant))
     return found
+
+
+def _variant(rule: DustRule, url: str) -> str | None:
+    """The URL that a rule for a prefix or a segment would rename to this one."""
+    if rule.kind == "drop-prefix":
+        origin, path, query = split_path(url)
+        return origin + rule.name + path + query if path != "/" else None
+    if rule.kind != "replace-segment" or not rule.value:
+        return None
+    variant = apply(DustRule(rule.kind, rule.value, rule.name), url)
+    return variant if variant is not None and apply(rule, variant) == url else None
+
+
+def is_alias(rule: DustRule) -> bool:
+    """Whether a rule is about a prefix or a segment of which only the pages of a site can say that it is idle."""
+    return rule.kind == "replace-segment" or (rule.kind == "drop-prefix" and rule.name not in PREFIXES)
 
 
 def _of_query(url: str, template: str, split_names: Container[str]) -> Iterable[UrlRenaming]:
@@ -292,8 +369,12 @@ def _of_path(url: str, has_secure: bool) -> list[UrlRenaming]:
         found += [
             UrlRenaming((DustRule("drop-prefix", prefix),), origin + path[len(prefix) :] + query)
             for prefix in PREFIXES
-            if path.startswith(prefix + "/")
+            if path.startswith(prefix + "/") and len(path) > len(prefix) + 1
         ]
+    made_up = MADE_UP.search(path)
+    if made_up is not None and made_up.start(1) <= _LONGEST_BEGINNING:
+        rule = DustRule("drop-segment", path[: made_up.start(1)] + "*")
+        found.append(UrlRenaming((rule,), origin + path[: made_up.start()] + path[made_up.end() :] + query))
     name = path.rpartition("/")[2]
     if name in INDEX_NAMES:
         found.append(UrlRenaming((DustRule("drop-suffix", name),), origin + path[: -len(name)] + query))
@@ -320,17 +401,30 @@ def operation_between(one: str, other: str) -> tuple[str, UrlRenaming] | None:
         return None
     variant, base = (one, other) if (len(path), path) > (len(other_path), other_path) else (other, one)
     segments, base_segments = split_path(variant)[1].split("/")[1:], split_path(base)[1].split("/")[1:]
-    if len(segments) == len(base_segments) + 1 and segments[1:] == base_segments and _is_word(segments[0]):
+    if len(segments) == len(base_segments) + 1 and segments[1:] == base_segments != [""] and _is_idle(segments[0]):
         return variant, UrlRenaming((DustRule("drop-prefix", "/" + segments[0]),), base)
     if len(segments) != len(base_segments):
         return None
     differing = [pair for pair in zip(segments, base_segments, strict=True) if pair[0] != pair[1]]
     if len(differing) != 1 or segments[-1] != base_segments[-1] or not all(map(_is_word, differing[0])):
         return None
-    if _are_languages(*differing[0]):
+    if _are_languages(*differing[0]) or not _VERSIONS.isdisjoint(differing[0]):
         return None
     rule = DustRule("replace-segment", *differing[0])
     return (variant, UrlRenaming((rule,), base)) if apply(rule, variant) == base else None
+
+
+def with_prefixes(url: str, known: Iterable[DustRule]) -> list[tuple[str, UrlRenaming]]:
+    """URLs with a prefix before the path of this one that rules replace, each with the operation that would drop it."""
+    origin, path, query = split_path(url)
+    segments = [name for rule in known if rule.kind == "replace-segment" for name in (rule.name, rule.value)]
+    names = [f"/{name}" for name in dict.fromkeys(segments) if path != "/" and _is_idle(name)]
+    return [(origin + name + path + query, UrlRenaming((DustRule("drop-prefix", name),), url)) for name in names]
+
+
+def _is_idle(segment: str) -> bool:
+    """Whether a first segment may be idle: a word, but the name neither of a language nor of a version."""
+    return _is_word(segment) and segment not in _VERSIONS and _LANGUAGE.fullmatch(segment.lower()) is None
 
 
 def _are_languages(one: str, other: str) -> bool:

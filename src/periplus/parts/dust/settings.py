@@ -21,8 +21,11 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Minimum 5 % quantile of the posterior for rules about spelling, the order of lists, or a parameter idle on
     many domains: 8 equal pairs."""
     accept_varied: float = 0.9
-    """The same for a parameter with eight values or more, or confirmed by canonical links or sitemaps: 28 equal
-    pairs."""
+    """The same for a parameter with eight values or more, for segments and prefixes whose pairs have the same text,
+    and for rules that canonical links or sitemaps confirm: 28 equal pairs."""
+    accept_exact: float = 0.85
+    """The same for segments and prefixes whose pairs have the same text and links, and for hexadecimal segments with
+    eight values or more whose pairs have the same text: 18 equal pairs."""
     accept_unknown: float = 0.99
     """The same for other parameters, segments and prefixes: 298 equal pairs."""
     min_templates: int = 3
@@ -54,11 +57,11 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Reject shares outside 0 to 1 and thresholds in the wrong order."""
-        accepted = ("accept", "accept_varied", "accept_unknown", "withdraw", "max_unequal")
+        accepted = ("accept", "accept_varied", "accept_exact", "accept_unknown", "withdraw", "max_unequal")
         for name in (*accepted, "probe", "early", "equal_from", "unequal_below", "max_cluster"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"dust.{name} must be from 0 to 1, got {getattr(self, name)}")
-        if self.withdraw > min(self.accept, self.accept_varied, self.accept_unknown):
+        if self.withdraw > min(self.accept, self.accept_varied, self.accept_exact, self.accept_unknown):
             raise ConfigError(
                 f"dust.withdraw must not be above dust.accept, accept_varied and accept_unknown, got {self.withdraw}"
             )

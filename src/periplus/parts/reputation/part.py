@@ -35,9 +35,9 @@ class ReputationFollower(Part):
         """The reputations of domains."""
         return {KIND: self.take}
 
-    def take(self, content: bytes, now: float) -> None:  # noqa: ARG002 - as every taker of learnt files
+    def take(self, content: bytes, now: float) -> None:
         """Take the budgets that a job has computed. A pass that has begun goes on."""
-        self._frontier.set_budgets(KnownReputation.read(content).budget)
+        self._frontier.set_budgets(KnownReputation.read(content).budget, now)
 
 
 def _is_wanted(setup: Setup) -> bool:

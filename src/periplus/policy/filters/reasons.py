@@ -23,6 +23,7 @@ REASONS: Final = {
     "redirect-chain": "too many redirects in a row",
     "site-budget": "the site has reached its maximum number of URLs",
     "low-yield": "pages of this template repeat the same contents",
+    "endless": "deep pages of this branch lead to ever more pages that nothing else links to",
     "parameter-values": "a parameter with very many values and the same contents",
     "mirror": "its host mirrors another, where the same page is fetched",
     "parked": "its domain is parked: only the home page is fetched",
@@ -30,7 +31,7 @@ REASONS: Final = {
     "rewrite-loop": "rewriting it did not end",
 }
 """The reasons of `Reject`."""
-LIFTED: Final = frozenset({"low-yield", "parameter-values", "mirror", "parked", "calendar"})
+LIFTED: Final = frozenset({"low-yield", "endless", "parameter-values", "mirror", "parked", "calendar"})
 """Those that hang on a verdict on a kind of URL or a host: a URL refused for one is wanted when the verdict falls."""
 
 

@@ -43,8 +43,8 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Hosts of a domain that are always admitted; the n-th has the chance hosts / n."""
     seed_hosts: int = 1000
     """The same for domains of seeds."""
-    patience: float = 5.0
-    """Seconds without a ready site, although requests could be made, before the next pass."""
+    patience: float = 30.0
+    """Seconds to wait for the first verdict on domains, if many sites that nobody judged are all that is left."""
     spam_share: float = 0.05
     """Maximum share of requests to spam domains while other sites have pages waiting."""
 
@@ -79,6 +79,9 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Pages in a chain, each leading to one more of its template, before the template is throttled."""
     chain_likeness: float = 0.8
     """Minimum resemblance of each of these pages to the one before."""
+    endless_pages: int = 1000
+    """Deep pages of a branch of a site, each leading to more that nothing else links to, before it is throttled; 0:
+    never."""
     max_values: int = 1000
     """Values of a parameter above which `min_unique_values` applies to it."""
     min_unique_values: float = 0.2

@@ -143,13 +143,29 @@ def _short_hash(key: int) -> bytes:
     return (key & 0xFFFFFFFF).to_bytes(_HASH_BYTES, sys.byteorder)
 
 
+class Growth(Struct, array_like=True):
+    """How deep pages of one branch of a site lead on: pages since it was last judged, and what a sample of links shows.
+
+    `fresh`: links that no page had before; `shared`: those of them that another page had as well before they were read.
+    `seen` and `done` are links of the sample, and those of which nothing more follows. `is_settled`: the branch has an
+    end, and links are not looked at until it is judged again.
+    """
+
+    pages: int = 0
+    fresh: int = 0
+    shared: int = 0
+    seen: Paths = field(default_factory=Paths)
+    done: Paths = field(default_factory=Paths)
+    is_settled: bool = False
+
+
 class SiteFilterState(PartValues, Struct, array_like=True):
     """What was learnt of one site: URLs admitted, pages by template and by parameter, and how many are throttled.
 
     `dated` are templates whose URLs name dates, `ahead` the days that those of a template name more than a month ahead.
     `chains` are pages that each linked to one more. `paths` are those of which a page was read, since the first page
     with parameters. `values` is what parts have learnt that decide about URLs. `refused`: URLs that were refused when
-    they were found, and are remembered until the verdict falls.
+    they were found, and are remembered until the verdict falls. `growths`: branches with many deep pages.
     """
 
     admitted: int = 0
@@ -162,6 +178,7 @@ class SiteFilterState(PartValues, Struct, array_like=True):
     paths: Paths | None = None
     values: dict[str, Raw] = field(default_factory=dict)
     refused: int = 0
+    growths: dict[int, Growth] = field(default_factory=dict)
 
 
 _NOTHING = SiteFilterState()

@@ -28,6 +28,10 @@ from ..duplicates import brief_of, likenesses
 MAX_PARAMETERS = 16
 """Parameters of a query that are looked at."""
 
+MADE_UP: Final = re.compile(
+    r"/(?:[A-Za-z]{1,12}[-_=.])?(?=[a-z]*\d|[A-Z]*\d)([0-9a-f]{8,64}|[0-9A-F]{8,64})(?=/)", re.ASCII
+)
+"""A segment within a path that may be a session: a hexadecimal number, perhaps behind a name."""
 _NUMBERED = re.compile(r"([A-Za-z]{0,16}[-_]?)\d+", re.ASCII)
 _FIGURE = re.compile(r"\d", re.ASCII)
 _SLUG_JOINTS = 3

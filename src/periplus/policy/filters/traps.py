@@ -1,6 +1,6 @@
 """Guards against traps, which learn from what was fetched: URL spaces without an end and without contents.
 
-Reasons: `low-yield`, `parameter-values`.
+Reasons: `low-yield`, `endless`, `parameter-values`.
 
 Calendars, facets, soft 404s and circular links have in common that a program writes URL after URL from one template
 and that the pages say the same (Olston & Najork 2010, section 6.2). So pages are counted by template, and:
@@ -19,6 +19,13 @@ and that the pages say the same (Olston & Najork 2010, section 6.2). So pages ar
 * a parameter of a path that has taken more than 1,000 values is an identifier if its pages differ, and otherwise a
   session, a date or a facet: from then on 20 % of its last 50 pages must be unique, or it is throttled alike.
 
+Pages without an end may each have a text of their own. What is below the first segment of a path is a branch. Deep
+pages of a branch (more than 3 links from a seed) of a site with many pages are endless if 1,000 of them led to at least
+1.2 new pages of the branch each, and hardly one of these was linked from a second page before it was read: the pages of
+large sites link to each other, a chain of chapters or a thread adds one page a page, and a tree of pages ends in leaves
+long before. A tenth of the deep URLs of the branch is let through from then on, later a hundredth, and all again as
+soon as 100 pages do not look like that. A single chain is bounded by the greatest depth alone (`budgets.max_depth`).
+
 Pages that repeat what their own path shows with other parameters are evidence about parameters. They say nothing about
 paths of which no page was read: a URL of such a path is judged by the pages that were the first of their paths, in
 windows of their own. Nor is a URL throttled whose path was read, and whose only parameter has at most eight values:
@@ -33,7 +40,6 @@ bounded: templates, parameters and their values for each site.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -42,8 +48,18 @@ from periplus.urls import site_of
 
 from .reasons import ACCEPT
 from .settings import TrapSettings
-from .site_states import MAX_STEPS, MAX_WINDOW, FilterStates, ParameterCounts, Paths, SiteFilterState, Values, Window
-from .templates import directory_of, follow, key_of, parameters_of, path_template_of, template_of
+from .site_states import (
+    MAX_STEPS,
+    MAX_WINDOW,
+    FilterStates,
+    Growth,
+    ParameterCounts,
+    Paths,
+    SiteFilterState,
+    Values,
+    Window,
+)
+from .templates import MADE_UP, directory_of, follow, key_of, parameters_of, path_template_of, template_of
 
 _LONGEST_RULE = 200
 FEW_VALUES = 8
@@ -55,10 +71,22 @@ _FEWEST_SLASHES = 4
 """Slashes of the shortest URL whose path has two segments: `http://host/a/a`."""
 _SHORTEST_ORIGIN = len("http://h")
 """Characters of a URL before which no path begins."""
-_MADE_UP = re.compile(
-    r"/(?:[A-Za-z]{1,12}[-_=.])?(?=[a-z]*\d|[A-Z]*\d)(?:[0-9a-f]{8,64}|[0-9A-F]{8,64})(?=/)", re.ASCII
-)
-"""A segment within a path that may be a session: a hexadecimal number, perhaps behind a name."""
+_FREE_DEPTH = 3
+"""Links from a seed up to which pages are not deep."""
+_GROWTH = 1.2
+"""New pages that each deep page of an endless branch leads to, at least."""
+_SHARED = 0.05
+"""Share of these that a second page links to, at most."""
+_SAMPLED = 4
+"""One link in this many is looked at."""
+_JUDGED_AGAIN = 100
+"""Pages of a throttled branch after which it is judged again."""
+_SETTLED_BY = 40
+"""Links of the sample by which a branch may be known to have an end."""
+_ENDLESS_STEPS = 2
+"""Steps by which a branch is throttled at most: one URL in a hundred."""
+_MAX_BRANCHES = 8
+"""Branches of a site of which the growth is followed, at most."""
 
 
 class Traps:
@@ -81,6 +109,11 @@ class Traps:
         state = self._states.about(url)
         if not state.throttled or discovery.source is Source.SEED:
             return ACCEPT
+        if state.growths and discovery.depth > _FREE_DEPTH:
+            branch = _branch_of(url)
+            window = state.templates.get(key_of(_below(branch)))
+            if window is not None and key_of(url) >= self._limits[window.steps]:
+                return Reject("endless", branch[:_LONGEST_RULE])
         return self._judge_throttled(url, state, has_values=discovery.source is Source.FORM)
 
     def reconsider(self, discovery: Discovery) -> Verdict:
@@ -129,6 +162,8 @@ class Traps:
         `depth`: how far from the seeds; `sketch`: of its main text; `links`: where it leads.
         """
         settings, state = self._settings, self._states.changing(url)
+        if depth > _FREE_DEPTH and 0 < settings.endless_pages <= state.admitted:
+            self._note_growth(url, links, state)
         chain = follow(state.chains, url, depth, sketch, links, settings.chain_likeness)
         if chain is None or chain.length < settings.chain_pages:
             return
@@ -137,6 +172,35 @@ class Traps:
         if window is not None:
             state.throttled += not window.steps
             window.throttle()
+
+    def _note_growth(self, url: Url, links: Sequence[Url], state: SiteFilterState) -> None:
+        """Count a deep page of a branch, and judge the branch after many."""
+        branch = _branch_of(url)
+        key = key_of(_below(branch))
+        growth = state.growths.get(key)
+        if growth is None:
+            if len(state.growths) >= _MAX_BRANCHES:
+                return
+            growth = state.growths[key] = Growth()
+        growth.pages += 1
+        if not growth.is_settled:
+            _sample(growth, url, [link for link in links if link.startswith(branch)])
+        window = state.templates.get(key)
+        steps = 0 if window is None else window.steps
+        if growth.pages < (_JUDGED_AGAIN if steps else self._settings.endless_pages):
+            return
+        if growth.is_settled or _SAMPLED * growth.fresh < _GROWTH * growth.pages or _is_shared(growth):
+            del state.growths[key]
+            if window is not None:
+                window.steps = 0
+                state.throttled -= steps > 0
+                self.lifted[site_of(url)] = None
+            return
+        window = _filed(key, state, self._settings.max_templates)
+        if window is not None:
+            window.steps = min(steps + 1, _ENDLESS_STEPS)
+            state.throttled += not steps
+        growth.pages = growth.fresh = growth.shared = 0
 
     def _judge_throttled(self, url: Url, state: SiteFilterState, *, has_values: bool = False) -> Verdict:
         """`has_values`: a form was submitted, whose parameters have values by design."""
@@ -227,6 +291,40 @@ def _make_room(templates: dict[int, Window]) -> bool:
     return False
 
 
+def _branch_of(url: Url) -> str:
+    """What all URLs of a branch begin with: the first segment of the path, if it has a second one."""
+    start = url.index("/", _SHORTEST_ORIGIN)
+    end = url.find("/", start + 1)
+    return url[: (start if end < 0 else end) + 1]
+
+
+def _below(branch: str) -> str:
+    """The name under which the deep pages of a branch count together. No template holds a space."""
+    return f"below {branch}"
+
+
+def _sample(growth: Growth, url: Url, links: Sequence[Url]) -> None:
+    """Note which of some links of a page are new, and which were found elsewhere."""
+    growth.done.add(key_of(url))
+    for key in {key_of(link) for link in links}:
+        if key % _SAMPLED or growth.done.has(key):
+            continue
+        if growth.seen.is_full:
+            growth.seen = Paths()
+        if growth.seen.add(key):
+            growth.fresh += 1
+        else:
+            growth.shared += 1
+            growth.done.add(key)
+    if growth.done.is_full:
+        growth.done = Paths()
+    growth.is_settled = growth.fresh >= _SETTLED_BY and _is_shared(growth)
+
+
+def _is_shared(growth: Growth) -> bool:
+    return growth.shared > _SHARED * growth.fresh
+
+
 def _contents_of(directory: str) -> str:
     """The name under which the pages directly in a directory count together. No template holds a space."""
     return f"in {directory}"
@@ -244,12 +342,12 @@ def _first_of(template: str) -> str:
 
 def _path_key(url: Url) -> int:
     """The key of a path without parameters, nor segments that look made up."""
-    return key_of(_MADE_UP.sub("", url.partition("?")[0]))
+    return key_of(MADE_UP.sub("", url.partition("?")[0]))
 
 
 def _is_varied(url: Url, template: str) -> bool:
     """Whether a URL has parameters, or a segment that looks made up, so that others may show the same."""
-    return "?" in template or ("*" in template and _MADE_UP.search(url, _SHORTEST_ORIGIN) is not None)
+    return "?" in template or ("*" in template and MADE_UP.search(url, _SHORTEST_ORIGIN) is not None)
 
 
 def _is_throttled(name: str, state: SiteFilterState) -> bool:
@@ -259,7 +357,7 @@ def _is_throttled(name: str, state: SiteFilterState) -> bool:
 
 def _has_few_values(url: Url, state: SiteFilterState) -> bool:
     """Whether a URL has neither a parameter nor a segment that looks made up, or one parameter with few values."""
-    if _MADE_UP.search(url, _SHORTEST_ORIGIN):
+    if MADE_UP.search(url, _SHORTEST_ORIGIN):
         return False
     names = {name for name, _ in parameters_of(url)}
     if len(names) != 1:

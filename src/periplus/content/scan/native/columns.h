@@ -204,6 +204,7 @@ typedef struct {
     PyObject *anchors;
     PyObject *rels;
     PyObject *kinds;
+    PyObject *marks;
     PyObject *unresolved;
     u32 anchor_words; /* split at spaces; an anchor without text counts as one */
 } LinkColumns;
@@ -213,6 +214,7 @@ static void release_link_columns(LinkColumns *columns) {
     Py_CLEAR(columns->anchors);
     Py_CLEAR(columns->rels);
     Py_CLEAR(columns->kinds);
+    Py_CLEAR(columns->marks);
     Py_CLEAR(columns->unresolved);
 }
 
@@ -275,14 +277,20 @@ static bool add_link_row(const State *state, const Scanner *scanner, LinkColumns
     if (is_done && link->kind != LINK_ANCHOR) {
         is_done = set_at(columns->kinds, place, PyLong_FromLong(link->kind));
     }
+    if (is_done && link->mark) {
+        is_done = set_at(columns->marks, place, PyLong_FromLong(link->mark));
+    }
     return is_done;
 }
 
 static bool make_link_columns(const State *state, const Scanner *scanner, const Targets *targets, LinkColumns *columns) {
     u32 count = scanner->links.list.count;
-    *columns = (LinkColumns){PyList_New(count), PyList_New(count), PyDict_New(), PyDict_New(), PyList_New(0), count};
+    *columns = (LinkColumns){
+        PyList_New(count), PyList_New(count), PyDict_New(), PyDict_New(), PyDict_New(), PyList_New(0), count,
+    };
     PyObject **strings = target_strings(targets);
-    bool is_done = columns->urls && columns->anchors && columns->rels && columns->kinds && columns->unresolved && strings;
+    bool is_done = columns->urls && columns->anchors && columns->rels && columns->kinds && columns->marks &&
+                   columns->unresolved && strings;
     for (u32 place = 0; is_done && place < count; place++) {
         u32 number = scanner->links.list.items[place].unique;
         is_done = add_link_row(state, scanner, columns, place, number ? strings[number - 1] : NULL);

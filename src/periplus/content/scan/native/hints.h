@@ -14,12 +14,16 @@ enum Hint {
     LOOKS_COMMENT = 32,
     LOOKS_HIDDEN = 64,
     LOOKS_LEAD = 128,
-    HINTS_BY_NAME = 255, /* all of the above */
-    LOOKS_ASIDE = 256,
+    LOOKS_FOOTER = 256,
+    HINTS_BY_NAME = 511, /* all of the above */
+    LOOKS_ASIDE = 512,
     LOOKS_SECTION = 1 << 19,
+    LOOKS_NEXT = 1 << 20,
+    LOOKS_PREVIOUS = 1 << 21,
 };
 #define HINTS_BY_ID 10 /* bits by which the hints of an id are shifted */
-#define HINT_KIND 20   /* the first bit of the hash of the classes */
+#define HINT_ONWARD 20 /* the first of the two bits of the next and the previous page */
+#define HINT_KIND 22   /* the first bit of the hash of the classes */
 
 #define LONGEST_HINT 1024 /* bytes of a value that are looked at */
 #define SHORT_WORD 4      /* letters from which on hyphens, underscores and capitals are allowed inside */
@@ -39,9 +43,9 @@ static const struct {
     {LOOKS_TEASER,
      "related recommend trending popular teaser mostread ^similar readmore ^recent ^latest ^suggest ^weitere ^mehr$ "
      "^further viral nextpost ^meta$ postmeta entrymeta author byline ^autor ^tags taglist ^bio$ vcard "
-     "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline footer ^foot$ colophon "
-     "masthead branding imprint impressum"},
-    {LOOKS_CAPTION, "caption ^credit copyright ^legend ^bildunter gallery slideshow swiper carousel slider attachment"},
+     "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline masthead "
+     "branding imprint impressum"},
+    {LOOKS_CAPTION, "caption ^credit ^legend ^bildunter gallery slideshow swiper carousel slider attachment"},
     {LOOKS_PICTURE, "^img ^image ^photo ^picture ^bild ^foto"},
     {LOOKS_COMMENT, "comment ^respond$ ^reply ^replies disqus kommentar comentario"},
     {LOOKS_HIDDEN,
@@ -49,7 +53,10 @@ static const struct {
     {LOOKS_LEAD,
      "^lead$ ^lede ^intro excerpt ^summary standfirst ^abstract vorspann anleser subheadline ^dek$ ^deck$ ^chapeau "
      "^entradilla"},
+    {LOOKS_FOOTER, "footer ^foot$ colophon copyright"},
     {LOOKS_SECTION, "section"},
+    {LOOKS_NEXT, "next"},
+    {LOOKS_PREVIOUS, "prev"},
 };
 
 typedef struct {
@@ -229,6 +236,11 @@ static u32 class_hints(const u8 *value, u32 size) {
     return word_hints(value, size) | (kind ? kind : 1) << HINT_KIND;
 }
 
+static u32 id_hints(const u8 *value, u32 size) {
+    u32 kinds = word_hints(value, size);
+    return (kinds & HINTS_BY_NAME) << HINTS_BY_ID | (kinds & (LOOKS_NEXT | LOOKS_PREVIOUS));
+}
+
 static u32 role_hints(Span role) {
     if (IS_WORD(role, "navigation") || IS_WORD(role, "banner") || IS_WORD(role, "contentinfo") ||
         IS_WORD(role, "complementary") || IS_WORD(role, "search") || IS_WORD(role, "menu") ||
@@ -311,7 +323,7 @@ static u32 attribute_hints(const u8 *name, size_t name_size, const u8 *value, si
             return IS_WORD(named, "class") ? class_hints(value, size) : 0;
         case 'i':
             if (IS_WORD(named, "id")) {
-                return (word_hints(value, size) & HINTS_BY_NAME) << HINTS_BY_ID;
+                return id_hints(value, size);
             }
             return IS_WORD(named, "itemprop") ? property_hints(value, size) : 0;
         case 'r':

@@ -2,7 +2,46 @@
 #ifndef PERIPLUS_LINKS_H
 #define PERIPLUS_LINKS_H
 
+#include "hints.h"
 #include "scanner.h"
+
+/* What the element around a link says of it. */
+static inline u8 mark_of_element(const Element *element) {
+    _Static_assert(LOOKS_NEXT >> (HINT_ONWARD - 1) == IN_NEXT && LOOKS_PREVIOUS >> (HINT_ONWARD - 1) == IN_PREVIOUS, "");
+    return element->hints >> (HINT_ONWARD - 1) & (IN_NEXT | IN_PREVIOUS);
+}
+
+/* Whether a value has the word "next" in it; the letter "x" is rare. */
+static bool says_next(Span value) {
+    const u8 *end = value.at + value.size;
+    for (const u8 *at = value.at; (at = find_byte(at, end, 'x')) < end; at++) {
+        bool is_inside = at - value.at >= 2 && at + 1 < end;
+        if (is_inside && LOWER[at[-2]] == 'n' && at[-1] == 'e' && at[1] == 't') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether an <a> says that it leads to the next page. */
+static bool is_marked_next(const Attributes *attributes) {
+    for (u32 i = 0; i < attributes->count; i++) {
+        const Attribute *attribute = &attributes->items[i];
+        switch (attribute->known) {
+            case ATTR_class:
+            case ATTR_id:
+            case ATTR_title:
+            case ATTR_aria_label:
+                if (attribute->value.size && says_next(attribute->value)) {
+                    return true;
+                }
+                break;
+            default:
+                break;
+        }
+    }
+    return false;
+}
 
 /* A new link, or NULL if there are too many or there is no memory. Links to the page itself have a bound of their own: a
    long table of contents must not push out the links to other pages. */
@@ -16,7 +55,9 @@ static Link *add_link(Scanner *scanner, Span href, u8 kind) {
     }
     links->own_count += is_own;
     Link *link = &links->list.items[links->list.count++];
-    *link = (Link){.href = href, .kind = kind, .is_own = is_own, .element = top_of(scanner)->element};
+    u32 element = top_of(scanner)->element;
+    u8 mark = mark_of_element(&scanner->elements.items[element]);
+    *link = (Link){.href = href, .kind = kind, .mark = mark, .is_own = is_own, .element = element};
     return link;
 }
 
@@ -43,9 +84,11 @@ static void follow_link(Scanner *scanner, const Link *link) {
 static void open_link_again(Scanner *scanner) {
     const Link *old = &scanner->links.list.items[scanner->links.current];
     Span rel = old->rel;
+    u8 mark = old->mark & MARKED_NEXT;
     Link *link = add_link(scanner, old->href, old->kind);
     if (link) {
         link->rel = rel;
+        link->mark |= mark;
     }
     follow_link(scanner, link);
 }
@@ -65,6 +108,7 @@ static void start_anchor(Scanner *scanner) {
     Link *link = add_link(scanner, href->value, LINK_ANCHOR);
     if (link) {
         link->rel = value_of(attributes, ATTR_rel);
+        link->mark |= is_marked_next(attributes) ? MARKED_NEXT : 0;
     }
     follow_link(scanner, link);
 }

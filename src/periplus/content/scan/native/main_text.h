@@ -52,6 +52,7 @@ typedef struct {
     u32 list;     /* the list or table it is or stands in; 0 if there is none */
     u8 tag;
     u8 weight;
+    bool is_first; /* the page begins in it */
     bool is_lead;
     bool is_clutter;
     bool is_in_clutter;
@@ -148,6 +149,9 @@ static void measure_page(MainText *page, const u8 *text, const Block *blocks, co
         element->prose += block.is_prose ? block.size : 0;
         element->titles += block.tag == TAG_h1;
     }
+    for (u32 at = blocks[0].element; at; at = page->elements[at].parent) {
+        page->elements[at].is_first = true;
+    }
     for (u32 i = page->element_count - 1; i > 0; i--) {
         MeasuredElement *element = &page->elements[i], *parent = &page->elements[element->parent];
         parent->total += element->total;
@@ -206,8 +210,8 @@ static u8 own_weight(const MeasuredElement *element) {
     if (element->titles) {
         return FULL_WEIGHT;
     }
-    if (is_aside_tag(element->tag) || (kinds & LOOKS_ASIDE)) {
-        return SLIGHT_WEIGHT;
+    if (is_aside_tag(element->tag) || (kinds & LOOKS_ASIDE) || ((kinds & LOOKS_FOOTER) && !element->is_first)) {
+        return NO_WEIGHT;
     }
     if (element->is_lead) {
         kinds &= ~(u32)LOOKS_TEASER;
@@ -308,7 +312,8 @@ static void cut_clutter(MainText *page) {
     for (u32 i = 1; i < page->element_count; i++) {
         MeasuredElement *element = &elements[i], *parent = &elements[element->parent];
         element->is_inside |= parent->is_inside;
-        bool is_clutter = element->is_clutter && !element->is_above && (u64)element->prose * 2 <= most;
+        bool is_little = element->weight == NO_WEIGHT || (u64)element->prose * 2 <= most;
+        bool is_clutter = element->is_clutter && !element->is_above && is_little;
         element->is_cut = parent->is_cut || is_clutter;
         element->list = is_list_or_table(element->tag) && !element->is_above ? i : parent->list;
     }
@@ -398,21 +403,20 @@ static void trim_edges(MainText *page) {
     }
 }
 
-/* On a page of links or of very short texts, choose all that is not clutter; if there is nothing else, all. */
+/* On a page of links or of very short texts, choose all that is not clutter; if all is, what is where prose has weight. */
 static void choose_links(MainText *page) {
-    u64 size = 0, rest = 0, uncluttered = 0;
+    u64 size = 0, uncluttered = 0, weighty = 0;
     for (u32 i = 0; i < page->block_count; i++) {
-        bool is_uncluttered = !page->elements[page->blocks[i].element].is_in_clutter;
+        const MeasuredElement *element = &page->elements[page->blocks[i].element];
         size += page->is_main[i] ? page->blocks[i].size : 0;
-        rest += is_uncluttered ? page->blocks[i].size : 0;
-        uncluttered += is_uncluttered;
+        uncluttered += element->is_in_clutter ? 0 : page->blocks[i].size;
+        weighty += element->weight ? page->blocks[i].size : 0;
     }
-    if (!uncluttered) {
-        rest = page->elements[0].total;
-    }
-    if (size == 0 || (size < FEW_CHARACTERS && size * 3 < rest)) {
+    u64 rest = uncluttered ? uncluttered : weighty;
+    if (size == 0 || (size < FEW_CHARACTERS && size * 2 < rest)) {
         for (u32 i = 0; i < page->block_count; i++) {
-            page->is_main[i] = !uncluttered || !page->elements[page->blocks[i].element].is_in_clutter;
+            const MeasuredElement *element = &page->elements[page->blocks[i].element];
+            page->is_main[i] = uncluttered ? !element->is_in_clutter : element->weight != NO_WEIGHT;
         }
     }
 }

@@ -36,7 +36,7 @@
 #ifndef SOURCES_DIGEST
 #define SOURCES_DIGEST "" /* hatch_build.py has one, by which a test can tell whether a build is up to date */
 #endif
-#define COLUMN_COUNT 20
+#define COLUMN_COUNT 21
 
 #define MARK_FACTOR 0x9E3779B1u /* `content.digests` marks the sketches that it has to compute with the same */
 
@@ -86,6 +86,7 @@ static PyObject *columns_of(const State *state, const Page *page) {
         links.anchors,
         links.rels,
         links.kinds,
+        links.marks,
         links.unresolved,
         media_column(state, scanner),
         head_column(state, scanner),
@@ -409,7 +410,7 @@ static PyObject *profile(PyObject *module, PyObject *const *arguments, Py_ssize_
         }
         longest = spans[i].size > longest ? spans[i].size : longest;
     }
-    u8 *buffer = malloc((size_t)longest + PROFILE_PADDING);
+    u8 *buffer = malloc((size_t)longest + PROFILE_LEAD + PROFILE_PADDING);
     if (!buffer) {
         return PyErr_NoMemory();
     }

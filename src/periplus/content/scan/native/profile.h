@@ -8,83 +8,77 @@
 
 #define COUNTERS 128
 #define PROFILE_SIZE (4 + 8 + 2 * COUNTERS)
-#define PROFILE_PADDING 16 /* bytes behind a text that are separators, so that sixteen can be read at once */
-#define HASH_FACTOR 0xD6E8FEB86659FD93u
+#define PROFILE_LEAD 8     /* bytes before a text that can be read */
+#define PROFILE_PADDING 80 /* bytes behind a text that are separators, so that those behind its last part can be read at once */
+static const u64 HASH_FACTORS[2] = {0xD6E8FEB86659FD93u, 0xA0761D6478BD642Fu};
 
-/* The bytes of eight that equal one of which all eight are the same: their highest bits, correct up to the first. */
-static inline u64 equal_bytes(u64 bytes, u64 all) {
-    u64 different = bytes ^ all;
-    return (different - 0x0101010101010101u) & ~different & 0x8080808080808080u;
+/* The hash of a word: of its first eight bytes, its last eight, and its length. */
+static inline u64 hash_word(const u8 *at, u32 size) {
+    u64 last = eight_bytes(at + size - 8) & -(u64)(size > 8);
+    return first_bytes(eight_bytes(at), size) * HASH_FACTORS[0] + (last + size) * HASH_FACTORS[1];
 }
 
-static inline u64 mixed(u64 hash, u64 bytes) {
-    hash = (hash ^ bytes) * HASH_FACTOR;
-    return hash ^ hash >> 32;
-}
-
-/* The bytes before the first of eight that ends a part; 8: none does. */
-static inline u32 bytes_before(u64 ends) {
-    return ends ? (u32)__builtin_ctzll(ends) / 8 : 8;
-}
-
-/* The hash of the part that begins here and ends before a separator; `*at` is moved to that. Most parts have fewer than
-   sixteen bytes, which are read without a branch. */
-static inline u64 hash_part(const u8 **at, u64 separators) {
-    u64 first = eight_bytes(*at), second = eight_bytes(*at + 8);
-    u32 size = bytes_before(equal_bytes(first, separators));
-    u32 more = bytes_before(equal_bytes(second, separators));
-    more = size < 8 ? 0 : more;
-    u64 hash = mixed(mixed(0, first_bytes(first, size)), first_bytes(second, more));
-    *at += size + more;
-    while (size + more == 16) {
-        first = eight_bytes(*at);
-        more = bytes_before(equal_bytes(first, separators));
-        hash = more ? mixed(hash, first_bytes(first, more)) : hash;
-        *at += more;
-        size = more == 8 ? 8 : 0;
+/* The hash of a line: of all its bytes. */
+static inline u64 hash_line(const u8 *at, u32 size) {
+    u64 hash = size;
+    for (u32 i = 0; i < size; i += 8) {
+        hash = (hash ^ hash >> 32 ^ first_bytes(eight_bytes(at + i), size - i)) * HASH_FACTORS[0];
     }
     return hash;
 }
 
-/* Count the words of a text with padding behind it, but for those that `is_left_out` by their first byte. Returns the number
-   of words. */
-static u32 count_hashed(const u8 *at, u32 size, const u8 *is_left_out, u8 *counters) {
-    const u8 *end = at + size;
-    u32 count = 0;
-    while (at < end) {
-        if (*at == ' ') {
-            at++;
-        } else {
-            bool is_counted = !is_left_out[*at];
-            counters[hash_part(&at, 0x2020202020202020u) >> 57] += is_counted;
-            count += is_counted;
-        }
+/* Which of 64 bytes are a separator, a bit each. Where parts end is known before they are read: words are short, and to
+   wait for each to find the next takes longer than to hash it. */
+static inline u64 separators_of(const u8 *at, u8 separator) {
+    u64 found = 0;
+    for (u32 i = 0; i < 8; i++) {
+        found |= ((are_equal(eight_bytes(at + 8 * i), separator) >> 7) * 0x0102040810204080u >> 56) << 8 * i;
     }
+    return found;
+}
+
+/* Call `with(part, size)` for each part of a text that has padding behind it. */
+#define EACH_PART(text, length, separator, with)                                                                               \
+    for (const u8 *block = (text), *part = block; block <= (text) + (length); block += 64) {                                   \
+        for (u64 left = separators_of(block, separator); left; left &= left - 1) {                                             \
+            const u8 *at = block + __builtin_ctzll(left);                                                                      \
+            if (at > part) {                                                                                                   \
+                with(part, (u32)(at - part));                                                                                  \
+            }                                                                                                                  \
+            part = at + 1;                                                                                                     \
+        }                                                                                                                      \
+    }
+
+/* Count the words of a text, but for those that `is_left_out` by their first byte. Returns the number of words. */
+static u32 count_hashed(const u8 *text, u32 length, const u8 *is_left_out, u8 *counters) {
+    u32 count = 0;
+#define COUNT(part, size)                                                                                                      \
+    bool is_counted = !is_left_out[*(part)];                                                                                   \
+    counters[hash_word(part, size) >> 57] += is_counted;                                                                       \
+    count += is_counted
+    EACH_PART(text, length, ' ', COUNT)
+#undef COUNT
     return count;
 }
 
-/* The sum of the hashes of lines, with padding behind them. */
-static u64 sum_hashed(const u8 *at, u32 size) {
-    const u8 *end = at + size;
+/* The sum of the hashes of lines. */
+static u64 sum_hashed(const u8 *text, u32 length) {
     u64 sum = 0;
-    while (at < end) {
-        if (*at == '\n') {
-            at++;
-        } else {
-            sum += hash_part(&at, 0x0A0A0A0A0A0A0A0Au);
-        }
-    }
+#define ADD(part, size) sum += hash_line(part, size)
+    EACH_PART(text, length, '\n', ADD)
+#undef ADD
     return sum;
 }
 
 static const u8 *padded(u8 *buffer, Span text, u8 separator) {
+    buffer += PROFILE_LEAD;
     memcpy(buffer, text.at, text.size);
     memset(buffer + text.size, separator, PROFILE_PADDING);
     return buffer;
 }
 
 /* `masked` is the main text with volatile words masked, `links` has a newline between two; `buffer` has as much room as
-   the longest of the three, and PROFILE_PADDING more. */
+   the longest of the three, PROFILE_LEAD and PROFILE_PADDING more. */
 static void write_profile(Span text, Span masked, Span links, u8 *buffer, u8 *out) {
     memset(out, 0, PROFILE_SIZE);
     u64 sum = sum_hashed(padded(buffer, links, '\n'), links.size);

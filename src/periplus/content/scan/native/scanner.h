@@ -38,6 +38,9 @@ typedef struct {
 /* In the order of `model.LinkKind`. */
 enum LinkKind { LINK_ANCHOR, LINK_AREA, LINK_IFRAME, LINK_FRAME };
 
+/* What markup says of a link: the same bits as in `scan/columns.py`. */
+enum LinkMark { MARKED_NEXT = 1, IN_NEXT = 2, IN_PREVIOUS = 4 };
+
 typedef struct {
     Span href; /* as written; decoded and resolved by urls.h */
     Span rel;
@@ -47,6 +50,7 @@ typedef struct {
     u32 element; /* the innermost on the stack where it began */
     u32 unique; /* see urls.h */
     u8 kind;
+    u8 mark;     /* MARKED_... */
     bool is_own; /* leads to the page itself, as written */
     bool has_picture;
 } Link;
