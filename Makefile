@@ -5,7 +5,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo native test soak settings tables check sanitize bench speed policies image lock sbom audit format clean
+.PHONY: help demo native test soak settings tables findings check sanitize bench speed policies image lock sbom audit format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -47,6 +47,9 @@ settings: .venv/dev ## write again what follows from the declarations of setting
 
 tables: .venv/dev ## write again what follows from the declarations of tables and views: docs/tables.md, docs/measures.md
 	@$(BIN)/python -m tests.declared_tables
+
+findings: .venv/dev ## write again what follows from the declarations of findings: docs/findings.md, the table of docs/audit.md
+	@$(BIN)/python -m tests.declared_findings
 
 check: .venv/dev ## style, types, the plan of the house, the docs
 	@$(BIN)/ruff format --check .

@@ -12,7 +12,7 @@ from periplus.apps.lab import World
 from periplus.content import (
     Churn,
     RawPage,
-    Template,
+    SiteTemplate,
     difference,
     is_heading_same,
     page_version,
@@ -45,7 +45,7 @@ def test_churn_is_learnt_by_fetching_twice_and_changes_are_still_seen() -> None:
         for url in urls:
             before, after = visited(world, url, now), visited(world, url, now + 2 * DAY)
             is_true = world.changed_between(url, now, now + 2 * DAY)
-            plain = Template().level(difference(page_version(before), page_version(after)))
+            plain = SiteTemplate().level(difference(page_version(before), page_version(after)))
             is_same = is_heading_same(version_of(before), version_of(after))
             level = settled_level(plain, churn, before.blocks, after.blocks, is_heading_same=is_same)
             naive += (plain >= ChangeLevel.MINOR) != is_true

@@ -7,7 +7,7 @@ from tests.each_case import each_case
 
 from periplus.content import (
     PageVersion,
-    Template,
+    SiteTemplate,
     difference,
     has_text_rule,
     likeness,
@@ -69,7 +69,7 @@ def level(old: str, new: str) -> ChangeLevel:
 
 
 def change_since(digests: Digests, version: bytes, page: ParsedPage) -> ChangeLevel:
-    return Template().level(difference(PageVersion(digests, version), page_version(page)))
+    return SiteTemplate().level(difference(PageVersion(digests, version), page_version(page)))
 
 
 def read(html: str) -> ParsedPage:

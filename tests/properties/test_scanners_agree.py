@@ -28,7 +28,8 @@ from periplus.content import RawPage, read_pages
 from periplus.content.digests import marked_sketch, masked_in_python, sorted_targets
 from periplus.content.forms import form_elements
 from periplus.content.mime import count_controls_in_python
-from periplus.content.scan import Columns, python
+from periplus.content.scan import Columns, list_tags, python
+from periplus.content.scan.tag_list import list_tags as list_tags_in_python
 from periplus.content.sketch import sketches_of
 from periplus.content.statistics import text_counts_in_python
 from periplus.model import Links, Url
@@ -100,6 +101,12 @@ def read_both(html: bytes) -> list[object]:
 def test_tag_soup(html: bytes, wants_blocks: bool, wants_events: bool) -> None:
     """Whatever the tags, attributes and texts."""
     assert differences(html, wants_blocks=wants_blocks, wants_events=wants_events) == []
+
+
+@given(st.one_of(pages, st.binary(max_size=300)))
+def test_listed_tags(html: bytes) -> None:
+    """The tags that an audit looks at, whatever is around them."""
+    assert list_tags(html) == list_tags_in_python(html)
 
 
 @given(st.binary(max_size=300))

@@ -20,10 +20,14 @@ HOME = "http://site.test"
 NAMES = ("apples", "pears", "plums", "figs", "dates", "limes", "kiwis", "grapes", "melons", "cherries", "nuts", "rice")
 
 
+VIEWPORT = 'name="viewport" content="width=device-width"'
+
+
 def page(title: str, *links: str, head: str = "") -> str:
     """A page with a description of its own."""
-    written = scripted_web.page(title, *links)
-    return written.replace("<p>", f'<meta name="description" content="What {title} is about">{head}<p>', 1)
+    written = scripted_web.page(title, *links).replace("<title>", f'<html lang="en"><meta {VIEWPORT}><title>', 1)
+    description = f'<meta name="description" content="What {title} is about">'
+    return written.replace("<p>", f"{description}{head}<h1>About {title}</h1><p>", 1)
 
 
 def clean() -> dict[str, str | bytes]:
@@ -31,8 +35,8 @@ def clean() -> dict[str, str | bytes]:
     urls = {name: f"{HOME}/{name}" for name in NAMES}
     dated = [f"{url} 2026-0{1 + place % 9}-1{place % 10}" for place, url in enumerate(urls.values())]
     said: dict[str, str | bytes] = {
-        f"{HOME}/": page("Fruit", *urls.values()),
-        f"{HOME}/robots.txt": f"User-agent: *\nDisallow: /private/\n\nSitemap: {HOME}/sitemap.xml\n",
+        f"{HOME}/": page("Fruit of all kinds", *urls.values()),
+        f"{HOME}/robots.txt": f"User-agent: *\nAllow: /\n\nSitemap: {HOME}/sitemap.xml\n",
         f"{HOME}/sitemap.xml": urlset(f"{HOME}/ 2026-01-02", *dated),
     }
     return said | {url: page(f"All about {name}", f"{HOME}/", *urls.values()) for name, url in urls.items()}
@@ -77,7 +81,8 @@ def broken(web: ScriptedWeb) -> None:
     first = f"{HOME}/{NAMES[0]}"
     said[first] = page("All about apples", f"{HOME}/", f"{HOME}/dead", f"{HOME}/moved", f"{HOME}/secret")
     said[f"{HOME}/moved"] = MovedTo(f"{HOME}/pears")
-    said[f"{HOME}/secret"] = page("A secret")
+    said[f"{HOME}/secret"] = page("A secret page")
+    said[f"{HOME}/robots.txt"] = f"User-agent: *\nDisallow: /private/\n\nSitemap: {HOME}/sitemap.xml\n"
     said[f"{HOME}/lonely"] = page("A lonely page")
     listed = [f"{HOME}/{name}" for name in ("", "dead", "moved", "lonely", "private/x", *NAMES)]
     said[f"{HOME}/sitemap.xml"] = urlset(*(f"{url} 2020-01-01T00:00:00Z" for url in listed))

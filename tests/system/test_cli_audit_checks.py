@@ -30,12 +30,12 @@ def chain(length: int, name: str = NAMES[0]) -> Said:
 
 
 FAULTS: dict[str, tuple[Said, set[str]]] = {
-    "title-missing": ({FIRST: linked("").replace("What  is", "What it is")}, {FIRST}),
+    "title-missing": ({FIRST: linked("").replace("What  is", "What this page is")}, {FIRST}),
     "title-duplicate": (
         {FIRST: linked("All about apples").replace("<title>All about apples", "<title>All about pears")},
         {FIRST, SECOND},
     ),
-    "title-long": ({FIRST: linked(LONG).replace(f"What {LONG} is about", "Short")}, {FIRST}),
+    "title-long": ({FIRST: linked(LONG).replace(f"What {LONG} is about", "What the page is about")}, {FIRST}),
     "description-missing": ({FIRST: linked("All about apples").replace('name="description"', "")}, {FIRST}),
     "description-duplicate": (
         {FIRST: linked("All about apples").replace("What All about apples", "What All about pears")},
@@ -50,7 +50,10 @@ FAULTS: dict[str, tuple[Said, set[str]]] = {
         },
         {f"{HOME}/old"},
     ),
-    "dead-images": ({FIRST: linked("All about apples", head='<img src="/gone.png">')}, {f"{HOME}/gone.png"}),
+    "dead-images": (
+        {FIRST: linked("All about apples", head='<img src="/gone.png" alt="" width=9 height=9>')},
+        {f"{HOME}/gone.png"},
+    ),
     "dead-styles": (
         {FIRST: linked("All about apples", head='<link rel=stylesheet href="gone.css?v=1&amp;w=2">')},
         {f"{HOME}/gone.css?v=1&w=2"},
@@ -61,7 +64,15 @@ FAULTS: dict[str, tuple[Said, set[str]]] = {
     ),
     "dead-documents": ({FIRST: linked("All about apples", f"{HOME}/gone.pdf")}, {f"{HOME}/gone.pdf"}),
     "hreflang-no-return": (
-        {FIRST: linked("All about apples", head=f'<link rel=alternate hreflang=de href="{SECOND}">')},
+        {
+            FIRST: linked(
+                "All about apples",
+                head="".join(
+                    f'<link rel=alternate hreflang={code} href="{url}">'
+                    for code, url in (("de", SECOND), ("en", FIRST), ("x-default", FIRST))
+                ),
+            )
+        },
         {FIRST},
     ),
     "deep-pages": (chain(7), {f"{HOME}/level-{number}" for number in (4, 5, 6)}),

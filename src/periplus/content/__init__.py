@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .changes import Difference, RevisedPage, Template, TemplateEvidence, difference
+    from .changes import PageDifference, RevisedPage, SiteTemplate, TemplateEvidence, difference
     from .charset import sniff_charset
     from .churn import NO_CHURN, Churn, ChurnRecord, settled_level
     from .decode import decode_body
     from .digests import is_same_body
-    from .html import RawPage, read_page, read_pages, read_texts
+    from .html import RawPage, read_page, read_pages, read_tags, read_texts
     from .redirects import read_refresh
     from .settings import ChurnSettings
     from .sketch import resemblance, sketch_of
@@ -48,11 +48,11 @@ __all__ = [
     "Churn",
     "ChurnRecord",
     "ChurnSettings",
-    "Difference",
+    "PageDifference",
     "PageVersion",
     "RawPage",
     "RevisedPage",
-    "Template",
+    "SiteTemplate",
     "TemplateEvidence",
     "compression_ratio",
     "decode_body",
@@ -67,6 +67,7 @@ __all__ = [
     "read_page",
     "read_pages",
     "read_refresh",
+    "read_tags",
     "read_texts",
     "resemblance",
     "settled_level",

@@ -23,7 +23,16 @@ from msgspec import Struct
 from periplus.model import ChangeLevel, Url
 
 from .churn import unpack
-from .versions import COUNTERS, SUMS, PageVersion, Profile, has_text_rule, is_heading_same, read_from, unpack_profile
+from .versions import (
+    COUNTERS,
+    SUMS,
+    PageProfile,
+    PageVersion,
+    has_text_rule,
+    is_heading_same,
+    read_from,
+    unpack_profile,
+)
 
 FEW_WORDS: Final = 3
 """Words gained and lost up to which an edit is minor: a word in place of another. Two may be a price and a stock."""
@@ -61,7 +70,7 @@ class Aspect(IntEnum):
     MARKS = 5
 
 
-class Difference(Struct, frozen=True, array_like=True):
+class PageDifference(Struct, frozen=True, array_like=True):
     """How much a version differs from the last, by itself.
 
     `gains` has for each aspect what was gained and lost, empty where that is nothing; there are none if the two cannot
@@ -76,7 +85,7 @@ class Difference(Struct, frozen=True, array_like=True):
     size: int = 0
 
 
-def difference(before: PageVersion, after: PageVersion) -> Difference:
+def difference(before: PageVersion, after: PageVersion) -> PageDifference:
     """How much one page differs from its last version, by itself: SAME, RAW_ONLY or MAJOR.
 
     Main texts of two text rules are not compared: what is otherwise the same is RAW_ONLY. So is every page that was
@@ -84,9 +93,9 @@ def difference(before: PageVersion, after: PageVersion) -> Difference:
     """
     old, new = before.digests, after.digests
     if read_from(before.version) is not read_from(after.version):
-        return Difference(ChangeLevel.RAW_ONLY)
+        return PageDifference(ChangeLevel.RAW_ONLY)
     if old.raw == new.raw:
-        return Difference(ChangeLevel.SAME)
+        return PageDifference(ChangeLevel.SAME)
     profiles = unpack_profile(before.version), unpack_profile(after.version)
     if profiles[0] is None or profiles[1] is None:
         is_other_rule = bool(before.version) and not has_text_rule(before.version)
@@ -95,7 +104,7 @@ def difference(before: PageVersion, after: PageVersion) -> Difference:
             and old.links == new.links
             and (is_other_rule or old.main == new.main)
         )
-        return Difference(ChangeLevel.RAW_ONLY if is_same else ChangeLevel.MAJOR)
+        return PageDifference(ChangeLevel.RAW_ONLY if is_same else ChangeLevel.MAJOR)
     gains = _gains(profiles[0], profiles[1])
     if old.main == new.main:
         gains[Aspect.MAIN] = b""
@@ -103,10 +112,10 @@ def difference(before: PageVersion, after: PageVersion) -> Difference:
         gains[Aspect.LINKS] = b""
     level = ChangeLevel.MAJOR if any(gains[Aspect.MAIN :]) else ChangeLevel.RAW_ONLY
     ways = changed_ways(before.blocks, after.blocks) if before.blocks and after.blocks else ((), 0.0)
-    return Difference(level, tuple(gains), *ways, profiles[1].size)
+    return PageDifference(level, tuple(gains), *ways, profiles[1].size)
 
 
-def _gains(before: Profile, after: Profile) -> list[bytes]:
+def _gains(before: PageProfile, after: PageProfile) -> list[bytes]:
     words = (_signed(after.text + after.main) - _signed(before.text + before.main)).tobytes()
     sums = ((before.links, after.links), (before.title, after.title), (before.canonical, after.canonical))
     return [
@@ -144,7 +153,7 @@ def changed_ways(before: bytes, after: bytes) -> tuple[tuple[int, ...], float]:
     return (*changed, *old), words / max(total, 1)
 
 
-class Template(Struct, frozen=True):
+class SiteTemplate(Struct, frozen=True):
     """What belongs to the site and not to its pages.
 
     `gains` are what many pages gained or lost at once, by aspect; `ways` the paths of blocks that changed on nearly all
@@ -154,7 +163,7 @@ class Template(Struct, frozen=True):
     gains: Mapping[int, Sequence[bytes]] = {}
     ways: Mapping[int, frozenset[int]] = {}
 
-    def level(self, found: Difference) -> ChangeLevel:
+    def level(self, found: PageDifference) -> ChangeLevel:
         """How much a page has changed, given what of it is the site's."""
         if found.level < ChangeLevel.MINOR:
             return found.level
@@ -166,7 +175,7 @@ class Template(Struct, frozen=True):
         is_few = own == [Aspect.MAIN] and self.own_words(found) <= FEW_WORDS
         return ChangeLevel.MINOR if is_few and self.own_share(found) < MINOR_SHARE else ChangeLevel.MAJOR
 
-    def own_words(self, found: Difference) -> int:
+    def own_words(self, found: PageDifference) -> int:
         """How many words a page's main text gained and lost that the site did not.
 
         With a banner another part of a page may be its main text, but then all text has gained the banner alone.
@@ -179,15 +188,15 @@ class Template(Struct, frozen=True):
             return found.size  # the same words in another order
         return min(own, self.own_text(found)) if any(found.gains[Aspect.TEXT]) else own
 
-    def own_share(self, found: Difference) -> float:
+    def own_share(self, found: PageDifference) -> float:
         """The words that a page itself gained and lost, as a share of those of its main text."""
         return self.own_words(found) / max(found.size, 1)
 
-    def own_text(self, found: Difference) -> int:
+    def own_text(self, found: PageDifference) -> int:
         """How many words all text of a page gained and lost that the site did not."""
         return _words_beyond(found.gains[Aspect.TEXT], self.gains.get(Aspect.TEXT, ()))
 
-    def own_aspects(self, found: Difference) -> list[int]:
+    def own_aspects(self, found: PageDifference) -> list[int]:
         """What of a page changed otherwise than on many pages at once."""
         own = [
             aspect
@@ -196,7 +205,7 @@ class Template(Struct, frozen=True):
         ]
         return [Aspect.MAIN, *own] if self.own_words(found) else own
 
-    def _explains(self, found: Difference, own: Sequence[int]) -> bool:
+    def _explains(self, found: PageDifference, own: Sequence[int]) -> bool:
         """Whether all that changed on a page is not about the page."""
         if not own:
             return True
@@ -224,7 +233,7 @@ class JudgedPage(NamedTuple):
     url: Url
     at: float
     level: ChangeLevel
-    found: Difference
+    found: PageDifference
 
 
 class RevisedPage(NamedTuple):
@@ -250,7 +259,7 @@ class TemplateEvidence(Struct, array_like=True):
     open: list[JudgedPage] = []
 
     def judge(
-        self, url: Url, found: Difference, at: float, *, is_lesson: bool = True
+        self, url: Url, found: PageDifference, at: float, *, is_lesson: bool = True
     ) -> tuple[ChangeLevel, list[RevisedPage]]:
         """How much a page has changed, and the pages that are judged differently now that this one is known.
 
@@ -271,14 +280,14 @@ class TemplateEvidence(Struct, array_like=True):
         self._count_page()
 
     @property
-    def template(self) -> Template:
+    def template(self) -> SiteTemplate:
         """What is known to be the template's."""
         gains: dict[int, list[bytes]] = {}
         for key in self.common:
             gains.setdefault(key[0], []).append(key[1:])
-        return Template(gains)
+        return SiteTemplate(gains)
 
-    def _learn(self, found: Difference) -> bool:
+    def _learn(self, found: PageDifference) -> bool:
         """Count the gains of a page. Returns whether one of them is the template's only now."""
         self._count_page()
         keys = [bytes((aspect,)) + gain for aspect, gain in enumerate(found.gains) if any(gain)]

@@ -5,6 +5,8 @@ One set for all languages, in UTF-8 and lower case: detecting the language would
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 _LISTS: Final = {
@@ -37,3 +39,22 @@ COMMON_WORDS: Final = frozenset(word.encode() for words in _LISTS.values() for w
 def is_known(language: str) -> bool:
     """Whether the words of a declared language are listed; one that is not declared may be."""
     return not language or language[:2].lower() in _LISTS
+
+
+@cache
+def _languages() -> dict[str, tuple[str, ...]]:
+    """The languages of which a word is among the commonest."""
+    lists = {code: frozenset(words.split()) for code, words in _LISTS.items()}
+    return {
+        word: tuple(code for code, words in lists.items() if word in words)
+        for word in frozenset().union(*lists.values())
+    }
+
+
+def language_shares(words: Sequence[str]) -> dict[str, float]:
+    """Of words in lower case the share that is among the commonest of each language."""
+    counts, languages = dict.fromkeys(_LISTS, 0), _languages()
+    for word in words:
+        for code in languages.get(word, ()):
+            counts[code] += 1
+    return {code: count / max(1, len(words)) for code, count in counts.items()}

@@ -32,7 +32,7 @@ from .links import Urls, links_of, read_relations, read_relatives, read_sources,
 from .mime import ContentKind, Mime, sniff_mime
 from .pagination import next_page
 from .redirects import read_onward, redirects_of
-from .scan import resolve, scan
+from .scan import TagList, list_tags, resolve, scan
 from .scan.columns import MAX_TEXT, Columns, Head
 from .sketch import sketches_of
 from .statistics import statistics_of
@@ -100,6 +100,16 @@ def _check_url(url: str) -> None:
         raise UsageError(
             f"the URL of a page must be absolute, got {url[:200]!r}", hint="write https://example.org/page"
         )
+
+
+def read_tags(body: bytes, content_type: str | None = None) -> tuple[bytes, TagList] | None:
+    """A page in UTF-8 and its tags, in a pass of their own (see `scan.list_tags`); `None` if the body is not HTML."""
+    charset = sniff_charset(body, content_type)
+    mime = sniff_mime(body, content_type, is_utf16=charset.encoding.startswith("UTF-16"))
+    if not body or mime.kind is not ContentKind.HTML:
+        return None
+    html, _ = _as_utf8(body, charset)
+    return html, list_tags(html)
 
 
 def read_texts(

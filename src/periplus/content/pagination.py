@@ -199,7 +199,8 @@ def _bare(url: Url) -> str:
 
 
 def _is_same_host(target: Url, url: Url) -> bool:
-    return target.startswith(url[: url.find("/", 8) + 1] or url) or target.startswith(_origins(url))
+    """Whether two URLs have the same host, with or without "www."; nearly always they have the same origin."""
+    return target[: url.find("/", 8) + 1] == url[: url.find("/", 8) + 1] or target.startswith(_origins(url))
 
 
 def _origins(url: Url) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ class PageVersion(NamedTuple):
     blocks: bytes = b""
 
 
-class Profile(NamedTuple):
+class PageProfile(NamedTuple):
     """The profile of a version: words of the main text, sums of hashes, and counters of words."""
 
     size: int
@@ -166,13 +166,13 @@ def has_profile(version: bytes) -> bool:
     return len(version) == _LENGTH
 
 
-def unpack_profile(version: bytes) -> Profile | None:
+def unpack_profile(version: bytes) -> PageProfile | None:
     """The profile of a version; `None` for one of another text rule, or from before there were profiles."""
     if not has_profile(version) or not has_text_rule(version):
         return None
     at = _HEADING + 1
     main, text, sums = at + 12, at + 12 + COUNTERS, at + 12 + 2 * COUNTERS
-    return Profile(
+    return PageProfile(
         int.from_bytes(version[at : at + 4], "little"),
         int.from_bytes(version[at + 4 : main], "little"),
         version[main:text],

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from periplus.content import (
     Churn,
     ChurnSettings,
-    Difference,
+    PageDifference,
     PageVersion,
     RevisedPage,
     TemplateEvidence,
@@ -94,14 +94,14 @@ class PageComparer:
         is_noise = is_instant and not churn.is_calibrated
         level = settled_level(found.level, churn, old, new, is_heading_same=is_heading_kept)
         if is_noise or level < ChangeLevel.MINOR:
-            found = Difference(min(level, ChangeLevel.RAW_ONLY))
+            found = PageDifference(min(level, ChangeLevel.RAW_ONLY))
         compared = self._judged(site, record, found, new, began_at if seen_at is None else seen_at)
         if bool(old) == bool(new) and not self._revisits.is_announced(site, record):
             churn.observe(old, new, is_instant=is_instant)
             self._keep(site, churn)
         return compared
 
-    def _judged(self, site: SiteState, record: UrlRecord, found: Difference, new: bytes, at: float) -> Compared:
+    def _judged(self, site: SiteState, record: UrlRecord, found: PageDifference, new: bytes, at: float) -> Compared:
         """The level of a difference, given what other pages of the site have gained."""
         if found.level < ChangeLevel.MINOR:
             self._count_unchanged(site)

@@ -84,6 +84,11 @@ class Finding(Struct, frozen=True, kw_only=True):
         """How many faults there are of each kind, where there are several."""
         return {}
 
+    @property
+    def explained(self) -> Mapping[str, str]:
+        """More about the kind of finding, by title: an example, how sure it is, where it is documented."""
+        return {}
+
 
 def in_order(findings: Iterable[Finding], kinds: Iterable[str]) -> list[Any]:
     """Findings by severity, and within it in the order of their kinds."""

@@ -145,8 +145,14 @@ def html_finding(found: Finding) -> str:
         + f'<p>{escape(found.why)} <span class="do">{escape(found.advice)}</span></p>'
         + (f'<ul class="examples">{first}</ul>' if first else "")
         + (f'<details><summary>{more}</summary><ul class="examples">{others}</ul>{left}</details>' if others else "")
+        + _explained(found)
         + "</article>\n"
     )
+
+
+def _explained(found: Finding) -> str:
+    rows = "".join(f"<dt>{escape(title)}</dt><dd>{escape(text)}</dd>" for title, text in found.explained.items())
+    return f"<details><summary>About this finding</summary><dl>{rows}</dl></details>" if rows else ""
 
 
 def _example(example: FaultyUrl) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.declared_findings import AUDIT, FINDINGS, audit_page, findings_page
 from tests.each_case import each_case
 from tests.insight.asked_collection import Made, at
 
@@ -22,17 +23,18 @@ from periplus.apps.audit import (
     page,
 )
 from periplus.apps.audit.html_page import summary
-from periplus.apps.audit.site_audit import check_robots
+from periplus.apps.audit.robots_file import check_robots
 from periplus.model import RobotsFile, Site
 from periplus.view.findings import FaultyUrl, Severity
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text()
-
 
 def test_every_finding_is_documented() -> None:
-    """With its severity; nothing else is documented. Programs use the names."""
-    rows = re.findall(r"^\| `([a-z0-4-]+)` \| (\w+) \|", PAGE, re.MULTILINE)
+    """With its severity, why it matters, what to do and an example; if this fails, run `make findings`."""
+    assert audit_page() == AUDIT.read_text()
+    assert findings_page() == FINDINGS.read_text()
+    rows = re.findall(r"^\| \[`([a-z0-9-]+)`\]\(findings.md#\1\) \| (\w+) \|", AUDIT.read_text(), re.MULTILINE)
     assert dict(rows) == {kind.name: kind.severity.value for kind in KINDS.values()}
+    assert all(kind.fault and kind.fix for kind in KINDS.values())
     assert {kind.area for kind in KINDS.values()} == set(Area) == set(QUESTIONS)
 
 
@@ -103,6 +105,10 @@ def robots(text: str, access: str = "rules", status: int = 200) -> RobotsFile:
         (robots("User-agent: *\nDisallow: /x/"), ["robots-silent"]),
         (robots("Disallow: /x/\nhello\nSitemap: http://a.test/s.xml"), ["robots-format"]),
         (robots("", "all", 404), ["robots-silent"]),
+        (robots("User-agent: *\nDissalow: /x/\nSitemap: http://a.test/s.xml"), ["robots-misspelt"]),
+        (robots("\ufeffUser-agent: *\nDisallow: /x/\nSitemap: http://a.test/s.xml"), ["robots-bom"]),
+        (robots("User-agent: *\nDisallow: /x/\nSitemap: /s.xml"), ["robots-sitemap-url"]),
+        (robots("User-agent: *\nSitemap: http://a.test/s.xml\n" + "#" * 600_000), ["robots-large"]),
         (robots("", "none", 503), ["robots-unreachable"]),
         (None, []),
     ],

@@ -8,6 +8,7 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from tests.insight.asked_collection import Made, at
 from tests.markup import elements
 
 from periplus.apps.audit import AuditSettings, JudgedAudit, grid_csv, grid_page, judge, page, to_junit
-from periplus.apps.audit.embedded_files import Embedded
+from periplus.apps.audit.page_facts import AuditedFacts, read_facts
 from periplus.apps.audit.page_grid import GRID_COLUMNS, INDEX_STATES, keep_headings, load_headings
 from periplus.collection.config.settings import AuditBudgets, Config
 from periplus.view.csv_text import inert
@@ -46,9 +47,11 @@ def made_site(folder: Path) -> Made:
 
 def judged_site(folder: Path, budgets: AuditBudgets | None = None) -> JudgedAudit:
     asked = AuditSettings(has_grid=True, budgets=budgets or AuditBudgets())
-    embedded = Embedded([], [], [HOME], [(HOME, EVIL)])
     with made_site(folder).views() as views:
-        return judge(views, ["a.test"], None, is_whole=True, settings=asked, embedded=embedded)
+        unread = read_facts(views, ["a.test"])
+        home = pa.table({"url": [HOME], "h1": [EVIL], "bytes": [1000], "requests": [0]})
+        facts = AuditedFacts(unread.tables | {"audited_read": home}, unread.groups, ())
+        return judge(views, ["a.test"], None, is_whole=True, settings=asked, facts=facts)
 
 
 def test_every_fetched_url_has_its_index_state(tmp_path: Path) -> None:
@@ -101,12 +104,12 @@ def test_headings_are_kept_for_the_server(tmp_path: Path) -> None:
     with Made(tmp_path).views() as views:
         assert not load_headings(views.database, tmp_path, "a.test")
         views.database.execute("create or replace temp table headings as select 'http://a.test/' as url, 'One' as h1")
-        views.database.unregister("audited_facts")
-        views.database.execute("create temp view audited_facts as select * from headings")
+        views.database.unregister("audited_read")
+        views.database.execute("create temp view audited_read as select * from headings")
         keep_headings(views.database, tmp_path, "a.test")
-        views.database.execute("drop view audited_facts")
+        views.database.execute("drop view audited_read")
         assert load_headings(views.database, tmp_path, "a.test")
-        assert views.database.sql("select * from audited_facts").fetchall() == [("http://a.test/", "One")]
+        assert views.database.sql("select * from audited_read").fetchall() == [("http://a.test/", "One")]
 
 
 def test_budgets_are_kept_or_not(tmp_path: Path) -> None:
@@ -170,7 +173,7 @@ def test_no_more_requests_are_needless_than_were_sent(tmp_path: Path, visits: li
             made.read(HOME + name, text, when=when + 1, title="Not found" if text == 2 else "Title")
     with made.views() as views:
         found = judge(
-            views, ["a.test"], None, is_whole=True, embedded=Embedded([], [], []),
+            views, ["a.test"], None, is_whole=True,
             settings=AuditSettings(since=at(1000.0 * since).timestamp()),
         ).audit  # fmt: skip
     assert found.cost.needless == sum(found.cost.wasted.values()) <= found.cost.visits == max(len(visits) - since, 0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from periplus.content import Template, difference, page_version, read_page
+from periplus.content import SiteTemplate, difference, page_version, read_page
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
@@ -73,7 +73,7 @@ class KeptVersions:
         page = read_page(body, Url(url), "text/html; charset=utf-8")
         self._tables.record([PageRead(page, at)])
         if (last := self._last.get(url)) is not None:
-            level = Template().level(difference(page_version(last), page_version(page)))
+            level = SiteTemplate().level(difference(page_version(last), page_version(page)))
             self._tables.record([ChangeSeen(Url(url), at, level)])
         self._last[url], self._kept_at[url] = page, at
 

@@ -3,10 +3,12 @@
 `audit` runs SQL over `insight.views` for one site and returns findings, each with a stable name, a severity, a count,
 examples, why it matters and what to do (`finding_kinds`; docs/audit.md lists them). In reading order: `results` has the
 types, `site_table` makes the tables; the checks are `sitemap_contents` (is the sitemap complete and clean?), `lastmod`,
-`page_texts` (titles, descriptions, canonical URLs, internal links) and `embedded_files` (images, styles, scripts,
-external links, hreflang, requested for the audit); `site_audit` adds robots.txt, hints and costs, puts all together and
-rates each area, and `budgets` checks what the owner has set. `comparison` is what changed since the last audit, and the
-trend over all. `html_page` and `ci_formats` write HTML, CSV, JUnit and SARIF; `page_grid` is the table of all pages.
+`page_texts` (titles, descriptions, canonical URLs, internal links), `embedded_files` (images, styles, scripts,
+external links, hreflang, requested for the audit), `robots_file`, and the declared ones: `site_checks`, a query each,
+and `page_checks`, a function over one page each (`audited_page`), which `page_facts` runs in one pass over the stored
+pages, with `languages` and `structured_data` for what they ask; `site_audit` adds hints and costs, puts all together
+and rates each area, and `budgets` checks what the owner has set. `comparison` is what changed since the last audit, and
+the trend over all. `html_page` and `ci_formats` write HTML, CSV, JUnit and SARIF; `page_grid` is a table of pages.
 
 Nothing here sends a request. What was not fetched is not judged, and is listed in `unjudged`.
 """
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
         with_audit,
     )
     from .embedded_files import Checks, SitemapLook, UrlCheck, load_checks, save_checks
-    from .finding_kinds import KINDS, SiteFindingKind
+    from .finding_kinds import KINDS
     from .html_page import page
     from .page_grid import grid_csv, grid_page, grid_text
-    from .results import QUESTIONS, Area, Audit, BudgetCheck, Cost, Dates, Mark, SiteFinding
+    from .results import QUESTIONS, Area, Audit, BudgetCheck, Cost, Dates, Mark, SiteFinding, SiteFindingKind
     from .site_audit import AuditSettings, JudgedAudit, audit, judge
 else:
     __getattr__ = lazy_exports(__name__)

@@ -21,9 +21,9 @@ from periplus.view.csv_text import csv_chunks, inert
 from periplus.view.findings import FaultyUrl, Severity
 
 from .comparison import AuditComparison
-from .finding_kinds import KINDS, SiteFindingKind
+from .finding_kinds import KINDS
 from .html_page import budget_line
-from .results import Audit, SiteFinding
+from .results import Audit, SiteFinding, SiteFindingKind
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 """The schema that consumers of SARIF 2.1.0 expect to be named."""

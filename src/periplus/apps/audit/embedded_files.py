@@ -1,7 +1,7 @@
-"""Images, styles, scripts and hreflang links of the stored pages, and the checks of them; linked files and other sites.
+"""Checks of what the stored pages embed, of linked files, of links to other sites, and of hreflang links.
 
-The tables of a collection only count what pages embed, so the pages are read again from the WARC files. Linked files
-that a crawl does not fetch (PDF, ZIP) and links to other sites are in the tables.
+What pages embed is in `page_facts`; linked files that a crawl does not fetch (PDF, ZIP) and links to other sites are in
+the tables of the collection.
 
 The answers are kept in `audit/checks.json` of the collection, so that an audit that fetches nothing can use them.
 Nothing here sends a request.
@@ -9,27 +9,18 @@ Nothing here sends a request.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from periplus.model import Url
 from periplus.store.durable import write_file
-from periplus.store.export.captures import latest_captures
-from periplus.store.export.documents import DecodedCapture, read_document
-from periplus.urls import resolve_all, site_of
 
+from .page_facts import CARD, IMAGE, SCRIPT, STYLE, AuditedFacts
 from .results import SiteFinding
 from .site_table import SiteTable, finding
-
-if TYPE_CHECKING:
-    from periplus.insight.views import Views
 
 FOLDER: Final = "audit"
 """The folder of a collection where audits keep their files."""
@@ -38,6 +29,8 @@ _ALIVE: Final = frozenset({401, 403, 405, 429, 501})
 """Statuses that refuse the request, or the method HEAD, without saying that the file is missing."""
 _OURS: Final = frozenset({"over-budget", "cancelled", "proxy"})
 """Failures on our side, which are not evidence about the URL."""
+_SAME_AUDIT: Final = 1.0
+"""Hours between the first and the last request of one audit; older answers are from an earlier one, and say so."""
 
 
 class UrlCheck(msgspec.Struct, frozen=True):
@@ -47,6 +40,8 @@ class UrlCheck(msgspec.Struct, frozen=True):
     checked_at: float
     status: int | None = None
     reason: str = ""
+    bytes: int | None = None
+    """What Content-Length says of the file."""
 
     @property
     def is_dead(self) -> bool:
@@ -70,11 +65,16 @@ class SitemapLook(msgspec.Struct, frozen=True):
 
 
 class Checks(msgspec.Struct, frozen=True):
-    """All answers. `external`: whether links to other sites were requested."""
+    """All answers, the last of them at `made_at`. `external`: whether links to other sites were requested."""
 
     urls: tuple[UrlCheck, ...] = ()
     looks: tuple[SitemapLook, ...] = ()
     external: bool = False
+
+    @property
+    def made_at(self) -> float:
+        """When the last of the URLs was requested."""
+        return max((check.checked_at for check in self.urls), default=0.0)
 
 
 def load_checks(folder: Path) -> Checks:
@@ -95,18 +95,7 @@ def save_checks(folder: Path, checks: Checks) -> None:
 # ruff: noqa: S608 - SQL is composed of constants of this package; everything else is a parameter
 
 
-MAX_PAGES: Final = 20_000
-"""Stored pages that are read again: some minutes of work."""
-IMAGE, STYLE, SCRIPT = "image", "style", "script"
-_NAMES: Final = {IMAGE: "dead-images", STYLE: "dead-styles", SCRIPT: "dead-scripts"}
-_COMMENT: Final = re.compile(rb"<!--.*?-->", re.DOTALL)
-_TAG: Final = re.compile(rb"<(script|link)\b([^>]{1,4000})>", re.IGNORECASE)
-_ATTRIBUTE: Final = re.compile(rb"""\b(src|href|rel)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
-_H1: Final = re.compile(rb"<h1\b[^>]{0,4000}>(.{0,20000}?)</h1\s*>", re.IGNORECASE | re.DOTALL)
-_TAGS: Final = re.compile(rb"<!--.*?-->|<[^>]*>", re.DOTALL)
-_LONGEST_HEADING: Final = 500
-"""Characters of a heading that are kept."""
-_ICONS: Final = frozenset({"icon", "apple-touch-icon"})
+_NAMES: Final = {IMAGE: "dead-images", STYLE: "dead-styles", SCRIPT: "dead-scripts", CARD: "dead-card-images"}
 
 _UNREAD: Final = "the pages are not stored in the collection"
 _UNCHECKED: Final = "not requested: an audit of a site requests them, an audit of a collection does not"
@@ -148,84 +137,6 @@ group by page, url
 """
 
 
-class Embedded(Struct, frozen=True):
-    """What the stored pages embed and name: rows of page, URL and kind or language; `read` are the pages.
-
-    `headings` are pages with their first h1.
-    """
-
-    files: list[tuple[str, str, str]]
-    alternates: list[tuple[str, str, str]]
-    read: list[str]
-    headings: list[tuple[str, str]] = []
-
-
-def read_embedded(views: Views, sites: Sequence[str]) -> Embedded:
-    """Read the stored pages of a site, at most `MAX_PAGES`."""
-    found = Embedded([], [], [], [])
-    for document in _documents(views, sites):
-        url = document.page.url
-        found.read.append(url)
-        if heading := _heading(document):
-            found.headings.append((url, heading))
-        found.files.extend((url, target, kind) for target, kind in dict(_files(document)).items())
-        found.alternates.extend(
-            (url, alternate.url, alternate.hreflang)
-            for alternate in document.page.relations.alternates
-            if alternate.hreflang
-        )
-    return found
-
-
-def _documents(views: Views, sites: Sequence[str]) -> Iterator[DecodedCapture]:
-    read = 0
-    for capture in latest_captures(views.tables, views.spooled):
-        if read >= MAX_PAGES:
-            return
-        if site_of(capture.url) in sites:
-            document = read_document(_archive(views.folder), capture)
-            if isinstance(document, DecodedCapture):
-                read += 1
-                yield document
-
-
-def _heading(document: DecodedCapture) -> str:
-    """The text of the first h1; empty if there is none."""
-    html = document.html
-    written = _H1.search(html) if html is not None else None
-    text = unescape(_TAGS.sub(b" ", written[1]).decode("utf-8", "replace")) if written else ""
-    return " ".join(text.split())[:_LONGEST_HEADING]
-
-
-def _archive(folder: Path) -> Path:
-    return folder / "warc"
-
-
-def _files(document: DecodedCapture) -> Iterator[tuple[Url, str]]:
-    """URL and kind of everything the page embeds."""
-    page = document.page
-    written = list(_written(document.body))
-    for url, (_, kind) in zip(resolve_all([href for href, _ in written], page.base), written, strict=True):
-        if url is not None:
-            yield url, kind
-    yield from ((resource.url, IMAGE) for resource in page.resources)
-
-
-def _written(body: bytes) -> Iterator[tuple[str, str]]:
-    """The `src` of scripts and the `href` of style sheets and icons, as written."""
-    for tag, attributes in _TAG.findall(_COMMENT.sub(b"", body)):
-        named: dict[bytes, str] = {}
-        for name, *values in _ATTRIBUTE.findall(attributes):
-            named.setdefault(name.lower(), b"".join(values).decode("utf-8", "replace").replace("&amp;", "&").strip())
-        rel = frozenset(named.get(b"rel", "").lower().split())
-        if tag.lower() == b"script" and named.get(b"src"):
-            yield named[b"src"], SCRIPT
-        elif tag.lower() == b"link" and named.get(b"href") and "stylesheet" in rel:
-            yield named[b"href"], STYLE
-        elif tag.lower() == b"link" and named.get(b"href") and rel & _ICONS:
-            yield named[b"href"], IMAGE
-
-
 class EmbeddedChecks(Struct, frozen=True):
     """The findings, what could not be checked, and the URLs to request for it: the most used first."""
 
@@ -235,9 +146,9 @@ class EmbeddedChecks(Struct, frozen=True):
     external: list[str]
 
 
-def check_embedded(table: SiteTable, embedded: Embedded, checks: Checks) -> EmbeddedChecks:
+def check_embedded(table: SiteTable, facts: AuditedFacts, checks: Checks) -> EmbeddedChecks:
     """Check embedded files and external links by the answers in `checks`, and hreflang links by the stored pages."""
-    _register(table, embedded, checks)
+    _register(table, checks)
     database = table.views.database
     database.execute(_FILES)
     database.execute(_ALTERNATES)
@@ -258,7 +169,7 @@ def check_embedded(table: SiteTable, embedded: Embedded, checks: Checks) -> Embe
             unjudged[name] = f"{total - checked:,} of {total:,} were {why}" if checked else f"{total:,} were {why}"
     pairs = table.number("select count(*) from audited_pairs")
     findings += finding("hreflang-no-return", table.found(_ONE_WAY), pairs)
-    if not embedded.read and table.count("is_page"):
+    if not facts.pages and table.count("is_page"):
         unjudged |= dict.fromkeys((*_NAMES.values(), "hreflang-no-return"), _UNREAD)
     wanted = [*_wanted(table, "audited_embeds"), *_wanted(table, "audited_documents")]
     return EmbeddedChecks(findings, unjudged, wanted, _wanted(table, "audited_outside"))
@@ -269,16 +180,17 @@ def _wanted(table: SiteTable, files: str) -> list[str]:
     return [url for (url,) in table.views.database.execute(sql).fetchall()]
 
 
-def _register(table: SiteTable, embedded: Embedded, checks: Checks) -> None:
-    def rows(names: tuple[str, ...], values: Sequence[Sequence[object]]) -> pa.Table:
-        columns = list(zip(*values, strict=True)) if values else [()] * len(names)
-        return pa.table({name: pa.array(column, pa.string()) for name, column in zip(names, columns, strict=True)})
+def _register(table: SiteTable, checks: Checks) -> None:
+    answers = {
+        "url": pa.array([check.url for check in checks.urls], pa.string()),
+        "answer": pa.array([_answer(check, checks.made_at) for check in checks.urls], pa.string()),
+        "is_dead": pa.array([check.is_dead for check in checks.urls], pa.bool_()),
+        "bytes": pa.array([check.bytes for check in checks.urls], pa.int64()),
+    }
+    table.views.database.register("audited_checks", pa.table(answers))
 
-    database = table.views.database
-    database.register("audited_embedded", rows(("page", "url", "kind"), embedded.files))
-    database.register("audited_alternates", rows(("page", "url", "hreflang"), embedded.alternates))
-    database.register("audited_facts", rows(("url", "h1"), embedded.headings))
-    database.register("audited_read", rows(("url",), [(url,) for url in embedded.read]))
-    answers = [(check.url, check.answer) for check in checks.urls]
-    dead = pa.array([check.is_dead for check in checks.urls], pa.bool_())
-    database.register("audited_checks", rows(("url", "answer"), answers).append_column("is_dead", dead))
+
+def _answer(check: UrlCheck, made_at: float) -> str:
+    """The answer to a request, with its age if an earlier audit asked for it."""
+    hours = (made_at - check.checked_at) / 3600
+    return check.answer if hours < _SAME_AUDIT else f"{check.answer} ({max(1, round(hours))} h ago)"

@@ -1,5 +1,7 @@
 """Every kind of finding: its area, its severity, its title, why it matters and what to do.
 
+Those of `page_checks` and `site_checks` are declared there, each with its check.
+
 Names are stable, because `--fail-on` and programs use them. Titles are filled in with `{count}` and `{of}`.
 """
 
@@ -7,17 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from periplus.view.findings import FindingKind, Severity
+from periplus.view.findings import Severity
 
-from .results import Area
+from .page_checks import PAGE_CHECKS
+from .results import Area, SiteFindingKind
+from .site_checks import SITE_CHECKS
 
 E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTICE
-
-
-class SiteFindingKind(FindingKind, frozen=True):
-    """A kind of finding about an area of a site."""
-
-    area: Area
 
 
 def _kind(area: Area, name: str, severity: Severity, title: str, why: str, advice: str) -> SiteFindingKind:
@@ -166,6 +164,11 @@ _KINDS: Final = (
         "Restore the files, or fix the <script> elements.",
     ),
     _kind(
+        Area.LINKS, "dead-card-images", W, "Dead pictures of Open Graph and Twitter cards: {count} of {of} checked",
+        "A shared link is shown without a picture.",
+        "Restore the files, or name others in og:image and twitter:image.",
+    ),
+    _kind(
         Area.LINKS, "soft-errors", W, "Missing pages that answer 200: {count}",
         "Crawlers keep the error message as a page, and come back for it.",
         "Answer 404 or 410 for a missing page.",
@@ -274,6 +277,41 @@ _KINDS: Final = (
         "Fix the lines below; each is a name, a colon and a value, below a User-agent.",
     ),
     _kind(
+        Area.ROBOTS, "robots-missing", N, "There is no robots.txt",
+        "Crawlers ask for it before anything else, and find the sitemap by it.",
+        "Publish /robots.txt, even if it allows everything, and name the sitemap in it.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-misspelt", W, "Misspelt fields in robots.txt: {count}",
+        "Some crawlers guess what is meant, others ignore the line and fetch what it forbids.",
+        "Correct the names: User-agent, Disallow, Allow, Sitemap.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-sitemap-url", W, "Sitemaps in robots.txt without a full URL: {count}",
+        "The protocol asks for a full URL; crawlers may ignore a path.",
+        "Write the URL with https:// and the host.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-bom", N, "robots.txt begins with a byte order mark",
+        "Some crawlers take it as part of the first line and ignore that, often the first User-agent.",
+        "Save the file as UTF-8 without a byte order mark.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-large", W, "robots.txt is larger than 500 KiB",
+        "Crawlers read the first 500 KiB, and ignore the rules behind them (RFC 9309).",
+        "Join rules with patterns, and remove those for pages that are gone.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-blocks-files", W, "Style sheets and scripts that robots.txt forbids: {count} of {of}",
+        "Search engines see the pages without their layout and functions, and judge them by that.",
+        "Allow the folders of style sheets and scripts.",
+    ),
+    _kind(
+        Area.ROBOTS, "robots-unmatched", N, "Rules in robots.txt that match no known URL: {count} of {of}",
+        "They are leftovers, or misspelt, and what they should forbid is open.",
+        "Check how the paths are written, capitals included, and remove rules for what is gone.",
+    ),
+    _kind(
         Area.ROBOTS, "robots-silent", N, "robots.txt does not name the sitemap",
         "Only crawlers that guess its URL find it.",
         "Add a line to robots.txt: Sitemap: URL.",
@@ -282,6 +320,17 @@ _KINDS: Final = (
         Area.ROBOTS, "robots-slow", N, "robots.txt asks crawlers to wait {delay:g} s between requests",
         "At most {limit} pages a day can be fetched.",
         "Lower the delay, or answer 429 with Retry-After when the server is busy.",
+    ),
+    # safety
+    _kind(
+        Area.SAFETY, "no-https", W, "The site is served without HTTPS",
+        "Browsers call it not secure, search engines prefer others, and anyone on the way can change pages.",
+        "Get a certificate (they are free), and redirect http:// to https://.",
+    ),
+    _kind(
+        Area.SAFETY, "security-headers", N, "Security headers that the server does not send: {count} of {of}",
+        "They keep browsers from running what strangers smuggle into a page or put around it.",
+        "Send them with every page; begin with X-Content-Type-Options: nosniff.",
     ),
     # cost
     _kind(
@@ -296,5 +345,267 @@ _KINDS: Final = (
     ),
 )  # fmt: skip
 
-KINDS: Final = {kind.name: kind for kind in _KINDS}
+_EXAMPLES: Final = {
+    "no-sitemap": (
+        "/sitemap.xml answers 404",
+        "/sitemap.xml lists every page; robots.txt has Sitemap: https://example.org/sitemap.xml",
+    ),
+    "pages-unlisted": (
+        "a page that only links lead to",
+        "<url><loc>https://example.org/pies/apple</loc></url>",
+    ),
+    "sitemap-stale": (
+        "the newest <lastmod> is of last year, and new pages are missing",
+        "the sitemap is written again with every change",
+    ),
+    "listed-errors": (
+        "<loc>https://example.org/gone</loc>, which answers 404",
+        "the entry is removed",
+    ),
+    "listed-redirects": (
+        "<loc>http://example.org/pies</loc>, which redirects",
+        "<loc>https://example.org/pies/</loc>",
+    ),
+    "listed-noindex": (
+        'a listed page with <meta name="robots" content="noindex">',
+        "the entry, or the noindex, is removed",
+    ),
+    "listed-canonical": (
+        'a listed page with <link rel="canonical" href="/other">',
+        "<loc>https://example.org/other</loc>",
+    ),
+    "listed-duplicates": (
+        "<loc>/pies</loc> and <loc>/pies?sort=up</loc>",
+        "<loc>/pies</loc>",
+    ),
+    "listed-forbidden": (
+        "<loc>/private/a</loc>, and Disallow: /private/",
+        "the entry, or the rule, is removed",
+    ),
+    "sitemap-errors": (
+        "Sitemap: https://example.org/old-sitemap.xml, which answers 404",
+        "Sitemap: https://example.org/sitemap.xml",
+    ),
+    "sitemap-format": (
+        "<loc>https://example.org/?a=1&b=2</loc>",
+        "<loc>https://example.org/?a=1&amp;b=2</loc>",
+    ),
+    "lastmod-always-now": (
+        "<lastmod> is the time at which the sitemap was requested",
+        "<lastmod> is when the page was edited",
+    ),
+    "lastmod-build-time": (
+        "<lastmod>2026-05-02</lastmod> on every page",
+        "<lastmod> from the history of each source file",
+    ),
+    "lastmod-future": (
+        "<lastmod>2126-05-02</lastmod>",
+        "<lastmod>2026-05-02</lastmod>",
+    ),
+    "lastmod-missing": (
+        "<url><loc>...</loc></url>",
+        "<url><loc>...</loc><lastmod>2026-05-02</lastmod></url>",
+    ),
+    "lastmod-wrong": (
+        "<lastmod> changes with every build",
+        "<lastmod> changes with the text of the page",
+    ),
+    "lastmod-misses": (
+        "the text changes, <lastmod> does not",
+        "both change",
+    ),
+    "priority-constant": (
+        "<priority>0.5</priority> everywhere",
+        "no <priority>",
+    ),
+    "changefreq-constant": (
+        "<changefreq>daily</changefreq> everywhere",
+        "no <changefreq>, but an honest <lastmod>",
+    ),
+    "orphans": (
+        "a page in the sitemap that no page links to",
+        "a link from its section",
+    ),
+    "broken-links": (
+        '<a href="/gone">',
+        '<a href="/pies">',
+    ),
+    "dead-external-links": (
+        '<a href="https://example.com/gone">',
+        "a link to a page that exists, or none",
+    ),
+    "dead-documents": (
+        '<a href="/files/gone.pdf">',
+        '<a href="/files/pies.pdf">',
+    ),
+    "dead-images": (
+        '<img src="/gone.png">',
+        '<img src="/pie.png">',
+    ),
+    "dead-styles": (
+        '<link rel="stylesheet" href="/gone.css">',
+        '<link rel="stylesheet" href="/site.css">',
+    ),
+    "dead-scripts": (
+        '<script src="/gone.js">',
+        '<script src="/site.js">',
+    ),
+    "dead-card-images": (
+        '<meta property="og:image" content="https://example.org/gone.jpg">',
+        '<meta property="og:image" content="https://example.org/pie.jpg">',
+    ),
+    "soft-errors": (
+        "HTTP/1.1 200 OK ... Sorry, this page was not found",
+        "HTTP/1.1 404 Not Found",
+    ),
+    "redirected-links": (
+        '<a href="/old">, which redirects to /new',
+        '<a href="/new">',
+    ),
+    "redirect-chains": (
+        "/a redirects to /b, and that to /c",
+        "/a and /b redirect to /c",
+    ),
+    "duplicate-pages": (
+        "/pies and /pies?ref=home show the same",
+        '<link rel="canonical" href="/pies"> on both',
+    ),
+    "deep-pages": (
+        "home, archive, 2019, May, page 7, article",
+        "home, topics, article",
+    ),
+    "slow-pages": (
+        "an answer takes 4 s",
+        "the same from a cache in 0.1 s",
+    ),
+    "title-missing": (
+        "<head> without <title>",
+        "<title>Apple pie - Bakery Miller</title>",
+    ),
+    "title-duplicate": (
+        "<title>Bakery Miller</title> on every page",
+        "<title>Apple pie - Bakery Miller</title>",
+    ),
+    "title-long": (
+        "<title>Apple pie, the best apple pie of the whole town, baked every day since 1950 by ...</title>",
+        "<title>Apple pie - Bakery Miller</title>",
+    ),
+    "description-missing": (
+        "<head> without a description",
+        '<meta name="description" content="How we bake apple pie, and where to buy it.">',
+    ),
+    "description-duplicate": (
+        "the same description on every page",
+        "a description of each page",
+    ),
+    "description-long": (
+        "a description of 400 characters",
+        "its first 150 characters say what matters",
+    ),
+    "thin-pages": (
+        "a page with one sentence",
+        "the sentence on a page with others, or a text about the subject",
+    ),
+    "canonical-chains": (
+        "/a names /b as canonical, and /b names /c",
+        "/a and /b name /c",
+    ),
+    "canonical-errors": (
+        '<link rel="canonical" href="/gone">',
+        '<link rel="canonical" href="/pies">',
+    ),
+    "canonical-others": (
+        '<link rel="canonical" href="/pies"> on /cakes, which shows something else',
+        '<link rel="canonical" href="/cakes">',
+    ),
+    "hreflang-no-return": (
+        "/en/ names /de/, but /de/ does not name /en/",
+        "each names both",
+    ),
+    "robots-unreachable": (
+        "/robots.txt answers 503",
+        "/robots.txt answers 200 or 404",
+    ),
+    "robots-closed": (
+        "User-agent: *\nDisallow: /",
+        "User-agent: *\nAllow: /",
+    ),
+    "robots-format": (
+        "Disallow: /a, before any User-agent",
+        "User-agent: *\nDisallow: /a",
+    ),
+    "robots-missing": (
+        "/robots.txt answers 404",
+        "User-agent: *\nAllow: /\nSitemap: https://example.org/sitemap.xml",
+    ),
+    "robots-misspelt": (
+        "Dissalow: /private/",
+        "Disallow: /private/",
+    ),
+    "robots-sitemap-url": (
+        "Sitemap: /sitemap.xml",
+        "Sitemap: https://example.org/sitemap.xml",
+    ),
+    "robots-bom": (
+        "EF BB BF before User-agent",
+        "the file begins with User-agent",
+    ),
+    "robots-large": (
+        "a rule for each of 20,000 pages",
+        "one rule with a pattern",
+    ),
+    "robots-blocks-files": (
+        "Disallow: /assets/, where site.css is",
+        "Allow: /assets/",
+    ),
+    "robots-unmatched": (
+        "Disallow: /Private/, but the folder is /private/",
+        "Disallow: /private/",
+    ),
+    "robots-silent": (
+        "robots.txt without a Sitemap line",
+        "Sitemap: https://example.org/sitemap.xml",
+    ),
+    "robots-slow": (
+        "Crawl-delay: 30",
+        "Crawl-delay: 1",
+    ),
+    "no-https": (
+        "http://example.org/ answers 200",
+        "http://example.org/ redirects to https://example.org/",
+    ),
+    "security-headers": (
+        "HTTP/1.1 200 OK without them",
+        "X-Content-Type-Options: nosniff",
+    ),
+    "needless-requests": (
+        "a third of the requests are redirects and copies",
+        "links and sitemap name final URLs",
+    ),
+    "no-validators": (
+        "HTTP/1.1 200 OK without ETag, for a page that has not changed",
+        'ETag: "5f2a", and then 304 Not Modified',
+    ),
+}
+"""A fault of each kind above, and what it looks like when it is fixed."""
+_SURE: Final = {
+    "canonical-others": "likely: by the likeness of their texts",
+    "soft-errors": "likely: by the title of a short page",
+    "duplicate-pages": "likely: by the likeness of their texts",
+    "listed-duplicates": "likely: by the likeness of their texts",
+    "lastmod-build-time": "likely: the dates are within a minute",
+    "robots-unmatched": "certain for the URLs that are known; others may exist",
+    "slow-pages": "likely: one measurement each",
+    "thin-pages": "likely: by the main text, which is estimated",
+    "dead-external-links": "certain when it was asked; the answer says how long ago",
+    "no-validators": "certain: only requests that the server could answer with 304 count",
+}
+"""How sure a finding is, where it is not certain."""
+
+_DECLARED: Final = (
+    *(kind.with_example(*_EXAMPLES[kind.name], sure=_SURE.get(kind.name, "certain")) for kind in _KINDS),
+    *(check.kind for check in SITE_CHECKS),
+    *(check.kind for check in PAGE_CHECKS),
+)
+KINDS: Final = {kind.name: kind for area in Area for kind in _DECLARED if kind.area is area}
 """All kinds by name, in the order of the areas."""

@@ -98,14 +98,14 @@ select url, case when status = 304 then 200 else status end as status, case
     pagerank
 from audited left join answers using (url) left join readings using (url)
     left join (select url, lastmod from audited_entries) using (url)
-    left join (select url, any_value(h1) as h1 from audited_facts group by url) using (url)
+    left join (select url, nullif(any_value(h1), '') as h1 from audited_read group by url) using (url)
 where is_crawled order by pagerank desc, url
 """
-_HEADINGS: Final = "select url, any_value(h1) as h1 from audited_facts where h1 is not null group by url order by url"
+_HEADINGS: Final = "select url, any_value(h1) as h1 from audited_read where h1 <> '' group by url order by url"
 
 
 def make_grid(database: duckdb.DuckDBPyConnection, sites: Sequence[str]) -> None:
-    """Make `audited_grid`, after `site_table.SiteTable` and `audited_facts`."""
+    """Make `audited_grid`, after `site_table.SiteTable` and `audited_read`."""
     database.execute(_GRID, {"sites": list(sites)})
 
 
@@ -125,12 +125,12 @@ def keep_headings(database: duckdb.DuckDBPyConnection, folder: Path, site: str) 
 
 
 def load_headings(database: duckdb.DuckDBPyConnection, folder: Path, site: str) -> bool:
-    """Make `audited_facts` of the headings that an audit has kept; whether there are any."""
+    """Make `audited_read` of the headings that an audit has kept; whether there are any."""
     try:
         found = pq.read_table(kept_path(folder, site, "headings", "parquet"), columns=["url", "h1"])
     except (OSError, pa.ArrowException):
         found = pa.table({"url": pa.array([], pa.string()), "h1": pa.array([], pa.string())})
-    database.register("audited_facts", found)
+    database.register("audited_read", found)
     return bool(found.num_rows)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from periplus.view.findings import FaultyUrl, Finding, Severity
+from periplus.view.findings import FaultyUrl, Finding, FindingKind, Severity
 
 
 class Area(StrEnum):
@@ -18,6 +19,9 @@ class Area(StrEnum):
     HINTS = "hints"
     LINKS = "links"
     PAGES = "pages"
+    DATA = "data"
+    MEDIA = "media"
+    SAFETY = "safety"
     ROBOTS = "robots"
     COST = "cost"
 
@@ -29,23 +33,59 @@ QUESTIONS = {
     Area.HINTS: "Are priority and changefreq informative?",
     Area.LINKS: "Do the links work?",
     Area.PAGES: "Do the pages describe themselves?",
+    Area.DATA: "Is the structured data valid?",
+    Area.MEDIA: "Are images and files described and light?",
+    Area.SAFETY: "Are visitors safe?",
     Area.ROBOTS: "Is robots.txt correct?",
     Area.COST: "What does a crawl cost?",
 }
 """The question that each area answers, in the order of a report."""
 
 
+class SiteFindingKind(FindingKind, frozen=True):
+    """A kind of finding about an area of a site. `fault` and `fix` are an example, for docs/findings.md.
+
+    `is_relative`: what most pages of a site do alike is its way, and reported once; only pages that differ are named.
+    """
+
+    area: Area
+    fault: str = ""
+    fix: str = ""
+    sure: str = "certain"
+    is_relative: bool = False
+
+    def with_example(
+        self, fault: str, fix: str, *, sure: str = "certain", is_relative: bool = False
+    ) -> SiteFindingKind:
+        """The same kind with an example."""
+        return replace(self, fault=fault, fix=fix, sure=sure, is_relative=is_relative)
+
+
 class SiteFinding(Finding, frozen=True, kw_only=True):
-    """A fault of a site. `parts` counts the faults by kind, where there are several kinds."""
+    """A fault of a site. `parts` counts the faults by kind, where there are several; `sure`: how certain it is.
+
+    `fault` and `fix` are an example.
+    """
 
     area: Area
     examples: tuple[FaultyUrl, ...] = ()
     parts: dict[str, int] = field(default_factory=dict)
+    sure: str = "certain"
+    fault: str = ""
+    fix: str = ""
 
     @property
     def kinds(self) -> dict[str, int]:
         """How many faults there are of each kind, where there are several."""
         return self.parts
+
+    @property
+    def explained(self) -> dict[str, str]:
+        """An example of the fault and of the fix, how sure the finding is, and its page in the docs."""
+        if not self.fault:
+            return {}
+        docs = f"docs/findings.md#{self.name}"
+        return {"Such a fault": self.fault, "Fixed": self.fix, "How sure": self.sure, "Documented in": docs}
 
 
 class Mark(Struct, frozen=True):

@@ -1,7 +1,8 @@
 """The audit of one site: all checks, findings by severity, and a verdict on each area.
 
-The checks of priority and changefreq, which carry no information if they are the same for all pages, of robots.txt as
-it was last fetched, and of what a crawl of the site costs are here; the others have their own files.
+The checks of priority and changefreq, which carry no information if they are the same for all pages, of headers, and of
+what a crawl of the site costs are here; the others have their own files. This module knows none of the declared checks
+by name.
 
 A sentence about "all" or "every" names how many were checked, where that is not everything.
 """
@@ -9,25 +10,34 @@ A sentence about "all" or "every" names how many were checked, where that is not
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.collection.config.settings import AuditBudgets
-from periplus.formats.robots import parse
+from periplus.formats.headers import Headers
 from periplus.model import RobotsFile
+from periplus.store.warc import read_records
+from periplus.store.warc.reading import WarcRecord
 from periplus.view.findings import FaultyUrl, in_order
 from periplus.view.values import TableRow
 
 from .budgets import check_budgets
-from .embedded_files import Checks, Embedded, check_embedded, read_embedded
+from .embedded_files import Checks, check_embedded
 from .finding_kinds import KINDS
 from .lastmod import check_lastmod
+from .page_checks import PAGE_CHECKS
+from .page_facts import SECURITY_HEADERS, AuditedFacts, read_facts
 from .page_grid import grid_rows, make_grid
 from .page_texts import LinkChecks, TextLimits, check_links, check_texts
 from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
-from .site_table import EXAMPLES, Found, SiteTable, finding
+from .robots_file import check_robots, check_rules
+from .site_checks import FAULTS, FAULTS_BY_KIND, JUDGED, SITE_CHECKS
+from .site_table import Found, SiteTable, finding
 from .sitemap_contents import SitemapStatus, check_cleanliness, check_completeness, sitemap_status, unread_files
 
 if TYPE_CHECKING:
@@ -58,40 +68,6 @@ def check_hints(table: SiteTable) -> list[SiteFinding]:
     return found
 
 
-_DAY: Final = 86_400
-"""Seconds."""
-_SLOW_SECONDS: Final = 5.0
-"""Crawl-delay above which a crawl of 20,000 pages takes more than a day."""
-_OTHER_AGENT: Final = "periplus-audit-any"
-"""A user agent that no file names: the rules for all crawlers without a group of their own."""
-
-
-def check_robots(file: RobotsFile | None, home: str, *, has_sitemap: bool) -> list[SiteFinding]:
-    """Check the robots.txt of a site; no findings if it was never requested."""
-    if file is None:
-        return []
-    if file.access == "none":
-        detail = f"status {file.status}" if file.status else file.reason or "no answer"
-        return finding("robots-unreachable", Found(1), detail=detail)
-    if file.access != "rules":
-        return finding("robots-silent", Found(1)) if has_sitemap else []
-    robots = parse(file.body)
-    problems = Found(
-        len(robots.problems),
-        tuple(FaultyUrl("", f"{problem.reason}: {problem.detail}") for problem in robots.problems[:EXAMPLES]),
-        {},
-    )
-    found = finding("robots-format", problems)
-    if not robots.allows(_OTHER_AGENT, home):
-        found += finding("robots-closed", Found(1))
-    if has_sitemap and not robots.sitemaps:
-        found += finding("robots-silent", Found(1))
-    delay = robots.crawl_delay(_OTHER_AGENT)
-    if delay is not None and delay > _SLOW_SECONDS:
-        found += finding("robots-slow", Found(1), delay=delay, limit=f"{int(_DAY / delay):,}")
-    return found
-
-
 _MAX_NEEDLESS: Final = 0.2
 """Share of the requests for pages that may return nothing new: sound sites stay below a fifth."""
 _MIN_VISITS: Final = 20
@@ -109,10 +85,10 @@ from fetches where outcome <> 'excluded' and list_contains($sites, site) and epo
 _AGAIN: Final = """
 create or replace temp table audited_again as
 with visits as (
-    select url, outcome, bytes, epoch(ended_at) as ended_at,
+    select url, outcome, bytes, warc_file, warc_offset, epoch(ended_at) as ended_at,
         epoch(started_at) - lag(epoch(ended_at)) over (partition by url order by started_at) as pause
     from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site))
-select visits.url, visits.outcome = 'fetched' as is_full, bytes, visits.ended_at
+select visits.url, visits.outcome = 'fetched' as is_full, bytes, warc_file, warc_offset, visits.ended_at
 from changes join visits on visits.url = changes.url and abs(visits.ended_at - epoch(changes.seen_at)) < 1
 where level = 'same' and pause >= $pause and list_contains($sites, changes.site) and visits.ended_at >= $since
 """
@@ -138,6 +114,48 @@ _WASTED: Final = ("redirects", "errors", "duplicates", "soft_errors", "unchanged
 _FULL: Final = """
 select url, bytes || ' bytes' as note, '' as via, '' as kind, bytes as weight from audited_again where is_full
 """
+_MAX_ASKED: Final = 1000
+"""Answers whose requests are looked up."""
+_STORED: Final = """
+select distinct warc_file, warc_offset from audited_again where is_full and warc_file is not null
+order by warc_file, warc_offset limit $most
+"""
+_UNASKED_ROWS: Final = """
+delete from audited_again where is_full and (warc_file is null
+    or (warc_file, warc_offset) not in (select (warc_file, warc_offset) from audited_asked_well))
+"""
+_VALIDATORS: Final = ("etag", "last-modified")
+_CONDITIONS: Final = ("if-none-match", "if-modified-since")
+
+
+def _keep_well_asked(table: SiteTable) -> None:
+    """Leave out full answers that the server could not help.
+
+    It could have answered 304 if the request had a condition; without one it is at fault if it sends no validators, as
+    then nobody can ask. A crawl asks without a condition now and then, to see whether validators tell the truth.
+    """
+    database = table.views.database
+    archive = table.views.folder / "warc"
+    asked = [
+        row
+        for row in database.execute(_STORED, {"most": _MAX_ASKED}).fetchall()
+        if _could_be_304(archive / row[0], row[1])
+    ]
+    columns = {"warc_file": pa.array([file for file, _ in asked], pa.string())}
+    columns["warc_offset"] = pa.array([offset for _, offset in asked], pa.int64())
+    database.register("audited_asked_well", pa.table(columns))
+    database.execute(_UNASKED_ROWS)
+
+
+def _could_be_304(path: Path, offset: int) -> bool:
+    try:
+        records = [each for each in islice(read_records(path, offset=offset), 2) if isinstance(each, WarcRecord)]
+    except OSError:
+        return False
+    if len(records) < 2 or records[1].type != "request":
+        return False
+    answer, request = (Headers(record.message().fields) for record in records)
+    return any(request.get(name) for name in _CONDITIONS) or not any(answer.get(name) for name in _VALIDATORS)
 
 
 def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[list[SiteFinding], Cost]:
@@ -145,6 +163,7 @@ def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[l
     table.views.database.execute(_AGAIN, {"sites": table.sites, "pause": pause, "since": since})
     row = table.row(_REQUESTS, since=since)
     requests, size, visits = (int(str(row.get(name) or 0)) for name in ("requests", "bytes", "visits"))
+    _keep_well_asked(table)
     again, unchanged = table.number("select count(*) from audited_again"), table.found(_FULL)
     rows = table.views.database.execute(_NEEDLESS, {"sites": table.sites, "since": since}).fetchall()
     counts = {str(kind): int(number) for kind, number in rows}
@@ -162,6 +181,64 @@ def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[l
     if unchanged.count >= _MIN_UNCHANGED and unchanged.count > _MAX_FULL * again:
         found += finding("no-validators", unchanged, again)
     return found, cost
+
+
+_MOST: Final = 0.5
+"""Share of the pages from which on a fault is the way of the site."""
+_MIN_GROUP: Final = 3
+"""Pages that are compared with each other, at least."""
+
+
+def check_declared(table: SiteTable, facts: AuditedFacts, *, is_whole: bool) -> list[SiteFinding]:
+    """Run the declared checks: the queries, then those of single pages."""
+    table.views.database.execute(JUDGED)
+    found: list[SiteFinding] = []
+    for site_check in SITE_CHECKS:
+        if (is_whole or not site_check.needs_whole) and (facts.pages or not site_check.needs_pages):
+            rows = table.found(site_check.sql)
+            found += finding(site_check.kind.name, rows, table.number(site_check.of) if rows.count else 0)
+    judged = table.row("select count(*) as pages, count(*) filter (where is_index) as indexed from audited_judged")
+    for page_check in PAGE_CHECKS:
+        words = {"name": page_check.kind.name, "of_all": page_check.of_all}
+        is_relative = page_check.kind.is_relative
+        rows = _relative(table, facts, words) if is_relative else table.found(FAULTS, **words)
+        of = judged["pages"] if page_check.of_all else judged["indexed"]
+        found += finding(page_check.kind.name, rows, int(str(of)))
+    return found
+
+
+def _relative(table: SiteTable, facts: AuditedFacts, words: dict[str, object]) -> Found:
+    """The pages with a fault that most pages of the site do not have.
+
+    A fault of most pages of a group is one example; what most of all pages go without, the site does not use.
+    """
+    kinds = table.views.database.execute(FAULTS_BY_KIND, words).fetchall()
+    usual = {kind: (group, n) for kind, group, n in kinds if n > max(_MIN_GROUP, _MOST * facts.groups.get(group, 0))}
+    rows = table.found(
+        f"{FAULTS} and not list_contains($usual, kind) qualify row_number() over (partition by url order by kind) = 1",
+        **words,
+        usual=list(usual),
+    )
+    shared = {kind: pages for kind, (group, pages) in usual.items() if group}
+    notes = tuple(
+        FaultyUrl("", f"{kind or 'most pages'}: on {pages:,} pages, nearly all") for kind, pages in shared.items()
+    )
+    return Found(max(rows.count, *shared.values(), 0), (*notes, *rows.examples), rows.parts)
+
+
+_LOCAL: Final = (".test", ".local", ".localhost", ".internal", ".example", ".invalid")
+
+
+def check_safety(table: SiteTable, facts: AuditedFacts) -> list[SiteFinding]:
+    """Check how the site is served: HTTPS, and headers that protect visitors."""
+    host = table.sites[0].partition(":")[0]
+    is_local = host == "localhost" or host.endswith(_LOCAL) or host.replace(".", "").isdigit() or host.startswith("[")
+    is_open = table.count("is_page") > 0 and not table.count("is_page and starts_with(url, 'https:')")
+    headers = tuple(FaultyUrl("", name) for name in facts.unsent)
+    return [
+        *(finding("no-https", Found(1)) if is_open and not is_local else []),
+        *finding("security-headers", Found(len(headers), headers), len(SECURITY_HEADERS)),
+    ]
 
 
 _OF_SITEMAPS: Final = (Area.COMPLETE, Area.CLEAN, Area.LASTMOD, Area.HINTS)
@@ -232,6 +309,9 @@ _GOOD: Final[dict[Area, Callable[[Audit], str]]] = {
     Area.HINTS: lambda _: "They are left out, or differ between pages",
     Area.LINKS: _linked,
     Area.PAGES: lambda audit: f"Titles, descriptions and canonical URLs of {audit.pages:,} pages are in order",
+    Area.DATA: lambda audit: f"Nothing is wrong with it on {audit.pages:,} pages",
+    Area.MEDIA: lambda audit: f"Those of {audit.pages:,} pages are in order",
+    Area.SAFETY: lambda _: "Nothing is embedded or sent insecurely",
     Area.ROBOTS: lambda _: "It is valid",
     Area.COST: lambda audit: f"{audit.cost.requests:,} requests for {audit.cost.pages:,} pages",
 }
@@ -288,6 +368,7 @@ class JudgedAudit(Struct, frozen=True):
     audit: Audit
     files: list[str]
     external: list[str]
+    facts: AuditedFacts
     grid: list[TableRow] = []
 
 
@@ -315,16 +396,19 @@ def judge(
     is_whole: bool,
     settings: AuditSettings | None = None,
     checks: Checks | None = None,
-    embedded: Embedded | None = None,
+    facts: AuditedFacts | None = None,
 ) -> JudgedAudit:
-    """Audit a site, and list what could be requested for a more complete audit."""
+    """Audit a site, and list what could be requested for a more complete audit. `facts`: if they are known already."""
     settings, checks = settings or AuditSettings(), checks or Checks()
     table = SiteTable(views, sites, examples=settings.examples)
+    facts = facts or read_facts(views, sites)
+    for name, rows in facts.tables.items():
+        views.database.register(name, rows)
     status, unread = sitemap_status(table, robots), unread_files(table)
     lastmod = check_lastmod(table, checks.looks)
     cost_findings, cost = check_cost(table, pause=settings.pause, since=settings.since)
     links = check_links(table, is_whole=is_whole, slow=settings.slow, deep=settings.deep)
-    files = check_embedded(table, embedded or read_embedded(views, sites), checks)
+    files = check_embedded(table, facts, checks)
     findings = [
         *check_completeness(table, status, unread),
         *check_cleanliness(table, robots),
@@ -333,7 +417,10 @@ def judge(
         *links.findings,
         *check_texts(table, TextLimits(settings.title, settings.description, settings.thin)),
         *files.findings,
+        *check_declared(table, facts, is_whole=is_whole),
+        *check_safety(table, facts),
         *check_robots(robots, f"http://{sites[0]}/", has_sitemap=status is SitemapStatus.READ),
+        *check_rules(robots, table, is_whole=is_whole),
         *cost_findings,
     ]
     findings = in_order(findings, KINDS)
@@ -366,7 +453,7 @@ def judge(
     )
     why = "" if pages else _why_unread(table)
     grid = grid_rows(views.database) if settings.has_grid else []
-    return JudgedAudit(replace(found, marks=marks_of(found, status, why)), files.files, files.external, grid)
+    return JudgedAudit(replace(found, marks=marks_of(found, status, why)), files.files, files.external, facts, grid)
 
 
 def _time(value: object) -> float | None:

@@ -114,7 +114,8 @@ def _resolve(database: duckdb.DuckDBPyConnection, base: str) -> None:
 EXAMPLES: Final = 5
 """Examples of each finding, by default."""
 _SOFT_ERROR: Final = (
-    r"(?i)(\b404\b|not found|not here|cannot be found|could ?n.?t be found|does ?n.?t exist|does not exist"
+    r"(?i)(^\W*404\b|\b(error|erreur|fehler|http|status|code)\W{0,3}404\b|\b404\W{1,3}(error|erreur|fehler|page|seite|file)"
+    r"|not found|not here|cannot be found|could ?n.?t be found|does ?n.?t exist|does not exist"
     r"|no longer (here|available|exists)|nicht gefunden|introuvable|no encontrad|non trovat|niet gevonden"
     r"|n[aã]o encontrad|ikke fundet|hittades inte|nie znaleziono|не найден)"
 )
@@ -189,7 +190,7 @@ class SiteTable:
     def __init__(self, views: Views, sites: Sequence[str], *, examples: int = EXAMPLES) -> None:
         self.views = views
         self.sites = list(sites)
-        self._examples = examples
+        self.examples = examples
         views.prepare(_TABLES)
         make_listed(views.database, self.sites)
         views.database.execute(_LAST, {"sites": self.sites})
@@ -222,7 +223,7 @@ class SiteTable:
             return Found(0)
         shown = database.execute(
             "select url, note, via from audited_found order by weight desc nulls last, url, note limit $most",
-            {"most": self._examples},
+            {"most": self.examples},
         ).fetchall()
         parts = database.execute(
             "select kind, count(*) as urls from audited_found where kind <> '' group by kind order by urls desc, kind"
@@ -249,6 +250,7 @@ def finding(
         return []
     kind = KINDS[name]
     filled = kind.filled(found.count, of, **words) | ({"severity": severity} if severity else {})
+    filled |= {"sure": kind.sure, "fault": kind.fault, "fix": kind.fix}
     return [SiteFinding(**filled, area=kind.area, examples=found.examples, parts=found.parts)]
 
 

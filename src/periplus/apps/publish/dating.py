@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from periplus.content import Difference, PageVersion, Template, difference, page_version
+from periplus.content import PageDifference, PageVersion, SiteTemplate, difference, page_version
 from periplus.content.changes import MINOR_SHARE
 from periplus.content.churn import unpack
 from periplus.content.versions import has_profile
@@ -61,15 +61,15 @@ def etag_of(content: Content) -> str:
     return f'W/"{content.raw if digests is None else digests.main ^ digests.links:x}"'
 
 
-def compare(before: Content, after: Content) -> Difference:
+def compare(before: Content, after: Content) -> PageDifference:
     """How much one resource has changed, by itself."""
     old, new = before.page, after.page
     if old is None or new is None:
-        return Difference(ChangeLevel.SAME if before.raw == after.raw else ChangeLevel.MAJOR)
+        return PageDifference(ChangeLevel.SAME if before.raw == after.raw else ChangeLevel.MAJOR)
     return difference(old, new)
 
 
-def level_of(found: Difference, minor: float, template: Template) -> tuple[ChangeLevel, float]:
+def level_of(found: PageDifference, minor: float, template: SiteTemplate) -> tuple[ChangeLevel, float]:
     """How much a resource has changed, and the sum of its minor edits after that."""
     level = template.level(found)
     if level is ChangeLevel.MINOR:

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from urllib.parse import urljoin
 
-from periplus.content import RawPage, Template, read_pages
+from periplus.content import RawPage, SiteTemplate, read_pages
 from periplus.content.changes import Aspect
 from periplus.model import ChangeLevel, UsageError
 from periplus.urls import canonical
@@ -139,7 +139,7 @@ def observe(ledger: Ledger, url: str, body: bytes, now: float, *, adds_new: bool
         return "first" if is_first else level.word
 
 
-def _churn(ledger: Ledger, blocks: bytes) -> Template:
+def _churn(ledger: Ledger, blocks: bytes) -> SiteTemplate:
     """The parts of a page that scans have found to differ nearly every time."""
     number = int(ledger.note("scans") or 0)
     ways = ways_of(blocks)[:500]
@@ -147,4 +147,4 @@ def _churn(ledger: Ledger, blocks: bytes) -> Template:
     sql = f"select way, since, differed from ways where way in ({marks})"  # noqa: S608 - only marks are put in
     found = ledger.db.execute(sql, ways)
     churn = frozenset(way for way, since, differed in found if is_churn(number - since, differed))
-    return Template(ways={Aspect.MAIN: churn, Aspect.LINKS: churn})
+    return SiteTemplate(ways={Aspect.MAIN: churn, Aspect.LINKS: churn})

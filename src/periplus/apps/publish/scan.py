@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from periplus.content import Difference, RawPage, Template, read_pages
+from periplus.content import PageDifference, RawPage, SiteTemplate, read_pages
 from periplus.content.changes import TEMPLATE_LEAST, Aspect, is_common, is_template_way
 from periplus.content.churn import OTHERS
 from periplus.formats.robots import Robots
@@ -47,7 +47,7 @@ PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 """Types that are read as pages; of others the bytes are compared."""
 LARGEST_PAGE: Final = 32 << 20
 """Bytes of a page that is read as one; of a larger file only the bytes are compared."""
-_decode_difference = msgspec.msgpack.Decoder(Difference).decode
+_decode_difference = msgspec.msgpack.Decoder(PageDifference).decode
 _BATCH: Final = 400
 """Resources looked up at once: below SQLite's smallest limit of parameters."""
 _MOST_GAINS: Final = 100
@@ -262,15 +262,15 @@ def _raw(resource: Resource, body: bytes | None) -> RawPage:
     return RawPage(body or b"", resource.url, resource.mime, wants_blocks=True)
 
 
-def _judged(resource: Resource, row: Row | None, content: Content | None) -> Difference:
+def _judged(resource: Resource, row: Row | None, content: Content | None) -> PageDifference:
     if row is None:
-        return Difference(ChangeLevel.MAJOR)
+        return PageDifference(ChangeLevel.MAJOR)
     if content is not None and row.content is not None:
         return compare(row.content, content)
     if content is not None or row.content is not None or resource.digest != row.digest:
-        return Difference(ChangeLevel.MAJOR)
+        return PageDifference(ChangeLevel.MAJOR)
     is_same = bool(resource.digest) or resource.source_date == row.source_date
-    return Difference(ChangeLevel.SAME if is_same else ChangeLevel.MAJOR)
+    return PageDifference(ChangeLevel.SAME if is_same else ChangeLevel.MAJOR)
 
 
 def hidden_reason(url: str, page: ParsedPage | None, robots: Robots | None) -> str:
@@ -348,10 +348,10 @@ class _Dates(Struct, frozen=True):
     now: float
     scanned_at: float
     build: tuple[float, float] | None
-    template: Template
+    template: SiteTemplate
 
 
-def _site_template(running: _Scan, ledger: Ledger) -> Template:
+def _site_template(running: _Scan, ledger: Ledger) -> SiteTemplate:
     """Find what is template in this scan, and keep what was learnt of each path."""
     db = ledger.db
     number = int(ledger.note("scans") or 0) + 1
@@ -360,7 +360,7 @@ def _site_template(running: _Scan, ledger: Ledger) -> Template:
         "insert into ways values(?, ?, ?, 0) on conflict(way) do update set pages = pages + excluded.pages",
         [(way, count, number) for way, count in running.ways.items() if count],
     )
-    template = Template(_common_gains(db))
+    template = SiteTemplate(_common_gains(db))
     changed: dict[int, Counter[int]] = {Aspect.MAIN: Counter(), Aspect.LINKS: Counter()}
     for (packed_,) in db.execute("select judged from temp.found where url in (select url from temp.gained)"):
         judged = _decode_difference(packed_)
@@ -380,7 +380,7 @@ def _site_template(running: _Scan, ledger: Ledger) -> Template:
         for aspect, counts in changed.items():
             if is_template_way(counts[way], having) or is_churn(number - since, differed):
                 ways[aspect].add(way)
-    return Template(template.gains, {aspect: frozenset(found) for aspect, found in ways.items()})
+    return SiteTemplate(template.gains, {aspect: frozenset(found) for aspect, found in ways.items()})
 
 
 def _common_gains(db: sqlite3.Connection) -> dict[int, tuple[bytes, ...]]:

@@ -37,6 +37,7 @@ from periplus.urls import site_of
 
 if TYPE_CHECKING:
     from periplus.apps.audit import Audit, AuditSettings, JudgedAudit, TrendPoint
+    from periplus.apps.audit.page_facts import AuditedFacts
     from periplus.insight.views import Views
 
     from . import CrawlState, Report
@@ -139,14 +140,22 @@ _SHOWN = 5
 
 
 def audited(
-    collection: CollectionSetup, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
+    collection: CollectionSetup,
+    site: str | None = None,
+    settings: AuditSettings | None = None,
+    say: Say = log.info,
+    facts: AuditedFacts | None = None,
 ) -> Audit:
-    """The audit of one site of a collection, without any request."""
-    return judged(collection, site, settings, say).audit
+    """The audit of one site of a collection, without any request. `facts`: of its pages, if they are known already."""
+    return judged(collection, site, settings, say, facts).audit
 
 
 def judged(
-    collection: CollectionSetup, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
+    collection: CollectionSetup,
+    site: str | None = None,
+    settings: AuditSettings | None = None,
+    say: Say = log.info,
+    facts: AuditedFacts | None = None,
 ) -> JudgedAudit:
     """The audit of one site of a collection, and what could be requested to complete it.
 
@@ -162,7 +171,7 @@ def judged(
         robots, is_whole = _known(collection, sites)
         checks = load_checks(collection.folder)
         settings = replace(settings or AuditSettings(), budgets=collection.config.audit)
-        found = judge(views, sites, robots, is_whole=is_whole, settings=settings, checks=checks)
+        found = judge(views, sites, robots, is_whole=is_whole, settings=settings, checks=checks, facts=facts)
         with suppress(OSError):  # a collection on a read-only disk can be audited as well
             keep_headings(views.database, collection.folder, sites[0])
         return found

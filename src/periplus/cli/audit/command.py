@@ -338,7 +338,7 @@ def _checked(
     looks = look_again(collection, first.audit.site, console) if needs_look else ()
     checks = merged(load_checks(collection.folder), answers, looks, external=external)
     save_checks(collection.folder, checks)
-    return judged(collection, site, settings, _print_note)
+    return judged(collection, site, settings, _print_note, first.facts)
 
 
 def _print_note(line: str) -> None:

@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from periplus.collection.collection import CollectionSetup, held
-from periplus.model import Url
+from periplus.formats.headers import Headers
+from periplus.model import CollectionDamaged, Stored, Url
+from periplus.store.warc import read_record
+from periplus.store.warc.answers import fields_as_sent
 from periplus.urls import site_of
 from periplus.view.wording import counted
 
@@ -34,7 +37,8 @@ _LOOK_SECONDS = 60.0
 _NO_HOST = ("dns", "connect", "no-address", "tls")
 """Beginnings of reasons for which the host of a URL does not answer at all."""
 _ANSWERS = """
-select url, purpose, outcome, status, coalesce(reason, '') as reason, target, epoch(ended_at) as ended_at
+select url, purpose, outcome, status, coalesce(reason, '') as reason, target, epoch(ended_at) as ended_at,
+    warc_file, warc_offset, warc_length
 from fetches where purpose in ('page', 'robots') order by ended_at
 """
 _READINGS = """
@@ -57,10 +61,10 @@ def check_urls(collection: CollectionSetup, urls: Sequence[str], seconds: float,
     }  # fmt: skip
     title = f"periplus audit: {counted(len(urls), 'image, style, script or link', 'images, styles, scripts and links')}"
     with _crawled(collection, [Url(url) for url in urls], asked, title, console) as folder, Views(folder) as views:
-        return list(_answers(urls, views.rows(_ANSWERS)))
+        return list(_answers(urls, views.rows(_ANSWERS), folder / "warc"))
 
 
-def _answers(urls: Sequence[str], rows: list[dict[str, object]]) -> Iterator[UrlCheck]:
+def _answers(urls: Sequence[str], rows: list[dict[str, object]], archive: Path) -> Iterator[UrlCheck]:
     from periplus.apps.audit import UrlCheck
 
     pages = {str(row["url"]): row for row in rows if row["purpose"] == "page"}
@@ -77,7 +81,20 @@ def _answers(urls: Sequence[str], rows: list[dict[str, object]]) -> Iterator[Url
                 continue
         status = row["status"] if row["outcome"] != "failed" or row["reason"] == "unwanted-type" else None
         reason = str(row["reason"]) if status is None else ""
-        yield UrlCheck(url, float(str(row["ended_at"])), int(str(status)) if status is not None else None, reason)
+        size = _size(archive, row)
+        yield UrlCheck(url, float(str(row["ended_at"])), int(str(status)) if status is not None else None, reason, size)
+
+
+def _size(archive: Path, row: dict[str, object]) -> int | None:
+    """The Content-Length of an answer, if it was stored and has one."""
+    if row["warc_file"] is None:
+        return None
+    stored = Stored(str(row["warc_file"]), int(str(row["warc_offset"])), int(str(row["warc_length"])), "", False)
+    try:
+        length = Headers(fields_as_sent(read_record(archive, stored).message())).get("content-length") or ""
+    except CollectionDamaged:
+        return None
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 16 else None
 
 
 def look_again(collection: CollectionSetup, site: str, console: Console) -> tuple[SitemapLook, ...]:

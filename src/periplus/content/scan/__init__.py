@@ -12,12 +12,15 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from .columns import Columns, EventKind
+from .columns import Columns, EventKind, ListedTag, TagList
 
 __all__ = [
     "READER",
     "Columns",
     "EventKind",
+    "ListedTag",
+    "TagList",
+    "list_tags",
     "resolve",
     "scan",
 ]
@@ -54,6 +57,18 @@ READER: Final = _READER
 def scan(html: bytes, url: str, *, wants_blocks: bool = False, wants_events: bool = False) -> Columns:
     """Scan a page once. `html` is in UTF-8, perhaps with invalid bytes; only the first 16 MiB are read."""
     return _SCAN(html, url, wants_blocks, wants_events)
+
+
+def list_tags(html: bytes) -> TagList:
+    """The tags of a page that say something of it; `html` is in UTF-8 (see `tag_list`)."""
+    if _READER == "python":
+        from .tag_list import list_tags as list_in_python
+
+        return list_in_python(html)
+    from ._native import list_tags as list_natively
+
+    tags, ids, sample, has_items = list_natively(html)
+    return TagList(list(map(ListedTag._make, tags)), ids, sample, has_items)
 
 
 def resolve(url: str, hrefs: list[str]) -> list[str | None]:

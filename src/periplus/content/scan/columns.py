@@ -174,3 +174,31 @@ class Columns(NamedTuple):
     `statistics.text_counts_in_python` has to count."""
     anchor_words: int
     """Words of `anchors`, split at spaces; an anchor without text counts as one."""
+
+
+class ListedTag(NamedTuple):
+    """A start tag. `start` and `end` are where its content is: of links, headings, and elements without tags inside.
+
+    `is_named`: a link or heading that has text, or a picture or an attribute with a name for it.
+    """
+
+    name: str
+    line: int
+    attributes: Attributes
+    start: int
+    end: int
+    is_named: bool
+    is_in_noscript: bool
+
+
+class TagList(NamedTuple):
+    """The tags of a page, but for those in templates and drawings, and links with a text that only lead elsewhere.
+
+    `ids` are the targets of fragments as written, a newline behind each; `sample` is text by which the language can be
+    told; `has_items`: there is microdata or RDFa.
+    """
+
+    tags: list[ListedTag]
+    ids: bytes
+    sample: bytes
+    has_items: bool

@@ -100,7 +100,7 @@ MAX_NAME = 64
 
 _BLANK = " \t\v\f"
 
-_FIELDS = (
+FIELDS = (
     *("user-agent", "allow", "disallow", "sitemap"),
     *("crawl-delay", "request-rate", "visit-time", "noindex", "host", "clean-param"),
     *("content-usage", "content-signal"),
@@ -120,7 +120,7 @@ _WITHOUT_DASH = {
 }
 
 USUAL_SPELLINGS = {
-    spelling: field for field in _FIELDS for spelling in (field, field.capitalize(), field.title(), field.upper())
+    spelling: field for field in FIELDS for spelling in (field, field.capitalize(), field.title(), field.upper())
 }
 """What nearly all names are written like: these need not be worked out."""
 
@@ -133,7 +133,7 @@ def field_of(name: str) -> str:
     Other fields must be spelt right, except for the dash.
     """
     name = name.strip(_BLANK).lower()
-    if name in _FIELDS:
+    if name in FIELDS:
         return name
     for field, beginnings in _BEGINNINGS.items():
         if name.startswith(beginnings):

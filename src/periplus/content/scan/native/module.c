@@ -5,6 +5,8 @@
        `Columns.targets` are None where Python has to compute them.
    resolve(url: str, hrefs: list[str]) -> list[str | None]
        Where each href leads from the page with this canonical URL; None where that is left to the URL parser.
+   list_tags(html: bytes) -> tuple[list[ListedTag as a tuple], bytes, bytes, bool]
+       See tag_list.py.
    masked(text: bytes) -> bytes
    count_controls(bytes: bytes) -> int
        How many of the bytes are control characters that no text has.
@@ -29,6 +31,7 @@
 #include "reading.h"
 #include "packing.h"
 #include "profile.h"
+#include "tag_list.h"
 
 #ifndef SOURCES_DIGEST
 #define SOURCES_DIGEST "" /* hatch_build.py has one, by which a test can tell whether a build is up to date */
@@ -166,6 +169,95 @@ static PyObject *resolve(PyObject *module, PyObject *const *arguments, Py_ssize_
     return list;
 }
 
+/* ---- tags ---- */
+
+static bool span_of(PyObject *bytes, Span *span) {
+    char *at;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(bytes, &at, &size) < 0) {
+        return false;
+    }
+    *span = (Span){(const u8 *)at, size > UINT32_MAX ? UINT32_MAX : (u32)size};
+    return true;
+}
+
+static PyObject *listed_tag(const State *state, const Scanner *scanner, const ListedTag *tag) {
+    PyObject *values[] = {
+        held(state->tags[tag->tag == TAG_image ? TAG_img : tag->tag]),
+        PyLong_FromUnsignedLong(tag->line),
+        attributes_of(state, scanner, tag->attributes),
+        PyLong_FromSsize_t(tag->content - scanner->start),
+        PyLong_FromSsize_t(tag->content_end - scanner->start),
+        PyBool_FromLong(tag->is_named),
+        PyBool_FromLong(tag->is_in_noscript),
+    };
+    return tuple_of(values, 7);
+}
+
+static PyObject *listed_tags(const State *state, const Scanner *scanner, const TagList *list) {
+    PyObject *tags = PyList_New(list->tags.count);
+    for (u32 i = 0; tags && i < list->tags.count; i++) {
+        if (!set_item(tags, i, listed_tag(state, scanner, &list->tags.items[i]))) {
+            Py_CLEAR(tags);
+        }
+    }
+    return tags;
+}
+
+/* Identifiers with a newline behind each, as written: references are rare in them, and Python decodes those. */
+static PyObject *listed_ids(const TagList *list) {
+    size_t size = 0;
+    for (u32 i = 0; i < list->ids.count; i++) {
+        size += list->ids.items[i].size + 1;
+    }
+    char *joined = malloc(size + 1);
+    char *at = joined;
+    for (u32 i = 0; joined && i < list->ids.count; i++) {
+        memcpy(at, list->ids.items[i].at, list->ids.items[i].size);
+        at += list->ids.items[i].size;
+        *at++ = '\n';
+    }
+    PyObject *bytes = joined ? PyBytes_FromStringAndSize(joined, (Py_ssize_t)size) : PyErr_NoMemory();
+    free(joined);
+    return bytes;
+}
+
+static PyObject *list_tags(PyObject *module, PyObject *html) {
+    Span span;
+    if (!span_of(html, &span)) {
+        return NULL;
+    }
+    span.size = span.size > MAX_PAGE ? MAX_PAGE : span.size;
+    Page *page = new_page(false, false);
+    TagList *list = calloc(1, sizeof *list);
+    u8 *copy = malloc((size_t)span.size + PADDING);
+    PyObject *result = NULL;
+    if (page && list && copy) {
+        memcpy(copy, span.at, span.size);
+        memset(copy + span.size, 0, PADDING);
+        copy[span.size] = '>';
+        Scanner *scanner = &page->scanner;
+        scanner->start = copy;
+        scanner->end = copy + span.size;
+        list_page(scanner, list);
+        PyObject *values[] = {
+            scanner->has_failed ? NULL : listed_tags(PyModule_GetState(module), scanner, list),
+            listed_ids(list),
+            PyBytes_FromStringAndSize((const char *)list->sample, list->sample_size),
+            PyBool_FromLong(list->has_items),
+        };
+        result = tuple_of(values, 4);
+    }
+    if (list) {
+        free(list->tags.items);
+        free(list->ids.items);
+    }
+    free(list);
+    free(copy);
+    free_page(page);
+    return result || PyErr_Occurred() ? result : PyErr_NoMemory();
+}
+
 /* ---- the module ---- */
 
 static bool make_strings(PyObject **strings, const char *const *names, u32 count) {
@@ -289,16 +381,6 @@ static PyObject *masked(PyObject *module, PyObject *text) {
     return result;
 }
 
-static bool span_of(PyObject *bytes, Span *span) {
-    char *at;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(bytes, &at, &size) < 0) {
-        return false;
-    }
-    *span = (Span){(const u8 *)at, size > UINT32_MAX ? UINT32_MAX : (u32)size};
-    return true;
-}
-
 static PyObject *text_counts(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     Span text;
@@ -368,6 +450,7 @@ static PyObject *count_controls(PyObject *module, PyObject *bytes) {
 static PyMethodDef METHODS[] = {
     {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, "Read a page in one pass."},
     {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, "Resolve the links that need no URL parser."},
+    {"list_tags", list_tags, METH_O, "List the tags that say something of a page."},
     {"masked", masked, METH_O, "Mask the volatile words of a text."},
     {"count_controls", count_controls, METH_O, "Count the control characters that no text has."},
     {"text_counts", (PyCFunction)(void (*)(void))text_counts, METH_FASTCALL, "Count the words of a page."},

@@ -1,0 +1,157 @@
+"""A stored page as its checks see it, and how a check is declared.
+
+A check of single pages is a function from an `AuditedPage` to the places with the fault, with `@page_check` and the
+texts of its finding above it. A check of the whole site is a query over the tables (`site_checks`). Nothing else has to
+know of a check: `page_facts` runs them, `site_audit` makes findings, docs/findings.md is written from them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import unescape
+from typing import Any, Final, NamedTuple
+
+from periplus.content.scan import ListedTag, TagList
+from periplus.model import Url
+from periplus.urls import resolve_all
+from periplus.view.findings import Severity
+
+from .results import Area, SiteFindingKind
+
+MAX_TEXT: Final = 120
+"""Characters of a page that are shown with a fault."""
+_TAGS: Final = re.compile(rb"<[^>]*>")
+_SPACES: Final = re.compile(r"\s+")
+_ODD: Final = frozenset("hHwWtT ")
+"""How links begin that may be a misspelt URL."""
+
+
+class FaultPlace(NamedTuple):
+    """Where a fault is. `group` is what the fault is compared in: see `SiteFindingKind.is_relative`."""
+
+    line: int
+    text: str
+    kind: str = ""
+    group: str = ""
+
+
+class AuditedPage:
+    """One page: its tags by name, what its head says, and the header of its answer."""
+
+    def __init__(self, url: str, html: bytes, listed: TagList, headers: Mapping[str, str]) -> None:
+        self.url, self.html, self.headers = url, html, headers
+        self.tags, self.ids, self.sample, self.has_items = listed
+        self.by_name: dict[str, list[ListedTag]] = {}
+        for tag in self.tags:
+            self.by_name.setdefault(tag[0], []).append(tag)
+        self.origin = url[: url.find("/", 8)]
+        bases = [href for tag in self.by_name.get("base", ()) if (href := tag.attributes.get("href"))]
+        self.base = next((str(found) for found in resolve_all(bases[:1], url) if found), url)
+        self.metas: dict[str, list[tuple[int, str]]] = {}
+        for tag in self.by_name.get("meta", ()):
+            attributes = tag[2]
+            name = attributes.get("name") or attributes.get("property") or attributes.get("http-equiv")
+            if name and not tag.is_in_noscript:
+                self.metas.setdefault(name.strip().lower(), []).append(
+                    (tag[1], (attributes.get("content") or "").strip())
+                )
+        self.fragment_links: list[ListedTag] = []
+        self.odd_links: list[ListedTag] = []
+        self.unnamed_links: list[ListedTag] = []
+        self._sort_links()
+        self.groups: list[str] = [""]
+        self.memo: dict[str, Any] = {}
+
+    def _sort_links(self) -> None:
+        """Sort the links, so that each check looks at few: into pages, with another beginning than a path, no text."""
+        for tag in self.by_name.get("a", ()):
+            href = tag[2].get("href")
+            if href:
+                if "#" in href:
+                    self.fragment_links.append(tag)
+                if ":" in href or href[0] in _ODD:
+                    self.odd_links.append(tag)
+                if not tag[5]:
+                    self.unnamed_links.append(tag)
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the page is served over HTTPS."""
+        return self.url.startswith("https:")
+
+    def named(self, *names: str) -> Iterable[ListedTag]:
+        """The tags of some names."""
+        for name in names:
+            yield from self.by_name.get(name, ())
+
+    def related(self, relation: str) -> list[ListedTag]:
+        """The `<link>` elements of a relation that have a target."""
+        return [
+            tag
+            for tag in self.by_name.get("link", ())
+            if relation in (tag[2].get("rel") or "").lower().split() and tag[2].get("href")
+        ]
+
+    def text_of(self, tag: ListedTag) -> str:
+        """The text of a heading, a link or a title."""
+        text = _TAGS.sub(b" ", self.html[tag.start : tag.end][:2000]).decode("utf-8", "replace")
+        return _SPACES.sub(" ", unescape(text)).strip()[:500]
+
+    def resolved(self, hrefs: Sequence[str]) -> list[Url | None]:
+        """Where links of the page lead."""
+        return resolve_all(list(hrefs), self.base)
+
+    def is_own(self, href: str) -> bool:
+        """Whether a link, as it is written, leads to the same origin."""
+        if ":" not in href.partition("/")[0] and not href.startswith("//"):
+            return True
+        start = href[: len(self.origin) + 1].lower()
+        return start in (self.origin, f"{self.origin}/") or start.startswith(self.origin.partition(":")[2] + "/")
+
+
+Find = Callable[[AuditedPage], Iterable[FaultPlace]]
+
+
+class PageCheck(NamedTuple):
+    """A kind of fault, and the function that finds its places on a page."""
+
+    kind: SiteFindingKind
+    find: Find
+    of_all: bool
+    """Whether pages that are not to be indexed are judged as well."""
+
+
+DECLARED: Final[list[PageCheck]] = []
+"""Every check that was declared, in the order of the source."""
+
+
+def page_check(
+    area: Area,
+    name: str,
+    severity: Severity,
+    title: str,
+    why: str,
+    advice: str,
+    *,
+    fault: str,
+    fix: str,
+    sure: str = "certain",
+    is_relative: bool = False,
+    of_all: bool = False,
+) -> Callable[[Find], Find]:
+    """Declare a check of single pages. `title` begins a sentence that ends with how many pages there are."""
+
+    def declared(find: Find) -> Find:
+        kind = SiteFindingKind(name, severity, f"{title}: {{count}} of {{of}} pages", why, advice, area)
+        kind = kind.with_example(fault, fix, sure=sure, is_relative=is_relative)
+        DECLARED.append(PageCheck(kind, find, of_all))
+        return find
+
+    return declared
+
+
+def cut(text: str) -> str:
+    """A text of a page in one line, short enough to be shown."""
+    text = _SPACES.sub(" ", text).strip()
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"

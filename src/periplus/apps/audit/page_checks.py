@@ -1,0 +1,810 @@
+"""The checks of single pages, each with the texts of its finding: headings, head, links, images, structured data.
+
+A check yields a place for every fault; a page counts once for a finding. Precision comes first: what a page can have
+for a good reason is not a fault, and what only scripts could tell is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from periplus.content.scan import ListedTag
+from periplus.view.findings import Severity
+
+from .audited_page import DECLARED, AuditedPage, FaultPlace, cut, page_check
+from .languages import other_language, wrong_code, wrong_language
+from .results import Area
+from .structured_data import ITEM, DataFault, json_faults, markup_faults
+
+E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTICE
+PAGES, LINKS, MEDIA, DATA, SAFETY = Area.PAGES, Area.LINKS, Area.MEDIA, Area.DATA, Area.SAFETY
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
+def _value(tag: ListedTag, name: str) -> str:
+    return (tag.attributes.get(name) or "").strip()
+
+
+def _written(tag: ListedTag, *names: str) -> str:
+    """A tag as the page has it, with some of its attributes."""
+    return f"<{tag.name}{''.join(f' {name}={cut(_value(tag, name))}' for name in names if _value(tag, name))}>"
+
+
+def _first(page: AuditedPage, *names: str) -> int:
+    """The line of the first tag of some names; the first line if there is none."""
+    return min((tag.line for tag in page.named(*names)), default=1)
+
+
+# ---- headings and titles
+
+
+@page_check(
+    PAGES, "h1-missing", W, "Pages without an h1",
+    "The main heading tells visitors, screen readers and search engines what the page is about.",
+    "Give every page one <h1> with its subject.",
+    fault="<h2>Apple pie</h2>", fix="<h1>Apple pie</h1>",
+)  # fmt: skip
+def _h1_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    if "h1" not in page.by_name and "frame" not in page.by_name and b"<frameset" not in page.html[:4000].lower():
+        yield FaultPlace(_first(page, *_HEADINGS), "no <h1>")
+
+
+@page_check(
+    PAGES, "h1-empty", W, "Pages with an empty h1",
+    "A heading without text says nothing, and screen readers announce it nevertheless.",
+    "Write the subject of the page into the <h1>, or give the picture in it an alt text.",
+    fault="<h1></h1>", fix="<h1>Apple pie</h1>",
+)  # fmt: skip
+def _h1_empty(page: AuditedPage) -> Iterator[FaultPlace]:
+    return (FaultPlace(tag.line, "<h1> without text") for tag in page.named("h1") if not tag.is_named)
+
+
+@page_check(
+    PAGES, "h1-several", N, "Pages with several h1",
+    "It is unclear which of them is the subject of the page.",
+    "Keep one <h1>, and make the others <h2>.",
+    fault="<h1>Pies</h1> ... <h1>Apple pie</h1>", fix="<h1>Pies</h1> ... <h2>Apple pie</h2>",
+)  # fmt: skip
+def _h1_several(page: AuditedPage) -> Iterator[FaultPlace]:
+    shown = [tag for tag in page.named("h1") if tag.is_named]
+    return (FaultPlace(tag.line, f"<h1>{cut(page.text_of(tag))}") for tag in shown[1:])
+
+
+@page_check(
+    PAGES, "headings-skip", N, "Pages whose headings skip a level",
+    "Screen readers navigate by levels; a missing one looks like a missing part.",
+    "Let each heading be at most one level below the one before it.",
+    fault="<h2>Fillings</h2> ... <h4>Apples</h4>", fix="<h2>Fillings</h2> ... <h3>Apples</h3>",
+)  # fmt: skip
+def _headings_skip(page: AuditedPage) -> Iterator[FaultPlace]:
+    if sum(name in page.by_name for name in _HEADINGS) < 2:
+        return
+    headings = [tag for tag in page.tags if tag.name in _HEADINGS]
+    for before, after in pairwise(headings):
+        if int(after.name[1]) > int(before.name[1]) + 1:
+            yield FaultPlace(after.line, f"<{after.name}>{cut(page.text_of(after))} after <{before.name}>")
+
+
+_SHORT_TITLE: Final = 10
+_SHORT_WIDE_TITLE: Final = 4
+"""Characters of scripts without letters: one is a word."""
+_WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@page_check(
+    PAGES, "title-short", N, "Titles shorter than 10 characters",
+    "A title of one word hardly tells searchers whether the page is what they look for.",
+    "Name the subject of the page and the site.",
+    fault="<title>Home</title>", fix="<title>Home - Bakery Miller, Berlin</title>",
+)  # fmt: skip
+def _title_short(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag in page.by_name.get("title", ())[:1]:
+        text = page.text_of(tag)
+        if 0 < len(text) < (_SHORT_WIDE_TITLE if _WIDE.search(text) else _SHORT_TITLE):
+            yield FaultPlace(tag.line, text)
+
+
+@page_check(
+    PAGES, "title-several", W, "Pages with several titles",
+    "Browsers show the first one; search engines may take any.",
+    "Keep one <title> in the head.",
+    fault="<title>Pies</title><title>Apple pie</title>", fix="<title>Apple pie</title>",
+)  # fmt: skip
+def _title_several(page: AuditedPage) -> Iterator[FaultPlace]:
+    return (FaultPlace(tag.line, f"<title>{cut(page.text_of(tag))}") for tag in page.by_name.get("title", ())[1:])
+
+
+_SHORT_DESCRIPTION: Final = 20
+
+
+@page_check(
+    PAGES, "description-short", N, "Descriptions shorter than 20 characters",
+    "Search engines replace a description that says nothing.",
+    "Describe the page in a sentence or two.",
+    fault='<meta name="description" content="A pie.">',
+    fix='<meta name="description" content="How to bake an apple pie with a lattice top, in 40 minutes.">',
+)  # fmt: skip
+def _description_short(page: AuditedPage) -> Iterator[FaultPlace]:
+    for line, text in page.metas.get("description", ())[:1]:
+        if 0 < len(text) < (_SHORT_WIDE_TITLE if _WIDE.search(text) else _SHORT_DESCRIPTION):
+            yield FaultPlace(line, text)
+
+
+@page_check(
+    PAGES, "description-several", N, "Pages with several descriptions",
+    "It is left to search engines which of them they show.",
+    "Keep one <meta name=description>.",
+    fault='<meta name="description" content="Pies"> <meta name="description" content="Apple pie">',
+    fix='<meta name="description" content="Apple pie">',
+)  # fmt: skip
+def _description_several(page: AuditedPage) -> Iterator[FaultPlace]:
+    return (FaultPlace(line, cut(text)) for line, text in page.metas.get("description", ())[1:])
+
+
+# ---- canonical URLs
+
+_PAGE_NUMBER: Final = re.compile(
+    r"(?:[?&](?:page|p|paged|pg|seite|pagina)=|/(?:page|seite|pagina)[/-]?)0*([2-9]|[1-9]\d{1,4})(?=[/&#.]|$)",
+    re.IGNORECASE,
+)
+
+
+def _canonicals(page: AuditedPage) -> list[tuple[ListedTag, str]]:
+    return [(tag, _value(tag, "href")) for tag in page.related("canonical")]
+
+
+@page_check(
+    PAGES, "canonical-several", E, "Pages with several canonical URLs",
+    "Search engines ignore all of them if they disagree.",
+    "Keep one <link rel=canonical>; look for a plugin and a theme that both write it.",
+    fault='<link rel="canonical" href="/a"> <link rel="canonical" href="/b">', fix='<link rel="canonical" href="/a">',
+    of_all=True,
+)  # fmt: skip
+def _canonical_several(page: AuditedPage) -> Iterator[FaultPlace]:
+    found = _canonicals(page)
+    for tag, href in found[1:]:
+        yield FaultPlace(tag.line, cut(href), "the same" if href == found[0][1] else "different")
+
+
+@page_check(
+    PAGES, "canonical-protocol", E, "Canonical URLs with another protocol",
+    "A URL that visitors and crawlers cannot open, or the insecure one, is named as the address of the page.",
+    "Name the URL with the protocol of the site, https:// if there is one.",
+    fault='<link rel="canonical" href="file:///srv/www/pie.html">',
+    fix='<link rel="canonical" href="https://example.org/pie.html">',
+    of_all=True,
+)  # fmt: skip
+def _canonical_protocol(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag, href in _canonicals(page):
+        scheme = href.partition(":")[0].lower() if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]{0,20}:(?!\d)", href) else ""
+        if scheme and scheme not in ("http", "https"):
+            yield FaultPlace(tag.line, cut(href), f"{scheme}:")
+        elif scheme == "http" and page.is_secure and href[7:].startswith(page.origin[8:] + "/"):
+            yield FaultPlace(tag.line, cut(href), "http: on a page of https:")
+
+
+@page_check(
+    PAGES, "canonical-in-body", W, "Canonical URLs outside of the head",
+    "Search engines ignore a canonical URL in the body: anyone who writes a comment could set it.",
+    "Move <link rel=canonical> into the head, and look for what ends the head too early.",
+    fault='<body><link rel="canonical" href="/a">', fix='<head>...<link rel="canonical" href="/a"></head>',
+    of_all=True,
+)  # fmt: skip
+def _canonical_in_body(page: AuditedPage) -> Iterator[FaultPlace]:
+    found = _canonicals(page)
+    if found:
+        starts = (tag.start for tag in page.named("body", *_HEADINGS, "a", "img", "form") if not tag.is_in_noscript)
+        body = min(starts, default=len(page.html))
+        yield from (FaultPlace(tag.line, cut(href)) for tag, href in found if tag.start > body)
+
+
+@page_check(
+    PAGES, "canonical-fragment", N, "Canonical URLs with a fragment",
+    "A fragment is a place within a page; search engines drop it or ignore the element.",
+    "Name the URL without #.",
+    fault='<link rel="canonical" href="/pie#top">', fix='<link rel="canonical" href="/pie">',
+)  # fmt: skip
+def _canonical_fragment(page: AuditedPage) -> Iterator[FaultPlace]:
+    return (FaultPlace(tag.line, cut(href)) for tag, href in _canonicals(page) if "#" in href and "#!" not in href)
+
+
+@page_check(
+    PAGES, "canonical-first-page", W, "Pages of a list that name its first page as canonical",
+    "What only the later pages list is dropped from search engines: they are not copies of the first.",
+    "Let every page of a list name itself.",
+    fault='<link rel="canonical" href="/pies"> on /pies?page=2', fix='<link rel="canonical" href="/pies?page=2">',
+    of_all=True,
+)  # fmt: skip
+def _canonical_first_page(page: AuditedPage) -> Iterator[FaultPlace]:
+    number = _PAGE_NUMBER.search(page.url)
+    found = _canonicals(page) if number else []
+    if number is None or len(found) != 1:
+        return
+    [target] = page.resolved([found[0][1]])
+    start = page.url[: number.start()].rstrip("/")
+    if target and not _PAGE_NUMBER.search(target) and target.rstrip("/").partition("?")[0] == start.partition("?")[0]:
+        yield FaultPlace(found[0][0].line, f"canonical {cut(target)}")
+
+
+# ---- languages
+
+
+def _alternates(page: AuditedPage) -> list[tuple[ListedTag, str]]:
+    return [(tag, code) for tag in page.related("alternate") if (code := _value(tag, "hreflang"))]
+
+
+@page_check(
+    PAGES, "hreflang-code", E, "hreflang codes that do not exist",
+    "Search engines ignore a version whose language or country they do not know.",
+    "Write a language of ISO 639-1, and if need be a country of ISO 3166-1: en-GB, not en-UK.",
+    fault='<link rel="alternate" hreflang="en-UK" href="/uk/">',
+    fix='<link rel="alternate" hreflang="en-GB" href="/uk/">',
+)  # fmt: skip
+def _hreflang_code(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag, code in _alternates(page):
+        if wrong := wrong_code(code):
+            yield FaultPlace(tag.line, f"{cut(code)}: {wrong}", code.lower()[:20])
+
+
+@page_check(
+    PAGES, "hreflang-no-default", N, "Pages with hreflang links, but without x-default",
+    "Visitors of other languages get a version that the search engine guesses.",
+    "Add <link rel=alternate hreflang=x-default> with the version for everyone else.",
+    fault='<link rel="alternate" hreflang="en" href="/en/"> <link rel="alternate" hreflang="de" href="/de/">',
+    fix='... <link rel="alternate" hreflang="x-default" href="/en/">',
+    is_relative=True,
+)  # fmt: skip
+def _hreflang_no_default(page: AuditedPage) -> Iterator[FaultPlace]:
+    found = _alternates(page)
+    codes = {code.lower() for _, code in found}
+    if len(codes) > 1:
+        page.groups.append("hreflang")
+        if "x-default" not in codes:
+            yield FaultPlace(found[0][0].line, f"only {', '.join(sorted(codes)[:8])}", group="hreflang")
+
+
+@page_check(
+    PAGES, "hreflang-no-self", W, "Pages whose hreflang links leave out the page itself",
+    "Search engines ignore a set of versions that does not name the page it is on.",
+    "Let every version name all versions, itself included.",
+    fault='<link rel="alternate" hreflang="de" href="/de/"> alone, on /en/',
+    fix='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="en" href="/en/">',
+)  # fmt: skip
+def _hreflang_no_self(page: AuditedPage) -> Iterator[FaultPlace]:
+    found = _alternates(page)
+    if len(found) > 1 or (found and not page.related("canonical")):
+        own = {page.url, *(url for url in page.resolved([href for _, href in _canonicals(page)]) if url)}
+        targets = page.resolved([_value(tag, "href") for tag, _ in found])
+        if None not in targets and not own & {str(url) for url in targets}:
+            yield FaultPlace(found[0][0].line, "no hreflang link to the page itself")
+
+
+@page_check(
+    PAGES, "hreflang-conflict", W, "Pages with two targets for one hreflang code",
+    "Search engines cannot tell which of them is the version in that language.",
+    "Name one URL for each code.",
+    fault='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="de" href="/at/">',
+    fix='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="de-AT" href="/at/">',
+)  # fmt: skip
+def _hreflang_conflict(page: AuditedPage) -> Iterator[FaultPlace]:
+    targets: dict[str, str] = {}
+    for tag, code in _alternates(page):
+        href = _value(tag, "href")
+        if targets.setdefault(code.lower(), href) != href:
+            yield FaultPlace(tag.line, f"{cut(code)}: {cut(targets[code.lower()])} and {cut(href)}")
+
+
+@page_check(
+    PAGES, "lang-missing", W, "Pages that do not declare their language",
+    "Screen readers pronounce the text in the language of the visitor, and browsers offer wrong translations.",
+    "Write the language into the first tag: <html lang=en>.",
+    fault="<html>", fix='<html lang="en">',
+)  # fmt: skip
+def _lang_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    if not any(_value(tag, name) for tag in page.named("html", "body") for name in ("lang", "xml:lang")):
+        yield FaultPlace(_first(page, "html"), "no lang attribute")
+
+
+def _declared(page: AuditedPage) -> tuple[int, str]:
+    for tag in page.named("html", "body"):
+        if declared := _value(tag, "lang") or _value(tag, "xml:lang"):
+            return tag.line, declared
+    return 1, ""
+
+
+@page_check(
+    PAGES, "lang-code", W, "Pages with a language code that does not exist",
+    "Browsers and screen readers ignore it.",
+    "Write a code of ISO 639-1, such as en or pt-BR.",
+    fault='<html lang="english">', fix='<html lang="en">',
+)  # fmt: skip
+def _lang_code(page: AuditedPage) -> Iterator[FaultPlace]:
+    line, declared = _declared(page)
+    if declared and (wrong := wrong_language(declared)):
+        yield FaultPlace(line, f"{cut(declared)}: {wrong}", declared.lower()[:20])
+
+
+_SAMPLE: Final = 1600
+"""Bytes of text that are looked at: over a hundred words."""
+
+
+@page_check(
+    PAGES, "lang-mismatch", W, "Pages in another language than they declare",
+    "Screen readers pronounce the text wrongly, and search engines show it to the wrong visitors.",
+    "Declare the language of the text; look whether a template has it fixed.",
+    fault='<html lang="en"> ... <p>Dieser Kuchen wird mit Äpfeln gebacken', fix='<html lang="de">',
+    sure="certain for the languages with lists of common words, and for scripts",
+)  # fmt: skip
+def _lang_mismatch(page: AuditedPage) -> Iterator[FaultPlace]:
+    line, declared = _declared(page)
+    if declared and (other := other_language(declared, page.sample[:_SAMPLE])):
+        yield FaultPlace(line, f"lang={cut(declared)}, but the text is {other}", other)
+
+
+# ---- devices
+
+
+@page_check(
+    PAGES, "viewport-missing", W, "Pages without a viewport",
+    "Phones show the page as if on a large screen, in tiny letters; search engines rank it lower.",
+    "Add <meta name=viewport content='width=device-width, initial-scale=1'>.",
+    fault="<head> without a viewport", fix='<meta name="viewport" content="width=device-width, initial-scale=1">',
+)  # fmt: skip
+def _viewport_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    if not any(content for _, content in page.metas.get("viewport", ())):
+        yield FaultPlace(_first(page, "meta", "title"), "no <meta name=viewport>")
+
+
+@page_check(
+    PAGES, "viewport-scaling", N, "Pages that cannot be zoomed, or have a fixed width",
+    "Visitors with weak eyes cannot enlarge the text.",
+    "Remove user-scalable=no, maximum-scale and fixed widths.",
+    fault='<meta name="viewport" content="width=1024, user-scalable=no">',
+    fix='<meta name="viewport" content="width=device-width, initial-scale=1">',
+)  # fmt: skip
+def _viewport_scaling(page: AuditedPage) -> Iterator[FaultPlace]:
+    for line, content in page.metas.get("viewport", ()):
+        parts = dict(
+            part.partition("=")[::2] for part in re.split(r"[,;\s]+", re.sub(r"\s*=\s*", "=", content.lower()))
+        )
+        scale = parts.get("maximum-scale", "")
+        is_fixed = parts.get("user-scalable") in ("no", "0") or (scale[:1].isdigit() and float(_number(scale)) < 2)
+        if is_fixed or parts.get("width", "").isdigit():
+            yield FaultPlace(line, cut(content))
+
+
+def _number(text: str) -> str:
+    found = re.match(r"\d{1,6}(?:\.\d{1,6})?", text)
+    return found[0] if found else "9"
+
+
+@page_check(
+    PAGES, "charset-missing", W, "Pages with special characters that do not declare their encoding",
+    "Browsers guess, and show the wrong letters to some visitors.",
+    "Write <meta charset=utf-8> at the beginning of the head, or send it in Content-Type.",
+    fault="<head><title>Crème brûlée</title>", fix='<head><meta charset="utf-8"><title>Crème brûlée</title>',
+    of_all=True,
+)  # fmt: skip
+def _charset_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    if page.html.isascii() or "charset" in page.headers.get("content-type", "").lower():
+        return
+    if "bom" not in page.headers and not any(
+        "charset" in tag.attributes or "charset" in _value(tag, "content").lower() for tag in page.named("meta")
+    ) and b"<?xml" not in page.html[:100]:  # fmt: skip
+        yield FaultPlace(1, "neither <meta charset> nor a charset in Content-Type")
+
+
+@page_check(
+    PAGES, "doctype-missing", N, "Pages without a doctype",
+    "Browsers lay them out by the rules of the nineties.",
+    "Begin every page with <!doctype html>.",
+    fault="<html><head>...", fix="<!doctype html><html><head>...",
+)  # fmt: skip
+def _doctype_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    if b"<!doctype" not in page.html[:3000].lower():
+        yield FaultPlace(1, "no <!doctype html>")
+
+
+@page_check(
+    PAGES, "meta-refresh", W, "Pages that reload or leave by a meta refresh",
+    "Visitors lose their place or cannot go back, and search engines see a slow redirect.",
+    "Redirect with status 301, or let a script update the part that changes.",
+    fault='<meta http-equiv="refresh" content="5; url=/new">', fix="HTTP/1.1 301 Moved Permanently",
+    of_all=True,
+)  # fmt: skip
+def _meta_refresh(page: AuditedPage) -> Iterator[FaultPlace]:
+    return (FaultPlace(line, cut(content)) for line, content in page.metas.get("refresh", ()) if content)
+
+
+# ---- cards
+
+_CARDS: Final = frozenset({"summary", "summary_large_image", "app", "player"})
+_GRAPH: Final = ("og:title", "og:type", "og:image", "og:url")
+
+
+@page_check(
+    PAGES, "og-missing", N, "Pages without Open Graph properties, which other pages of the site have",
+    "Networks and messengers show a shared link without a title and a picture of your choice.",
+    "Add og:title, og:type, og:image and og:url.",
+    fault="<head> without og: properties",
+    fix='<meta property="og:title" content="Apple pie"> <meta property="og:image" content="https://example.org/p.jpg">',
+    is_relative=True,
+)  # fmt: skip
+def _og_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    if not any(name in page.metas for name in ("og:title", "og:image", "og:url", "og:type", "og:description")):
+        yield FaultPlace(_first(page, "title", "meta"), "no og: properties")
+
+
+@page_check(
+    PAGES, "og-incomplete", N, "Pages without some Open Graph properties, which other pages of the site have",
+    "A shared link is shown without what is missing.",
+    "Add the properties: title, type, image and url are required.",
+    fault='<meta property="og:title" content="Apple pie">',
+    fix='... <meta property="og:image" content="https://example.org/pie.jpg">',
+    is_relative=True,
+)  # fmt: skip
+def _og_incomplete(page: AuditedPage) -> Iterator[FaultPlace]:
+    if not any(name in page.metas for name in (*_GRAPH, "og:description")):
+        return
+    page.groups.append("og")
+    for name in _GRAPH:
+        if not any(content for _, content in page.metas.get(name, ())):
+            yield FaultPlace(_first(page, "title", "meta"), f"no {name}", name, "og")
+
+
+@page_check(
+    PAGES, "twitter-card-missing", N, "Pages without a Twitter card, which other pages of the site have",
+    "X shows a shared link without a preview.",
+    'Add <meta name="twitter:card" content="summary_large_image">.',
+    fault="<head> without twitter:card", fix='<meta name="twitter:card" content="summary">',
+    is_relative=True,
+)  # fmt: skip
+def _twitter_card_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    if "twitter:card" not in page.metas:
+        yield FaultPlace(_first(page, "title", "meta"), "no twitter:card")
+
+
+@page_check(
+    PAGES, "twitter-card-invalid", W, "Twitter cards of a kind that does not exist",
+    "The card is ignored.",
+    "Write summary, summary_large_image, app or player.",
+    fault='<meta name="twitter:card" content="large">', fix='<meta name="twitter:card" content="summary_large_image">',
+)  # fmt: skip
+def _twitter_card_invalid(page: AuditedPage) -> Iterator[FaultPlace]:
+    for line, content in page.metas.get("twitter:card", ()):
+        if content.lower() not in _CARDS:
+            yield FaultPlace(line, f"twitter:card is {cut(content) or 'empty'}")
+
+
+@page_check(
+    PAGES, "card-image-relative", W, "Open Graph and Twitter pictures without a full URL",
+    "Networks do not resolve relative URLs: the picture is missing.",
+    "Write the URL with https:// and the host.",
+    fault='<meta property="og:image" content="/pie.jpg">',
+    fix='<meta property="og:image" content="https://example.org/pie.jpg">',
+)  # fmt: skip
+def _card_image_relative(page: AuditedPage) -> Iterator[FaultPlace]:
+    for name in ("og:image", "twitter:image"):
+        for line, content in page.metas.get(name, ()):
+            if content and not re.match(r"https?://", content, re.IGNORECASE):
+                yield FaultPlace(line, f"{name} is {cut(content)}")
+
+
+# ---- structured data
+
+
+def _data(page: AuditedPage) -> list[tuple[int, DataFault]]:
+    """All faults of the structured data of a page, each with its line; read once."""
+    found: list[tuple[int, DataFault]] | None = page.memo.get("data")
+    if found is None:
+        found = page.memo["data"] = []
+        for tag in page.named("script"):
+            if "ld+json" in _value(tag, "type").lower():
+                found += ((tag.line, fault) for fault in json_faults(page.html[tag.start : tag.end]))
+        if page.has_items and b"schema.org" in page.html:
+            found += ((1, fault) for fault in markup_faults(page.html))
+        page.groups += {f"data {fault.type}" for _, fault in found if fault.finding == ITEM}
+    return found
+
+
+def _data_places(page: AuditedPage, name: str) -> Iterator[FaultPlace]:
+    return (FaultPlace(line, cut(fault.detail), fault.type) for line, fault in _data(page) if fault.finding == name)
+
+
+@page_check(
+    DATA, "data-syntax", E, "Pages with structured data that cannot be read",
+    "Search engines drop the whole block, and with it the rich result.",
+    "Write the block with a JSON library, not with a text template; mind commas and quotation marks.",
+    fault='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie",}',
+    fix='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie"}',
+)  # fmt: skip
+def _data_syntax(page: AuditedPage) -> Iterator[FaultPlace]:
+    return _data_places(page, "data-syntax")
+
+
+@page_check(
+    DATA, "data-context", W, "Pages with JSON-LD without a context",
+    "Without @context the words have no meaning, and the block is ignored.",
+    'Add "@context": "https://schema.org".',
+    fault='{"@type": "Recipe", "name": "Apple pie"}', fix='{"@context": "https://schema.org", "@type": "Recipe", ...}',
+)  # fmt: skip
+def _data_context(page: AuditedPage) -> Iterator[FaultPlace]:
+    return _data_places(page, "data-context")
+
+
+@page_check(
+    DATA, "data-type-missing", W, "Pages with items of structured data without a type",
+    "Search engines cannot tell what the item is, and ignore it.",
+    "Add @type (JSON-LD), itemtype (microdata) or typeof (RDFa).",
+    fault='{"@context": "https://schema.org", "name": "Apple pie"}',
+    fix='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie"}',
+)  # fmt: skip
+def _data_type_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    return _data_places(page, "data-type-missing")
+
+
+@page_check(
+    DATA, "data-type-unknown", E, "Pages with types of structured data that schema.org does not have",
+    "Search engines ignore an item of a type that does not exist.",
+    "Write the type as schema.org does, capitals included.",
+    fault='"@type": "Recepie"', fix='"@type": "Recipe"',
+)  # fmt: skip
+def _data_type_unknown(page: AuditedPage) -> Iterator[FaultPlace]:
+    return _data_places(page, "data-type-unknown")
+
+
+@page_check(
+    DATA, "data-required", E, "Pages with structured data that lacks a required property",
+    "Search engines show no rich result for such an item.",
+    "Add the property, or remove the item.",
+    fault='{"@type": "Event", "name": "Baking course"}',
+    fix='{"@type": "Event", "name": "Baking course", "startDate": "2026-05-02", "location": {...}}',
+    sure="certain for Google's rich results; other readers ask for less",
+)  # fmt: skip
+def _data_required(page: AuditedPage) -> Iterator[FaultPlace]:
+    return _data_places(page, "data-required")
+
+
+@page_check(
+    DATA, "data-recommended", N, "Pages with structured data that lacks a recommended property",
+    "The rich result is shown with less, or less often.",
+    "Add the property where you know it.",
+    fault='{"@type": "Article", "headline": "Apple pie"}',
+    fix='{"@type": "Article", "headline": "Apple pie", "author": {...}, "datePublished": "2026-05-02"}',
+    sure="certain for Google's rich results; other readers ask for less", is_relative=True,
+)  # fmt: skip
+def _data_recommended(page: AuditedPage) -> Iterator[FaultPlace]:
+    for line, fault in _data(page):
+        if fault.finding == "data-recommended":
+            yield FaultPlace(line, cut(fault.detail), fault.detail, f"data {fault.type}")
+
+
+@page_check(
+    DATA, "data-values", W, "Pages with structured data with dates or numbers that cannot be read",
+    "The property counts as missing.",
+    "Write dates as 2026-05-02 or 2026-05-02T18:00:00+02:00, and prices as 12.50 without a currency.",
+    fault='"datePublished": "May 2nd", "price": "$12,50"', fix='"datePublished": "2026-05-02", "price": "12.50"',
+)  # fmt: skip
+def _data_values(page: AuditedPage) -> Iterator[FaultPlace]:
+    return _data_places(page, "data-values")
+
+
+# ---- images and files
+
+_MANY_IMAGES: Final = 12
+"""Images of a page above which some are surely below the first screen."""
+
+
+def _images(page: AuditedPage) -> list[ListedTag]:
+    """Pictures that visitors see: no counting pixels, no copies for browsers without scripts."""
+    found: list[ListedTag] | None = page.memo.get("images")
+    if found is None:
+        found = page.memo["images"] = [
+            tag
+            for tag in page.by_name.get("img", ())
+            if not tag.is_in_noscript
+            and (_value(tag, "src") or _value(tag, "srcset") or _value(tag, "data-src"))
+            and not (_value(tag, "width") in ("0", "1") and _value(tag, "height") in ("0", "1"))
+        ]
+    return found
+
+
+def _source(tag: ListedTag) -> str:
+    return cut(_value(tag, "src") or _value(tag, "data-src") or _value(tag, "srcset"))
+
+
+@page_check(
+    MEDIA, "image-alt-missing", W, "Pages with images without alt",
+    "Screen readers read out the file name, and image search has nothing to go by.",
+    'Describe the picture in alt; write alt="" if it is mere decoration.',
+    fault='<img src="pie.jpg">', fix='<img src="pie.jpg" alt="Apple pie with a lattice top">',
+)  # fmt: skip
+def _image_alt_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag in _images(page):
+        attributes = tag.attributes
+        is_named = attributes.keys() & {"alt", "aria-label", "aria-labelledby", "aria-hidden"}
+        if not is_named and _value(tag, "role") not in ("presentation", "none"):
+            yield FaultPlace(tag.line, _source(tag))
+
+
+@page_check(
+    MEDIA, "image-size-missing", N, "Pages with images without width and height",
+    "The text jumps while the page loads, which counts against it in search (layout shift).",
+    "Write width and height into the tag; style sheets can still scale the image.",
+    fault='<img src="pie.jpg" alt="...">', fix='<img src="pie.jpg" width="640" height="480" alt="...">',
+    sure="likely: a style sheet may fix the size",
+)  # fmt: skip
+def _image_size_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag in _images(page):
+        style = _value(tag, "style").lower()
+        has_both = _value(tag, "width") and _value(tag, "height")
+        is_styled = "aspect-ratio" in style or ("width" in style and "height" in style)
+        if not has_both and not is_styled and not _value(tag, "src").startswith("data:"):
+            yield FaultPlace(tag.line, _source(tag))
+
+
+@page_check(
+    MEDIA, "images-not-lazy", N, "Pages with many images, none of them lazy",
+    "Visitors download all of them before they scroll.",
+    "Add loading=lazy to images below the first screen.",
+    fault='<img src="40.jpg">, forty times', fix='<img src="40.jpg" loading="lazy">',
+    sure="certain, unless a script does it",
+)  # fmt: skip
+def _images_not_lazy(page: AuditedPage) -> Iterator[FaultPlace]:
+    images = _images(page)
+    if len(images) > _MANY_IMAGES:
+        sources = {_value(tag, "src") for tag in images}
+        is_lazy = any(_value(tag, "loading").lower() == "lazy" or _value(tag, "data-src") for tag in images)
+        if len(sources) > _MANY_IMAGES and not is_lazy:
+            yield FaultPlace(images[_MANY_IMAGES].line, f"{len(sources)} images without loading=lazy")
+
+
+@page_check(
+    MEDIA, "iframe-title-missing", N, "Pages with frames without a title",
+    "Screen readers cannot say what is in the frame.",
+    "Add title to every <iframe> that visitors see.",
+    fault='<iframe src="/map">', fix='<iframe src="/map" title="How to find us">',
+)  # fmt: skip
+def _iframe_title_missing(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag in page.named("iframe"):
+        attributes = tag.attributes
+        is_hidden = (
+            "hidden" in attributes
+            or "aria-hidden" in attributes
+            or "display:none" in _value(tag, "style").replace(" ", "")
+        )
+        is_small = _value(tag, "width") in ("0", "1") or _value(tag, "height") in ("0", "1")
+        if not (tag.is_in_noscript or is_hidden or is_small or _value(tag, "title") or _value(tag, "aria-label")):
+            yield FaultPlace(tag.line, _written(tag, "src"))
+
+
+# ---- safety
+
+_EMBEDDING: Final = ("img", "script", "iframe", "source", "video", "audio", "embed")
+
+
+@page_check(
+    SAFETY, "mixed-content", E, "Secure pages that embed insecure files",
+    "Browsers block them, or mark the page as not secure.",
+    "Embed the files over https://.",
+    fault='<script src="http://example.org/a.js"> on an https:// page', fix='<script src="https://example.org/a.js">',
+    of_all=True,
+)  # fmt: skip
+def _mixed_content(page: AuditedPage) -> Iterator[FaultPlace]:
+    if not page.is_secure or b"http://" not in page.html:
+        return
+    for tag in page.named(*_EMBEDDING):
+        if _value(tag, "src").lower().startswith("http://"):
+            yield FaultPlace(tag.line, _written(tag, "src"), tag.name)
+    for tag in page.related("stylesheet"):
+        if _value(tag, "href").lower().startswith("http://"):
+            yield FaultPlace(tag.line, _written(tag, "href"), "style")
+
+
+_PASSWORD: Final = re.compile(rb"""<input\b[^>]*\btype\s*=\s*["']?password""", re.IGNORECASE)
+
+
+@page_check(
+    SAFETY, "form-insecure", E, "Pages with forms that send over http",
+    "What visitors type can be read and changed on its way.",
+    "Send forms to an https:// URL.",
+    fault='<form method="post" action="http://example.org/login">',
+    fix='<form method="post" action="https://example.org/login">',
+    of_all=True,
+)  # fmt: skip
+def _form_insecure(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag in page.named("form"):
+        action = _value(tag, "action").lower()
+        is_insecure = action.startswith("http://") or (not page.is_secure and not action.startswith("https:"))
+        is_post = _value(tag, "method").lower() == "post"
+        if action.startswith("http://") and (page.is_secure or is_post):
+            yield FaultPlace(tag.line, _written(tag, "action", "method"))
+        elif is_insecure and is_post and _PASSWORD.search(page.html):
+            yield FaultPlace(tag.line, f"{_written(tag, 'action', 'method')} with a password")
+
+
+@page_check(
+    SAFETY, "insecure-own-links", N, "Secure pages with links to the insecure version of the site",
+    "Each click takes a redirect, and the first request can be changed on its way.",
+    "Write https:// or a path.",
+    fault='<a href="http://example.org/pies"> on https://example.org/', fix='<a href="/pies">',
+)  # fmt: skip
+def _insecure_own_links(page: AuditedPage) -> Iterator[FaultPlace]:
+    if page.is_secure and b"http://" in page.html:
+        own = f"http://{page.origin[8:]}"
+        for tag in page.odd_links:
+            href = _value(tag, "href")
+            if href.startswith(own) and href[len(own) : len(own) + 1] in ("", "/"):
+                yield FaultPlace(tag.line, cut(href))
+
+
+# ---- links
+
+_MISSPELT: Final = re.compile(
+    r"(?:htps?|htpps?|hpptt?s?|ttps?|h{2,}t+ps?|ht{3,}ps?|hts?p|httpss)(?::|//)"
+    r"|https?(?:://*(?=https?:)|:(?!//)/?(?=[a-z0-9])|//|;/)"
+    r"|www\.[a-z0-9-]+\.[a-z]{2,}",
+    re.IGNORECASE,
+)
+
+
+@page_check(
+    LINKS, "empty-links", W, "Pages with links without a text",
+    "Screen readers announce a link to nowhere, and search engines learn nothing of its target.",
+    "Write a text into the link, an alt text for its picture, or aria-label.",
+    fault='<a href="/cart"><i class="icon"></i></a>', fix='<a href="/cart" aria-label="Cart"><i class="icon"></i></a>',
+)  # fmt: skip
+def _empty_links(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag in page.unnamed_links:
+        attributes = tag.attributes
+        is_target = "name" in attributes or "id" in attributes
+        is_hidden = "aria-hidden" in attributes or attributes.get("tabindex") == "-1" or "hidden" in attributes
+        style = (attributes.get("style") or "").replace(" ", "")
+        if not (is_target or is_hidden or "display:none" in style):
+            yield FaultPlace(tag.line, f"<a href={cut(_value(tag, 'href'))}> without text")
+
+
+@page_check(
+    LINKS, "javascript-links", N, "Pages with links that are scripts",
+    "Crawlers do not follow them, and they cannot be opened in another tab.",
+    "Link to a URL, and let the script take over the click; use a <button> for what is not a link.",
+    fault='<a href="javascript:show(3)">More</a>', fix='<a href="/pies?page=3" onclick="show(3)">More</a>',
+)  # fmt: skip
+def _javascript_links(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag in page.odd_links:
+        href = _value(tag, "href")
+        if href[:11].lower() == "javascript:":
+            yield FaultPlace(tag.line, cut(href))
+
+
+@page_check(
+    LINKS, "file-links", E, "Pages with links to files of a computer",
+    "file: leads to the visitor's own disk, where there is nothing.",
+    "Publish the file, and link to its URL.",
+    fault='<a href="file:///C:/pies.pdf">', fix='<a href="/files/pies.pdf">',
+)  # fmt: skip
+def _file_links(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag in (*page.odd_links, *page.named("img", "script", "iframe")):
+        target = (tag[2].get("href") or tag[2].get("src") or "").lstrip()
+        if target[:5].lower() == "file:" or target[1:3] == ":\\":
+            yield FaultPlace(tag.line, cut(target), tag.name)
+
+
+@page_check(
+    LINKS, "malformed-links", E, "Pages with misspelt links",
+    "A link with a wrong beginning leads to a page of this site that does not exist.",
+    "Write https:// in full.",
+    fault='<a href="htp://example.org"> <a href="www.example.org">', fix='<a href="https://example.org">',
+)  # fmt: skip
+def _malformed_links(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag in page.odd_links:
+        href = (tag[2]["href"] or "").strip()
+        if _MISSPELT.match(href):
+            yield FaultPlace(tag.line, cut(href))
+
+
+PAGE_CHECKS: Final = tuple(DECLARED)
+"""All checks of single pages."""
