@@ -67,6 +67,8 @@ def names_of(html: str, url: str = "http://a.test/page") -> set[str]:
         ('<a href="http//b.test/">b</a>', {"malformed-links"}),
         ('<link rel="canonical" href="/page">', {"canonical-in-body"}),
         ('<script type="application/ld+json">{"@context": "http://schema.org", "@type": "Thing"}</script>', set()),
+        ('<meta name="twitter:card" value="summary"><meta name="twitter:card" content="summary">', set()),
+        ('<meta name="description" content="What the page is about"><meta property="description" content="It">', set()),
         ('<meta name="twitter:card" content="summary"><meta property="og:image" content="http://a.test/i.png">', set()),
     ],
 )  # fmt: skip
@@ -85,6 +87,20 @@ def test_what_is_a_fault_of_a_page(html: str, names: set[str]) -> None:
 def test_codes_of_hreflang(code: str, is_wrong: bool) -> None:
     """Those of the standards, and no others."""
     assert bool(wrong_code(code)) is is_wrong
+
+
+def test_a_viewport_may_come_by_a_script() -> None:
+    """What scripts do is left alone."""
+    head = HEAD.replace('<meta name="viewport" content="width=device-width">', "")
+    script = """<script>document.head.innerHTML += '<meta name="viewport" content="width=device-width">'</script>"""
+    assert names_of(head + BODY) == {"viewport-missing"}
+    assert names_of(head + script + BODY) == set()
+
+
+def test_faults_of_microdata_name_their_line() -> None:
+    """The line of the item."""
+    event = '<p>\n<div itemscope itemtype="https://schema.org/Event"><b itemprop="name">Opening</b></div>'
+    assert {line for line, _ in markup_faults(event.encode())} == {2}
 
 
 def test_languages_of_texts() -> None:

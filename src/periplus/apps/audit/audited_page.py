@@ -60,6 +60,11 @@ class AuditedPage:
                 is_card = name.startswith("twitter:")  # X reads value as well
                 content = attributes.get("content") or (is_card and attributes.get("value")) or ""
                 self.metas.setdefault(name.strip().lower(), []).append((tag[1], content.strip()))
+        self._by_relation: dict[str, list[ListedTag]] = {}
+        for tag in self.by_name.get("link", ()):
+            if tag[2].get("href"):
+                for relation in set((tag[2].get("rel") or "").lower().split()):
+                    self._by_relation.setdefault(relation, []).append(tag)
         self.fragment_links: list[ListedTag] = []
         self.odd_links: list[ListedTag] = []
         self.unnamed_links: list[ListedTag] = []
@@ -91,11 +96,7 @@ class AuditedPage:
 
     def related(self, relation: str) -> list[ListedTag]:
         """The `<link>` elements of a relation that have a target."""
-        return [
-            tag
-            for tag in self.by_name.get("link", ())
-            if relation in (tag[2].get("rel") or "").lower().split() and tag[2].get("href")
-        ]
+        return self._by_relation.get(relation, [])
 
     def text_of(self, tag: ListedTag) -> str:
         """The text of a heading, a link or a title."""

@@ -351,7 +351,8 @@ def _lang_mismatch(page: AuditedPage) -> Iterator[FaultPlace]:
     fault="<head> without a viewport", fix='<meta name="viewport" content="width=device-width, initial-scale=1">',
 )  # fmt: skip
 def _viewport_missing(page: AuditedPage) -> Iterator[FaultPlace]:
-    if not any(content for _, content in page.metas.get("viewport", ())):
+    scripts = (page.html[tag.start : tag.end] for tag in page.named("script"))
+    if not any(content for _, content in page.metas.get("viewport", ())) and not any(b"viewport" in x for x in scripts):
         yield FaultPlace(_first(page, "meta", "title"), "no <meta name=viewport>")
 
 

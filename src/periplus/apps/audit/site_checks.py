@@ -122,7 +122,7 @@ SITE_CHECKS: Final = (
         from titled join headings on headings.h1 = titled.folded
             join titled as other on other.url = headings.url
         where titled.url <> headings.url and titled.own <> '' and titled.own <> titled.folded
-            and other.folded <> titled.folded
+            and other.folded <> titled.folded and (contains(titled.folded, ' ') or ord(titled.folded) > 11903)
         """,
         fault="<title>Apple pie</title> ... <h1>Plum cake</h1>, while another page has <h1>Apple pie</h1>",
         fix="<title>Plum cake</title> ... <h1>Plum cake</h1>", of=_INDEXED,
