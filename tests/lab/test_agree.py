@@ -6,7 +6,9 @@ import pytest
 from bench.agree import GENERATED, agree, nightly
 
 
-@pytest.mark.parametrize("way", ["sitemaps", "indexnow", pytest.param("websub", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "way", ["sitemaps", *(pytest.param(way, marks=pytest.mark.slow) for way in ("indexnow", "websub"))]
+)
 def test_what_is_published_is_visited_first(way: str) -> None:
     """All pages get three banners; the edited ones alone are dated, and `watch` begins with what was reported."""
     found = agree(GENERATED, way, limit=60)
