@@ -27,6 +27,10 @@ class _Handler(SimpleHTTPRequestHandler):
     wbufsize = -1
     disable_nagle_algorithm = True
 
+    def list_directory(self, path: str | os.PathLike[str]) -> None:  # noqa: ARG002
+        """No pages of our own making."""
+        self.send_error(404)
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Nobody reads it."""
 
@@ -40,7 +44,8 @@ def _serve(folder: str, port: int) -> None:
 
 
 @contextmanager
-def _served(folder: Path) -> Iterator[str]:
+def served(folder: Path) -> Iterator[str]:
+    """The address of a folder that is served on loopback, by a process of its own."""
     command = [sys.executable, "-m", "bench.audit_speed", "--serve", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -93,7 +98,7 @@ def main() -> None:
         site, out = Path(name) / "site", given.out or Path(name) / "collection"
         site.mkdir()
         _one_site(site, given.manuals)
-        with _served(site) as seed:
+        with served(site) as seed:
             limits = ("--limit", str(given.pages), "--delay", "0", "--workers", "1", "--for", "0")
             crawl, crawl_memory = _measured("crawl", seed, "-o", str(out), *limits)
         audit, audit_memory = _measured("audit", str(out), "--json")

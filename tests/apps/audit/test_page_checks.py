@@ -129,9 +129,9 @@ def test_microdata_and_rdfa() -> None:
         '<p itemprop="description">d</p><div itemprop="offers" itemscope itemtype="http://schema.org/Offer">'
         '<meta itemprop="price" content="9"><meta itemprop="priceCurrency" content="EUR"></div></div>'
     )
-    assert [fault.finding for fault in markup_faults(product.encode()) if fault.finding != ITEM] == []
+    assert [fault.finding for _, fault in markup_faults(product.encode()) if fault.finding != ITEM] == []
     event = '<div vocab="https://schema.org/" typeof="Event"><b property="name">Party</b></div>'
-    assert [fault.detail for fault in markup_faults(event.encode()) if fault.finding == "data-required"] == [
+    assert [fault.detail for _, fault in markup_faults(event.encode()) if fault.finding == "data-required"] == [
         "Event without startDate",
         "Event without location",
     ]

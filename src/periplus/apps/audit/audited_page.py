@@ -21,6 +21,10 @@ from .results import Area, SiteFindingKind
 
 MAX_TEXT: Final = 120
 """Characters of a page that are shown with a fault."""
+PAGE_NUMBER: Final = (
+    r"(?:[?&](?:page|p|paged|pg|seite|pagina)=|/(?:page|seite|pagina)[/-]?)0*([2-9]|[1-9]\d{1,4})([/&#.]|$)"
+)
+"""What the URLs of the second and later pages of a list have in common; an expression of Python and of DuckDB."""
 _TAGS: Final = re.compile(rb"<[^>]*>")
 _SPACES: Final = re.compile(r"\s+")
 _ODD: Final = frozenset("hHwWtT ")
@@ -51,11 +55,11 @@ class AuditedPage:
         self.metas: dict[str, list[tuple[int, str]]] = {}
         for tag in self.by_name.get("meta", ()):
             attributes = tag[2]
-            name = attributes.get("name") or attributes.get("property") or attributes.get("http-equiv")
+            name = attributes.get("name") or _property(attributes) or attributes.get("http-equiv")
             if name and not tag.is_in_noscript:
-                self.metas.setdefault(name.strip().lower(), []).append(
-                    (tag[1], (attributes.get("content") or "").strip())
-                )
+                is_card = name.startswith("twitter:")  # X reads value as well
+                content = attributes.get("content") or (is_card and attributes.get("value")) or ""
+                self.metas.setdefault(name.strip().lower(), []).append((tag[1], content.strip()))
         self.fragment_links: list[ListedTag] = []
         self.odd_links: list[ListedTag] = []
         self.unnamed_links: list[ListedTag] = []
@@ -108,6 +112,12 @@ class AuditedPage:
             return True
         start = href[: len(self.origin) + 1].lower()
         return start in (self.origin, f"{self.origin}/") or start.startswith(self.origin.partition(":")[2] + "/")
+
+
+def _property(attributes: Mapping[str, str | None]) -> str:
+    """The property of a `<meta>` that has a vocabulary, as in `og:title`; without one it is no name of HTML."""
+    name = attributes.get("property") or ""
+    return name if ":" in name else ""
 
 
 Find = Callable[[AuditedPage], Iterable[FaultPlace]]

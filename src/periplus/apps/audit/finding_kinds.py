@@ -26,13 +26,13 @@ _KINDS: Final = (
     # complete
     _kind(
         Area.COMPLETE, "no-sitemap", W, "There is no sitemap",
-        "Crawlers find pages by links only: new pages late, and pages without links never.",
+        "Crawlers depend on links: they find new pages late, and unlinked pages never.",
         "Publish /sitemap.xml with every page that should be found, and add Sitemap: URL to robots.txt.",
     ),
     _kind(
-        Area.COMPLETE, "pages-unlisted", W, "Missing in the sitemap: {count} of {of} indexable pages",
+        Area.COMPLETE, "pages-unlisted", W, "Missing from the sitemap: {count} of {of} indexable pages",
         "Crawlers find unlisted pages later, or not at all.",
-        "Generate the sitemap from the database of the pages; leave out only what should not be indexed.",
+        "Generate the sitemap from your list of pages; leave out only what should not be indexed.",
     ),
     _kind(
         Area.COMPLETE, "sitemap-stale", W,
@@ -49,12 +49,12 @@ _KINDS: Final = (
     _kind(
         Area.CLEAN, "listed-redirects", W, "Listed in the sitemap, but redirected: {count} of {of} URLs",
         "Each redirect costs a second visit.",
-        "List the URL that the redirect ends at.",
+        "List the final URL.",
     ),
     _kind(
         Area.CLEAN, "listed-noindex", W, "Listed in the sitemap, but marked noindex: {count} of {of} pages",
         "The sitemap asks crawlers to index a page that forbids it, and the visit is wasted.",
-        "Remove the page from the sitemap, or noindex from the page.",
+        "Remove the page from the sitemap, or the noindex from the page.",
     ),
     _kind(
         Area.CLEAN, "listed-canonical", W,
@@ -88,7 +88,7 @@ _KINDS: Final = (
         Area.LASTMOD, "lastmod-always-now", W,
         "lastmod is the time of the request: on {count} of {of} pages that have one",
         "A date that is always the current time carries no information, and crawlers learn to ignore it.",
-        "Write the time of the last change of the page's own content.",
+        "Use the time when the page's own content last changed.",
     ),
     _kind(
         Area.LASTMOD, "lastmod-build-time", W,
@@ -99,16 +99,16 @@ _KINDS: Final = (
     _kind(
         Area.LASTMOD, "lastmod-future", W, "lastmod is in the future: on {count} of {of} pages",
         "Crawlers ignore a change that has not happened yet.",
-        "Write past times, with their time zone.",
+        "Use times in the past, with their time zone.",
     ),
     _kind(
         Area.LASTMOD, "lastmod-missing", N, "lastmod is missing: on {count} of {of} listed pages",
         "Without it crawlers guess when to come back: too often for most pages, too rarely for some.",
-        "Write lastmod for every page where you know it; a wrong date is worse than none.",
+        "Add lastmod wherever you know it; a wrong date is worse than none.",
     ),
     _kind(
         Area.LASTMOD, "lastmod-wrong", W, "lastmod was updated, but the page had not changed: {count} of {of} times",
-        "Each time a crawler came for nothing; it will not believe the next date.",
+        "Each time a crawler came for nothing; it will trust the next date less.",
         "Update lastmod only when the main content changes, not with templates or comments.",
     ),
     _kind(
@@ -160,13 +160,13 @@ _KINDS: Final = (
     ),
     _kind(
         Area.LINKS, "dead-scripts", E, "Dead scripts: {count} of {of} checked",
-        "Functions of the pages fail, for search engines as well.",
+        "Parts of the pages do not work, for search engines as well.",
         "Restore the files, or fix the <script> elements.",
     ),
     _kind(
-        Area.LINKS, "dead-card-images", W, "Dead pictures of Open Graph and Twitter cards: {count} of {of} checked",
+        Area.LINKS, "dead-card-images", W, "Dead images of Open Graph and Twitter cards: {count} of {of} checked",
         "A shared link is shown without a picture.",
-        "Restore the files, or name others in og:image and twitter:image.",
+        "Restore the files, or use others in og:image and twitter:image.",
     ),
     _kind(
         Area.LINKS, "soft-errors", W, "Missing pages that answer 200: {count}",
@@ -176,7 +176,7 @@ _KINDS: Final = (
     _kind(
         Area.LINKS, "redirected-links", N, "Links to redirects: {count} of {of} fetched targets",
         "Each one costs visitors and crawlers an extra request.",
-        "Link to the URL that the redirect ends at.",
+        "Link to the final URL.",
     ),
     _kind(
         Area.LINKS, "redirect-chains", W, "Redirects that lead to further redirects: {count} of {of} redirects",
@@ -206,7 +206,7 @@ _KINDS: Final = (
     ),
     _kind(
         Area.PAGES, "title-duplicate", W, "Pages with the title of another page: {count} of {of} indexable pages",
-        "Search results look the same.",
+        "Searchers cannot tell the results apart.",
         "Give every page its own title.",
     ),
     _kind(
@@ -216,7 +216,7 @@ _KINDS: Final = (
     ),
     _kind(
         Area.PAGES, "description-missing", N, "Pages without a description: {count} of {of} indexable pages",
-        "Search results show a part of the text that the search engine picked.",
+        "Search results show an excerpt that the search engine picked.",
         "Add <meta name=description> with a sentence about the page.",
     ),
     _kind(
@@ -232,20 +232,20 @@ _KINDS: Final = (
         "Put the important words first, and shorten the rest.",
     ),
     _kind(
-        Area.PAGES, "thin-pages", N, "Pages with less than {limit} characters of main text: {count} of {of} pages",
+        Area.PAGES, "thin-pages", N, "Pages with fewer than {limit} characters of main text: {count} of {of} pages",
         "Search engines rank pages without content low.",
         "Add content, merge them with other pages, or mark them noindex.",
     ),
     _kind(
         Area.PAGES, "canonical-others", W,
-        "Canonical URLs that show another page: {count} of {of} pages with another canonical URL",
-        "Search engines ignore a canonical URL whose text differs.",
+        "Canonical URLs that point to a different page: {count} of {of} pages with another canonical URL",
+        "Search engines ignore a canonical URL with a different text.",
         "Name the URL of the same page as canonical, or remove the element.",
     ),
     _kind(
         Area.PAGES, "canonical-chains", W,
         "Canonical URLs that are not final: {count} of {of} pages with another canonical URL",
-        "Search engines ignore a canonical URL that redirects, or that names yet another one.",
+        "Search engines ignore a canonical URL that redirects or has yet another canonical URL.",
         "Name the final URL as canonical.",
     ),
     _kind(
@@ -258,7 +258,7 @@ _KINDS: Final = (
         Area.PAGES, "hreflang-no-return", W,
         "hreflang links without a return link: {count} of {of} checked",
         "Search engines ignore hreflang unless both pages name each other.",
-        "Let every language version name all others and itself.",
+        "Let every language version link to all others and to itself.",
     ),
     # robots
     _kind(
@@ -268,7 +268,7 @@ _KINDS: Final = (
     ),
     _kind(
         Area.ROBOTS, "robots-closed", E, "robots.txt forbids the whole site to all crawlers",
-        "No page is found.",
+        "Search engines cannot read any page.",
         "If this is a test server's robots.txt by mistake, remove Disallow: /.",
     ),
     _kind(
@@ -278,7 +278,7 @@ _KINDS: Final = (
     ),
     _kind(
         Area.ROBOTS, "robots-missing", N, "There is no robots.txt",
-        "Crawlers ask for it before anything else, and find the sitemap by it.",
+        "Crawlers request it first, and find the sitemap through it.",
         "Publish /robots.txt, even if it allows everything, and name the sitemap in it.",
     ),
     _kind(
@@ -298,8 +298,8 @@ _KINDS: Final = (
     ),
     _kind(
         Area.ROBOTS, "robots-large", W, "robots.txt is larger than 500 KiB",
-        "Crawlers read the first 500 KiB, and ignore the rules behind them (RFC 9309).",
-        "Join rules with patterns, and remove those for pages that are gone.",
+        "Crawlers need to read only the first 500 KiB, and may ignore the rest (RFC 9309).",
+        "Combine rules with patterns, and remove those for pages that are gone.",
     ),
     _kind(
         Area.ROBOTS, "robots-blocks-files", W, "Style sheets and scripts that robots.txt forbids: {count} of {of}",
@@ -308,8 +308,8 @@ _KINDS: Final = (
     ),
     _kind(
         Area.ROBOTS, "robots-unmatched", N, "Rules in robots.txt that match no known URL: {count} of {of}",
-        "They are leftovers, or misspelt, and what they should forbid is open.",
-        "Check how the paths are written, capitals included, and remove rules for what is gone.",
+        "They are left over, or misspelt and do not block what they should.",
+        "Check the spelling of the paths, including capital letters, and remove rules for pages that are gone.",
     ),
     _kind(
         Area.ROBOTS, "robots-silent", N, "robots.txt does not name the sitemap",
@@ -324,13 +324,13 @@ _KINDS: Final = (
     # safety
     _kind(
         Area.SAFETY, "no-https", W, "The site is served without HTTPS",
-        "Browsers call it not secure, search engines prefer others, and anyone on the way can change pages.",
+        "Browsers mark it as not secure, search engines prefer HTTPS, and pages can be changed in transit.",
         "Get a certificate (they are free), and redirect http:// to https://.",
     ),
     _kind(
         Area.SAFETY, "security-headers", N, "Security headers that the server does not send: {count} of {of}",
-        "They keep browsers from running what strangers smuggle into a page or put around it.",
-        "Send them with every page; begin with X-Content-Type-Options: nosniff.",
+        "They tell browsers to block injected scripts, framing by other sites, and similar attacks.",
+        "Send them with every page; start with X-Content-Type-Options: nosniff.",
     ),
     # cost
     _kind(
@@ -351,12 +351,12 @@ _EXAMPLES: Final = {
         "/sitemap.xml lists every page; robots.txt has Sitemap: https://example.org/sitemap.xml",
     ),
     "pages-unlisted": (
-        "a page that only links lead to",
+        "a page that is only linked to",
         "<url><loc>https://example.org/pies/apple</loc></url>",
     ),
     "sitemap-stale": (
-        "the newest <lastmod> is of last year, and new pages are missing",
-        "the sitemap is written again with every change",
+        "the newest <lastmod> is from last year, and new pages are missing",
+        "the sitemap is regenerated with every change",
     ),
     "listed-errors": (
         "<loc>https://example.org/gone</loc>, which answers 404",
@@ -500,11 +500,11 @@ _EXAMPLES: Final = {
     ),
     "description-long": (
         "a description of 400 characters",
-        "its first 150 characters say what matters",
+        "a description of 150 characters",
     ),
     "thin-pages": (
         "a page with one sentence",
-        "the sentence on a page with others, or a text about the subject",
+        "the sentence as part of a longer page, or more text on the subject",
     ),
     "canonical-chains": (
         "/a names /b as canonical, and /b names /c",
@@ -589,15 +589,15 @@ _EXAMPLES: Final = {
 }
 """A fault of each kind above, and what it looks like when it is fixed."""
 _SURE: Final = {
-    "canonical-others": "likely: by the likeness of their texts",
+    "canonical-others": "likely: judged by how similar the texts are",
     "soft-errors": "likely: by the title of a short page",
-    "duplicate-pages": "likely: by the likeness of their texts",
-    "listed-duplicates": "likely: by the likeness of their texts",
+    "duplicate-pages": "likely: judged by how similar the texts are",
+    "listed-duplicates": "likely: judged by how similar the texts are",
     "lastmod-build-time": "likely: the dates are within a minute",
     "robots-unmatched": "certain for the URLs that are known; others may exist",
     "slow-pages": "likely: one measurement each",
     "thin-pages": "likely: by the main text, which is estimated",
-    "dead-external-links": "certain when it was asked; the answer says how long ago",
+    "dead-external-links": "certain when it was requested; the note says how long ago",
     "no-validators": "certain: only requests that the server could answer with 304 count",
 }
 """How sure a finding is, where it is not certain."""

@@ -14,7 +14,7 @@ from typing import Final
 from periplus.content.scan import ListedTag
 from periplus.view.findings import Severity
 
-from .audited_page import DECLARED, AuditedPage, FaultPlace, cut, page_check
+from .audited_page import DECLARED, PAGE_NUMBER, AuditedPage, FaultPlace, cut, page_check
 from .languages import other_language, wrong_code, wrong_language
 from .results import Area
 from .structured_data import ITEM, DataFault, json_faults, markup_faults
@@ -54,7 +54,7 @@ def _h1_missing(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "h1-empty", W, "Pages with an empty h1",
-    "A heading without text says nothing, and screen readers announce it nevertheless.",
+    "Screen readers announce a heading that has no text.",
     "Write the subject of the page into the <h1>, or give the picture in it an alt text.",
     fault="<h1></h1>", fix="<h1>Apple pie</h1>",
 )  # fmt: skip
@@ -96,7 +96,7 @@ _WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 @page_check(
     PAGES, "title-short", N, "Titles shorter than 10 characters",
-    "A title of one word hardly tells searchers whether the page is what they look for.",
+    "Searchers cannot tell from a single word whether this is the page they want.",
     "Name the subject of the page and the site.",
     fault="<title>Home</title>", fix="<title>Home - Bakery Miller, Berlin</title>",
 )  # fmt: skip
@@ -109,7 +109,7 @@ def _title_short(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "title-several", W, "Pages with several titles",
-    "Browsers show the first one; search engines may take any.",
+    "Browsers show the first one; search engines may pick any.",
     "Keep one <title> in the head.",
     fault="<title>Pies</title><title>Apple pie</title>", fix="<title>Apple pie</title>",
 )  # fmt: skip
@@ -122,7 +122,7 @@ _SHORT_DESCRIPTION: Final = 20
 
 @page_check(
     PAGES, "description-short", N, "Descriptions shorter than 20 characters",
-    "Search engines replace a description that says nothing.",
+    "Search engines ignore a description that says nothing and pick their own text.",
     "Describe the page in a sentence or two.",
     fault='<meta name="description" content="A pie.">',
     fix='<meta name="description" content="How to bake an apple pie with a lattice top, in 40 minutes.">',
@@ -135,7 +135,7 @@ def _description_short(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "description-several", N, "Pages with several descriptions",
-    "It is left to search engines which of them they show.",
+    "Search engines may show any of them.",
     "Keep one <meta name=description>.",
     fault='<meta name="description" content="Pies"> <meta name="description" content="Apple pie">',
     fix='<meta name="description" content="Apple pie">',
@@ -146,10 +146,7 @@ def _description_several(page: AuditedPage) -> Iterator[FaultPlace]:
 
 # ---- canonical URLs
 
-_PAGE_NUMBER: Final = re.compile(
-    r"(?:[?&](?:page|p|paged|pg|seite|pagina)=|/(?:page|seite|pagina)[/-]?)0*([2-9]|[1-9]\d{1,4})(?=[/&#.]|$)",
-    re.IGNORECASE,
-)
+_PAGE_NUMBER: Final = re.compile(PAGE_NUMBER, re.IGNORECASE)
 
 
 def _canonicals(page: AuditedPage) -> list[tuple[ListedTag, str]]:
@@ -158,8 +155,8 @@ def _canonicals(page: AuditedPage) -> list[tuple[ListedTag, str]]:
 
 @page_check(
     PAGES, "canonical-several", E, "Pages with several canonical URLs",
-    "Search engines ignore all of them if they disagree.",
-    "Keep one <link rel=canonical>; look for a plugin and a theme that both write it.",
+    "If they disagree, search engines ignore all of them.",
+    "Keep one <link rel=canonical>; often a plugin and the theme each add their own.",
     fault='<link rel="canonical" href="/a"> <link rel="canonical" href="/b">', fix='<link rel="canonical" href="/a">',
     of_all=True,
 )  # fmt: skip
@@ -171,8 +168,8 @@ def _canonical_several(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "canonical-protocol", E, "Canonical URLs with another protocol",
-    "A URL that visitors and crawlers cannot open, or the insecure one, is named as the address of the page.",
-    "Name the URL with the protocol of the site, https:// if there is one.",
+    "The canonical URL cannot be opened by visitors and crawlers, or is the insecure version of the page.",
+    "Use the protocol of the site, https:// if available.",
     fault='<link rel="canonical" href="file:///srv/www/pie.html">',
     fix='<link rel="canonical" href="https://example.org/pie.html">',
     of_all=True,
@@ -187,9 +184,9 @@ def _canonical_protocol(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    PAGES, "canonical-in-body", W, "Canonical URLs outside of the head",
-    "Search engines ignore a canonical URL in the body: anyone who writes a comment could set it.",
-    "Move <link rel=canonical> into the head, and look for what ends the head too early.",
+    PAGES, "canonical-in-body", W, "Canonical URLs outside the head",
+    "Search engines ignore a canonical URL in the body, where anyone who posts a comment could set it.",
+    "Move <link rel=canonical> into the head; check whether another element closes the head too early.",
     fault='<body><link rel="canonical" href="/a">', fix='<head>...<link rel="canonical" href="/a"></head>',
     of_all=True,
 )  # fmt: skip
@@ -203,8 +200,8 @@ def _canonical_in_body(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "canonical-fragment", N, "Canonical URLs with a fragment",
-    "A fragment is a place within a page; search engines drop it or ignore the element.",
-    "Name the URL without #.",
+    "A fragment is a place within a page; search engines drop it, or ignore the canonical URL.",
+    "Remove the # and what follows it.",
     fault='<link rel="canonical" href="/pie#top">', fix='<link rel="canonical" href="/pie">',
 )  # fmt: skip
 def _canonical_fragment(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -212,9 +209,9 @@ def _canonical_fragment(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    PAGES, "canonical-first-page", W, "Pages of a list that name its first page as canonical",
-    "What only the later pages list is dropped from search engines: they are not copies of the first.",
-    "Let every page of a list name itself.",
+    PAGES, "canonical-first-page", W, "Later pages of a list with the first page as canonical URL",
+    "Later pages are not copies of the first; what only they link to may drop out of search results.",
+    "Let each page of the list name itself as canonical.",
     fault='<link rel="canonical" href="/pies"> on /pies?page=2', fix='<link rel="canonical" href="/pies?page=2">',
     of_all=True,
 )  # fmt: skip
@@ -239,7 +236,7 @@ def _alternates(page: AuditedPage) -> list[tuple[ListedTag, str]]:
 @page_check(
     PAGES, "hreflang-code", E, "hreflang codes that do not exist",
     "Search engines ignore a version whose language or country they do not know.",
-    "Write a language of ISO 639-1, and if need be a country of ISO 3166-1: en-GB, not en-UK.",
+    "Use an ISO 639-1 language code, with an ISO 3166-1 country code if needed: en-GB, not en-UK.",
     fault='<link rel="alternate" hreflang="en-UK" href="/uk/">',
     fix='<link rel="alternate" hreflang="en-GB" href="/uk/">',
 )  # fmt: skip
@@ -251,8 +248,8 @@ def _hreflang_code(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "hreflang-no-default", N, "Pages with hreflang links, but without x-default",
-    "Visitors of other languages get a version that the search engine guesses.",
-    "Add <link rel=alternate hreflang=x-default> with the version for everyone else.",
+    "For speakers of other languages, the search engine has to guess which version to show.",
+    "Add <link rel=alternate hreflang=x-default> for the version that everyone else should get.",
     fault='<link rel="alternate" hreflang="en" href="/en/"> <link rel="alternate" hreflang="de" href="/de/">',
     fix='... <link rel="alternate" hreflang="x-default" href="/en/">',
     is_relative=True,
@@ -268,8 +265,8 @@ def _hreflang_no_default(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "hreflang-no-self", W, "Pages whose hreflang links leave out the page itself",
-    "Search engines ignore a set of versions that does not name the page it is on.",
-    "Let every version name all versions, itself included.",
+    "Search engines ignore hreflang links that do not include the page they are on.",
+    "Let every version link to all versions, including itself.",
     fault='<link rel="alternate" hreflang="de" href="/de/"> alone, on /en/',
     fix='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="en" href="/en/">',
 )  # fmt: skip
@@ -285,7 +282,7 @@ def _hreflang_no_self(page: AuditedPage) -> Iterator[FaultPlace]:
 @page_check(
     PAGES, "hreflang-conflict", W, "Pages with two targets for one hreflang code",
     "Search engines cannot tell which of them is the version in that language.",
-    "Name one URL for each code.",
+    "Give one URL for each code.",
     fault='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="de" href="/at/">',
     fix='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="de-AT" href="/at/">',
 )  # fmt: skip
@@ -299,8 +296,8 @@ def _hreflang_conflict(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "lang-missing", W, "Pages that do not declare their language",
-    "Screen readers pronounce the text in the language of the visitor, and browsers offer wrong translations.",
-    "Write the language into the first tag: <html lang=en>.",
+    "Screen readers may use the wrong pronunciation, and browsers may offer a wrong translation.",
+    "Declare the language in the first tag: <html lang=en>.",
     fault="<html>", fix='<html lang="en">',
 )  # fmt: skip
 def _lang_missing(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -318,7 +315,7 @@ def _declared(page: AuditedPage) -> tuple[int, str]:
 @page_check(
     PAGES, "lang-code", W, "Pages with a language code that does not exist",
     "Browsers and screen readers ignore it.",
-    "Write a code of ISO 639-1, such as en or pt-BR.",
+    "Use a language code such as en or pt-BR.",
     fault='<html lang="english">', fix='<html lang="en">',
 )  # fmt: skip
 def _lang_code(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -334,7 +331,7 @@ _SAMPLE: Final = 1600
 @page_check(
     PAGES, "lang-mismatch", W, "Pages in another language than they declare",
     "Screen readers pronounce the text wrongly, and search engines show it to the wrong visitors.",
-    "Declare the language of the text; look whether a template has it fixed.",
+    "Declare the language of the text; check whether a template hard-codes it.",
     fault='<html lang="en"> ... <p>Dieser Kuchen wird mit Äpfeln gebacken', fix='<html lang="de">',
     sure="certain for the languages with lists of common words, and for scripts",
 )  # fmt: skip
@@ -349,7 +346,7 @@ def _lang_mismatch(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "viewport-missing", W, "Pages without a viewport",
-    "Phones show the page as if on a large screen, in tiny letters; search engines rank it lower.",
+    "Phones show the page as on a large screen, in tiny print, and search engines rank it lower.",
     "Add <meta name=viewport content='width=device-width, initial-scale=1'>.",
     fault="<head> without a viewport", fix='<meta name="viewport" content="width=device-width, initial-scale=1">',
 )  # fmt: skip
@@ -360,7 +357,7 @@ def _viewport_missing(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "viewport-scaling", N, "Pages that cannot be zoomed, or have a fixed width",
-    "Visitors with weak eyes cannot enlarge the text.",
+    "Visitors with poor eyesight cannot enlarge the text.",
     "Remove user-scalable=no, maximum-scale and fixed widths.",
     fault='<meta name="viewport" content="width=1024, user-scalable=no">',
     fix='<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -383,8 +380,8 @@ def _number(text: str) -> str:
 
 @page_check(
     PAGES, "charset-missing", W, "Pages with special characters that do not declare their encoding",
-    "Browsers guess, and show the wrong letters to some visitors.",
-    "Write <meta charset=utf-8> at the beginning of the head, or send it in Content-Type.",
+    "Browsers have to guess, and some visitors see garbled characters.",
+    "Add <meta charset=utf-8> at the start of the head, or send the charset in Content-Type.",
     fault="<head><title>Crème brûlée</title>", fix='<head><meta charset="utf-8"><title>Crème brûlée</title>',
     of_all=True,
 )  # fmt: skip
@@ -399,8 +396,8 @@ def _charset_missing(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     PAGES, "doctype-missing", N, "Pages without a doctype",
-    "Browsers lay them out by the rules of the nineties.",
-    "Begin every page with <!doctype html>.",
+    "Browsers fall back to quirks mode, the layout rules of the 1990s.",
+    "Start every page with <!doctype html>.",
     fault="<html><head>...", fix="<!doctype html><html><head>...",
 )  # fmt: skip
 def _doctype_missing(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -409,7 +406,7 @@ def _doctype_missing(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    PAGES, "meta-refresh", W, "Pages that reload or leave by a meta refresh",
+    PAGES, "meta-refresh", W, "Pages that reload or redirect by a meta refresh",
     "Visitors lose their place or cannot go back, and search engines see a slow redirect.",
     "Redirect with status 301, or let a script update the part that changes.",
     fault='<meta http-equiv="refresh" content="5; url=/new">', fix="HTTP/1.1 301 Moved Permanently",
@@ -427,7 +424,7 @@ _GRAPH: Final = ("og:title", "og:type", "og:image", "og:url")
 
 @page_check(
     PAGES, "og-missing", N, "Pages without Open Graph properties, which other pages of the site have",
-    "Networks and messengers show a shared link without a title and a picture of your choice.",
+    "Social networks and messengers choose the title and picture of a shared link themselves.",
     "Add og:title, og:type, og:image and og:url.",
     fault="<head> without og: properties",
     fix='<meta property="og:title" content="Apple pie"> <meta property="og:image" content="https://example.org/p.jpg">',
@@ -439,9 +436,9 @@ def _og_missing(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    PAGES, "og-incomplete", N, "Pages without some Open Graph properties, which other pages of the site have",
-    "A shared link is shown without what is missing.",
-    "Add the properties: title, type, image and url are required.",
+    PAGES, "og-incomplete", N, "Pages with incomplete Open Graph properties",
+    "Previews of shared links lack these details.",
+    "Add them: og:title, og:type, og:image and og:url are required.",
     fault='<meta property="og:title" content="Apple pie">',
     fix='... <meta property="og:image" content="https://example.org/pie.jpg">',
     is_relative=True,
@@ -468,9 +465,9 @@ def _twitter_card_missing(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    PAGES, "twitter-card-invalid", W, "Twitter cards of a kind that does not exist",
+    PAGES, "twitter-card-invalid", W, "Twitter cards of an unknown type",
     "The card is ignored.",
-    "Write summary, summary_large_image, app or player.",
+    "Use summary, summary_large_image, app or player.",
     fault='<meta name="twitter:card" content="large">', fix='<meta name="twitter:card" content="summary_large_image">',
 )  # fmt: skip
 def _twitter_card_invalid(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -480,8 +477,8 @@ def _twitter_card_invalid(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    PAGES, "card-image-relative", W, "Open Graph and Twitter pictures without a full URL",
-    "Networks do not resolve relative URLs: the picture is missing.",
+    PAGES, "card-image-relative", W, "Open Graph and Twitter images without a full URL",
+    "Social networks do not resolve relative URLs, so the preview has no picture.",
     "Write the URL with https:// and the host.",
     fault='<meta property="og:image" content="/pie.jpg">',
     fix='<meta property="og:image" content="https://example.org/pie.jpg">',
@@ -505,7 +502,7 @@ def _data(page: AuditedPage) -> list[tuple[int, DataFault]]:
             if "ld+json" in _value(tag, "type").lower():
                 found += ((tag.line, fault) for fault in json_faults(page.html[tag.start : tag.end]))
         if page.has_items and b"schema.org" in page.html:
-            found += ((1, fault) for fault in markup_faults(page.html))
+            found += markup_faults(page.html)
         page.groups += {f"data {fault.type}" for _, fault in found if fault.finding == ITEM}
     return found
 
@@ -516,8 +513,8 @@ def _data_places(page: AuditedPage, name: str) -> Iterator[FaultPlace]:
 
 @page_check(
     DATA, "data-syntax", E, "Pages with structured data that cannot be read",
-    "Search engines drop the whole block, and with it the rich result.",
-    "Write the block with a JSON library, not with a text template; mind commas and quotation marks.",
+    "Search engines discard the whole block, and show no rich result.",
+    "Generate the block with a JSON library, not a text template; check commas and quotation marks.",
     fault='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie",}',
     fix='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie"}',
 )  # fmt: skip
@@ -527,7 +524,7 @@ def _data_syntax(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     DATA, "data-context", W, "Pages with JSON-LD without a context",
-    "Without @context the words have no meaning, and the block is ignored.",
+    "Without @context the names are undefined, and the block is ignored.",
     'Add "@context": "https://schema.org".',
     fault='{"@type": "Recipe", "name": "Apple pie"}', fix='{"@context": "https://schema.org", "@type": "Recipe", ...}',
 )  # fmt: skip
@@ -549,7 +546,7 @@ def _data_type_missing(page: AuditedPage) -> Iterator[FaultPlace]:
 @page_check(
     DATA, "data-type-unknown", E, "Pages with types of structured data that schema.org does not have",
     "Search engines ignore an item of a type that does not exist.",
-    "Write the type as schema.org does, capitals included.",
+    "Spell the type as schema.org does, including capital letters.",
     fault='"@type": "Recepie"', fix='"@type": "Recipe"',
 )  # fmt: skip
 def _data_type_unknown(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -570,7 +567,7 @@ def _data_required(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     DATA, "data-recommended", N, "Pages with structured data that lacks a recommended property",
-    "The rich result is shown with less, or less often.",
+    "The rich result shows less, or appears less often.",
     "Add the property where you know it.",
     fault='{"@type": "Article", "headline": "Apple pie"}',
     fix='{"@type": "Article", "headline": "Apple pie", "author": {...}, "datePublished": "2026-05-02"}',
@@ -583,7 +580,7 @@ def _data_recommended(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    DATA, "data-values", W, "Pages with structured data with dates or numbers that cannot be read",
+    DATA, "data-values", W, "Pages with unreadable dates or numbers in structured data",
     "The property counts as missing.",
     "Write dates as 2026-05-02 or 2026-05-02T18:00:00+02:00, and prices as 12.50 without a currency.",
     fault='"datePublished": "May 2nd", "price": "$12,50"', fix='"datePublished": "2026-05-02", "price": "12.50"',
@@ -618,8 +615,8 @@ def _source(tag: ListedTag) -> str:
 
 @page_check(
     MEDIA, "image-alt-missing", W, "Pages with images without alt",
-    "Screen readers read out the file name, and image search has nothing to go by.",
-    'Describe the picture in alt; write alt="" if it is mere decoration.',
+    "Screen readers read out the file name, and image search has nothing to go on.",
+    'Describe the image in alt; use alt="" if it is purely decorative.',
     fault='<img src="pie.jpg">', fix='<img src="pie.jpg" alt="Apple pie with a lattice top">',
 )  # fmt: skip
 def _image_alt_missing(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -632,8 +629,8 @@ def _image_alt_missing(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     MEDIA, "image-size-missing", N, "Pages with images without width and height",
-    "The text jumps while the page loads, which counts against it in search (layout shift).",
-    "Write width and height into the tag; style sheets can still scale the image.",
+    "The text jumps while the page loads (layout shift), which search engines count against it.",
+    "Set width and height in the tag; style sheets can still scale the image.",
     fault='<img src="pie.jpg" alt="...">', fix='<img src="pie.jpg" width="640" height="480" alt="...">',
     sure="likely: a style sheet may fix the size",
 )  # fmt: skip
@@ -647,8 +644,8 @@ def _image_size_missing(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    MEDIA, "images-not-lazy", N, "Pages with many images, none of them lazy",
-    "Visitors download all of them before they scroll.",
+    MEDIA, "images-not-lazy", N, "Pages with many images, none loaded lazily",
+    "Visitors download all of them, even those they never scroll to.",
     "Add loading=lazy to images below the first screen.",
     fault='<img src="40.jpg">, forty times', fix='<img src="40.jpg" loading="lazy">',
     sure="certain, unless a script does it",
@@ -664,7 +661,7 @@ def _images_not_lazy(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     MEDIA, "iframe-title-missing", N, "Pages with frames without a title",
-    "Screen readers cannot say what is in the frame.",
+    "Screen readers cannot tell users what the frame contains.",
     "Add title to every <iframe> that visitors see.",
     fault='<iframe src="/map">', fix='<iframe src="/map" title="How to find us">',
 )  # fmt: skip
@@ -708,9 +705,9 @@ _PASSWORD: Final = re.compile(rb"""<input\b[^>]*\btype\s*=\s*["']?password""", r
 
 
 @page_check(
-    SAFETY, "form-insecure", E, "Pages with forms that send over http",
-    "What visitors type can be read and changed on its way.",
-    "Send forms to an https:// URL.",
+    SAFETY, "form-insecure", E, "Pages with forms that submit over http",
+    "What visitors enter can be read and changed in transit.",
+    "Submit forms to an https:// URL.",
     fault='<form method="post" action="http://example.org/login">',
     fix='<form method="post" action="https://example.org/login">',
     of_all=True,
@@ -728,8 +725,8 @@ def _form_insecure(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     SAFETY, "insecure-own-links", N, "Secure pages with links to the insecure version of the site",
-    "Each click takes a redirect, and the first request can be changed on its way.",
-    "Write https:// or a path.",
+    "Each click goes through a redirect, and the first request can be tampered with.",
+    "Use https://, or a path.",
     fault='<a href="http://example.org/pies"> on https://example.org/', fix='<a href="/pies">',
 )  # fmt: skip
 def _insecure_own_links(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -752,9 +749,9 @@ _MISSPELT: Final = re.compile(
 
 
 @page_check(
-    LINKS, "empty-links", W, "Pages with links without a text",
-    "Screen readers announce a link to nowhere, and search engines learn nothing of its target.",
-    "Write a text into the link, an alt text for its picture, or aria-label.",
+    LINKS, "empty-links", W, "Pages with links that have no text",
+    "Screen readers announce a link without a name, and search engines learn nothing about its target.",
+    "Give the link a text, its image an alt text, or add aria-label.",
     fault='<a href="/cart"><i class="icon"></i></a>', fix='<a href="/cart" aria-label="Cart"><i class="icon"></i></a>',
 )  # fmt: skip
 def _empty_links(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -768,9 +765,9 @@ def _empty_links(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    LINKS, "javascript-links", N, "Pages with links that are scripts",
-    "Crawlers do not follow them, and they cannot be opened in another tab.",
-    "Link to a URL, and let the script take over the click; use a <button> for what is not a link.",
+    LINKS, "javascript-links", N, "Pages with javascript: links",
+    "Crawlers cannot follow them, and visitors cannot open them in a new tab.",
+    "Link to a URL and let a script handle the click; use a <button> for anything that is not a link.",
     fault='<a href="javascript:show(3)">More</a>', fix='<a href="/pies?page=3" onclick="show(3)">More</a>',
 )  # fmt: skip
 def _javascript_links(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -781,9 +778,9 @@ def _javascript_links(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    LINKS, "file-links", E, "Pages with links to files of a computer",
-    "file: leads to the visitor's own disk, where there is nothing.",
-    "Publish the file, and link to its URL.",
+    LINKS, "file-links", E, "Pages with links to local files (file:)",
+    "file: points to the visitor's own disk, where the file does not exist.",
+    "Publish the file and link to its URL.",
     fault='<a href="file:///C:/pies.pdf">', fix='<a href="/files/pies.pdf">',
 )  # fmt: skip
 def _file_links(page: AuditedPage) -> Iterator[FaultPlace]:
@@ -795,7 +792,7 @@ def _file_links(page: AuditedPage) -> Iterator[FaultPlace]:
 
 @page_check(
     LINKS, "malformed-links", E, "Pages with misspelt links",
-    "A link with a wrong beginning leads to a page of this site that does not exist.",
+    "Browsers take a misspelt protocol for something else, often a missing page of this site.",
     "Write https:// in full.",
     fault='<a href="htp://example.org"> <a href="www.example.org">', fix='<a href="https://example.org">',
 )  # fmt: skip

@@ -213,7 +213,11 @@ def _relative(table: SiteTable, facts: AuditedFacts, words: dict[str, object]) -
     A fault of most pages of a group is one example; what most of all pages go without, the site does not use.
     """
     kinds = table.views.database.execute(FAULTS_BY_KIND, words).fetchall()
-    usual = {kind: (group, n) for kind, group, n in kinds if n > max(_MIN_GROUP, _MOST * facts.groups.get(group, 0))}
+    usual = {
+        kind: (group, n)
+        for kind, group, n in kinds
+        if n > max(_MIN_GROUP if group else 0, _MOST * facts.groups.get(group, 0))
+    }
     rows = table.found(
         f"{FAULTS} and not list_contains($usual, kind) qualify row_number() over (partition by url order by kind) = 1",
         **words,

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from periplus.view.findings import Severity
 
+from .audited_page import PAGE_NUMBER
 from .results import Area, SiteFindingKind
 
 # ruff: noqa: S608 - SQL is composed of constants of this module
@@ -105,8 +106,8 @@ _VAGUE: Final = ", ".join(
 SITE_CHECKS: Final = (
     _check(
         Area.PAGES, "title-of-another", N, "Titles that are the h1 of another page: {count} of {of} pages",
-        "Searchers who click on the title expect the other page.",
-        "Give each page a title for its own subject.",
+        "Searchers who click on this title expect the other page.",
+        "Give each page a title that fits its own subject.",
         """
         with headings as (
             select lower(trim(h1)) as h1, min(url) as url from audited_read join audited_judged using (url)
@@ -129,7 +130,7 @@ SITE_CHECKS: Final = (
     _check(
         Area.PAGES, "canonical-noindex", W,
         "Canonical URLs marked noindex: {count} of {of} pages with another canonical URL",
-        "The page asks to be replaced by one that is not to be found: neither is.",
+        "The page defers to one that is kept out of search, so neither is found.",
         "Remove noindex from the canonical page, or let the page name itself.",
         """
         select page.url, 'canonical ' || page.canonical || ' is noindex' as note, '' as via, '' as kind,
@@ -144,7 +145,7 @@ SITE_CHECKS: Final = (
     _check(
         Area.PAGES, "hreflang-errors", E, "hreflang links to errors: {count} of {of} pages with hreflang links",
         "The version in that language does not exist.",
-        "Name URLs that answer 200.",
+        "Link to URLs that answer 200.",
         _ALTERNATES.format(
             note="' returns ' || coalesce(target.status::varchar, target.reason)", condition="target.is_error"
         ),
@@ -155,7 +156,7 @@ SITE_CHECKS: Final = (
     _check(
         Area.PAGES, "hreflang-redirects", W, "hreflang links to redirects: {count} of {of} pages with hreflang links",
         "Search engines ignore a version that redirects.",
-        "Name the URL that the redirect ends at.",
+        "Link to the final URL.",
         _ALTERNATES.format(
             note="' redirects to ' || coalesce(target.leads_to, '?')",
             condition="target.is_redirect and not target.is_error",
@@ -165,16 +166,16 @@ SITE_CHECKS: Final = (
     ),
     _check(
         Area.PAGES, "hreflang-noindex", W, "hreflang links to noindex pages: {count} of {of} pages with hreflang links",
-        "A page that is not to be found cannot be shown to speakers of that language.",
+        "A page that is kept out of search cannot be shown to speakers of that language.",
         "Remove noindex from the page, or the link to it.",
         _ALTERNATES.format(note="' is noindex'", condition="target.is_page and target.noindex"),
         fault='<link rel="alternate" hreflang="de" href="/draft-de">',
         fix='<link rel="alternate" hreflang="de" href="/de/">', of=_ALTERNATES_OF,
     ),
     _check(
-        Area.LINKS, "broken-fragments", W, "Links to places in pages that do not exist: on {count} of {of} pages",
-        "Visitors land at the top of the page instead of the place that was meant.",
-        "Give the target an id, or fix the part behind #.",
+        Area.LINKS, "broken-fragments", W, "Links to #fragments that do not exist: on {count} of {of} pages",
+        "Visitors land at the top of the page instead of the intended place.",
+        "Add the id to the target, or correct the part after #.",
         """
         with dead as (
             select links.page, links.url, links.fragment, links.line from audited_fragments as links
@@ -192,7 +193,7 @@ SITE_CHECKS: Final = (
     ),
     _check(
         Area.LINKS, "links-to-forbidden", W, "Links to pages that robots.txt forbids: {count} of {of} linked URLs",
-        "Crawlers cannot follow them, and search engines may list the bare URL without a text.",
+        "Crawlers cannot follow them, and search engines may list the bare URL without a description.",
         "Allow the pages, or do not link to them; noindex keeps a page out of search, robots.txt does not.",
         """
         select url, 'Disallow: ' || forbidden_by || ', linked from ' || case when pages = 1 then 'one page' else
@@ -204,15 +205,15 @@ SITE_CHECKS: Final = (
     ),
     _check(
         Area.LINKS, "nofollow-internal", N, "Pages with nofollow on links within the site: {count} of {of} pages",
-        "The site tells crawlers to distrust its own pages.",
-        "Remove nofollow; mark pages that should not be found as noindex.",
+        "nofollow tells crawlers not to trust the site's own pages.",
+        "Remove nofollow; use noindex for pages that should stay out of search.",
         _LINKS.format(condition="list_contains(string_split(rel, ' '), 'nofollow') and page <> target", note="target"),
         fault='<a rel="nofollow" href="/pies">', fix='<a href="/pies">', of=_INDEXED, needs_pages=False,
     ),
     _check(
         Area.LINKS, "tracking-parameters", N,
         "Pages with tracking parameters in links within the site: {count} of {of} pages",
-        "They overwrite where a visitor came from, and make copies of every page for crawlers.",
+        "They overwrite where a visitor came from, and give crawlers several URLs for each page.",
         "Remove utm_ and similar parameters from links within the site.",
         _LINKS.format(
             condition="regexp_matches(target, '[?&](utm_[a-z]+|gclid|fbclid|msclkid|dclid|yclid|mc_eid|igshid)=', 'i')",
@@ -221,21 +222,22 @@ SITE_CHECKS: Final = (
         fault='<a href="/pies?utm_source=home">', fix='<a href="/pies">', of=_INDEXED, needs_pages=False,
     ),
     _check(
-        Area.LINKS, "vague-links", N, "Pages with links whose text says nothing: {count} of {of} pages",
-        "Visitors who go from link to link, and search engines, cannot tell where it leads.",
-        "Say in the link what is behind it.",
+        Area.LINKS, "vague-links", N, "Pages with links such as “click here”: {count} of {of} pages",
+        "Screen reader users and search engines cannot tell where the link leads.",
+        "Describe the target in the link text.",
         _LINKS.format(condition=f"lower(rtrim(trim(anchor), '.:!')) in ({_VAGUE})", note="anchor || ': ' || target"),
         fault='For our pies <a href="/pies">click here</a>', fix='See <a href="/pies">our pies</a>',
         of=_INDEXED, needs_pages=False,
     ),
     _check(
         Area.LINKS, "one-inlink", N, "Pages with a single link to them: {count} of {of} pages",
-        "If that link goes, nobody finds them; search engines take few links as a sign of little worth.",
+        "If that link goes away, nobody finds them; search engines rank pages with few links lower.",
         "Link to them from related pages.",
         f"""
         with found as (
             select url, page, pagerank from audited join audited_links using (url)
-            where is_good and is_first and pages = 1 and first_source <> 'seed'),
+            where is_good and is_first and pages = 1 and first_source <> 'seed'
+                and not regexp_matches(url, '{PAGE_NUMBER}', 'i')),
         total as (select count(*) as pages from audited where is_good and is_first)
         select url, 'linked from one page' as note, page as via, '' as kind, pagerank as weight from found, total
         where total.pages >= {_MIN_PAGES} and (select count(*) from found) <= {_FEW_INLINKS} * total.pages
@@ -245,8 +247,8 @@ SITE_CHECKS: Final = (
     ),
     _check(
         Area.LINKS, "long-urls", N, f"URLs longer than {LONG_URL} characters: {{count}} of {{of}} pages",
-        "Mail programs and chats cut them off, and nobody reads them.",
-        "Shorten the path; keep what does not select the content out of the URL.",
+        "Mail programs and chats may cut them off, and people cannot read them.",
+        "Shorten the path, and drop parameters that do not select content.",
         f"""
         select url, length(url) || ' characters' as note, '' as via, '' as kind, length(url) as weight
         from audited_judged where is_index and length(url) > {LONG_URL}
@@ -256,18 +258,18 @@ SITE_CHECKS: Final = (
     _check(
         Area.MEDIA, "heavy-images", W,
         f"Images larger than {HEAVY_IMAGE // 1000} kB: {{count}} of {{of}} checked",
-        "They are most of what visitors on phones wait for.",
-        "Scale them to the size that is shown, and use WebP or AVIF.",
+        "On phones, large images take up most of the loading time.",
+        "Scale them to the displayed size, and use WebP or AVIF.",
         f"""
         select url, printf('%.1f MB', bytes / 1e6) as note, page as via, '' as kind, bytes as weight
         from audited_embeds join audited_checks using (url) where kind = 'image' and bytes > {HEAVY_IMAGE}
         """,
-        fault="a photo of 4 MB as it left the camera", fix="the same in 1,600 pixels, 150 kB",
+        fault="a 4 MB photo straight from the camera", fix="the same photo, 1,600 pixels wide, 150 kB",
         of="select count(*) from audited_embeds join audited_checks using (url) where kind = 'image' and bytes > 0",
     ),
     _check(
         Area.MEDIA, "heavy-pages", W, "Heavy pages: {count} of {of} pages",
-        "Visitors on phones pay for every megabyte, and leave before it is loaded.",
+        "Visitors on phones pay for every megabyte, and may leave before the page has loaded.",
         "Split long pages; scale images; load scripts and fonts only where they are used.",
         f"""
         with sizes as ({_FILE_SIZES})
@@ -278,12 +280,12 @@ SITE_CHECKS: Final = (
         where audited_read.bytes > {HEAVY_HTML} or audited_read.bytes + coalesce(files, 0) > {HEAVY_PAGE}
         """,
         fault="a page of 6 MB", fix="a page of 600 kB", of="select count(*) from audited_read",
-        sure="certain for HTML; of files those count whose size was asked for",
+        sure="certain for HTML; files count if their size was requested",
     ),
     _check(
         Area.MEDIA, "many-requests", N, f"Pages that load more than {MANY_REQUESTS} files: {{count}} of {{of}} pages",
-        "Each file takes a request, and phones have slow ones.",
-        "Join style sheets and scripts, use sprites or fonts for icons, and load images when they are scrolled to.",
+        "Every file is another request, and requests are slow on phones.",
+        "Bundle style sheets and scripts, combine icons, and load images lazily.",
         f"""
         select url, requests || ' images, styles and scripts' as note, '' as via, '' as kind, requests as weight
         from audited_read join audited_judged using (url) where requests > {MANY_REQUESTS}

@@ -205,8 +205,8 @@ _LINKED: Final = {
 }  # fmt: skip
 
 
-def markup_faults(html: bytes) -> Iterator[DataFault]:
-    """Check the microdata and RDFa of a page."""
+def markup_faults(html: bytes) -> Iterator[tuple[int, DataFault]]:
+    """Check the microdata and RDFa of a page; each fault comes with the line of its item."""
     try:
         parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
         root: Any = etree.fromstring(html, parser)
@@ -214,10 +214,10 @@ def markup_faults(html: bytes) -> Iterator[DataFault]:
         return
     if root is None:
         return
-    if root.xpath("//*[@itemtype][not(@itemscope)]"):
-        yield DataFault("data-syntax", "", "microdata: itemtype without itemscope")
+    for element in root.xpath("//*[@itemtype][not(@itemscope)]")[:1]:
+        yield element.sourceline, DataFault("data-syntax", "", "microdata: itemtype without itemscope")
     for item in [*_microdata(root), *_rdfa(root)]:
-        yield from item_faults(item)
+        yield from ((item["@line"], fault) for fault in item_faults(item))
 
 
 def _microdata(root: Any) -> list[dict[str, Any]]:
@@ -240,7 +240,7 @@ def _rdfa(root: Any) -> list[dict[str, Any]]:
 
 
 def _item(scope: Any, marker: str, property_name: str, type_name: str, depth: int = 0) -> dict[str, Any]:
-    item: dict[str, Any] = {}
+    item: dict[str, Any] = {"@line": scope.sourceline}
     types = str(scope.get(type_name) or "").split()
     if types:
         item["@type"] = types

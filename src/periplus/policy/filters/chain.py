@@ -222,11 +222,11 @@ class Chain:
 
     def lifted(self) -> list[Site]:
         """Sites at which a verdict on a kind of URL has fallen since the last call."""
-        if not any(each.lifted for each in self._traps):
-            return []
-        sites = [site for each in self._traps for site in each.lifted]
+        sites: list[Site] = []
         for each in self._traps:
-            each.lifted.clear()
+            if each.lifted:
+                sites += each.lifted
+                each.lifted.clear()
         return sites
 
     def renamed(self, variant: Url, target: Url) -> None:

@@ -1,0 +1,16 @@
+"""Sites without faults have no findings: `bench.audit_clean` with fewer pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from bench.audit_clean import SITES, CleanSite, alarms
+
+
+@pytest.mark.parametrize("make", SITES, ids=lambda make: make.__name__)
+def test_a_site_without_faults_has_no_findings(make: Callable[[CleanSite], None]) -> None:
+    """Errors, warnings and notices."""
+    pages, found = alarms(make, seed=23, pages=20)
+    assert pages > 20
+    assert found == []
