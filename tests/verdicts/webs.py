@@ -400,6 +400,23 @@ def large_trees(chance: Random) -> Web:
     return Web(("http://one.test/",), show, frozenset(f"node {number}" for number in range(pages + 1)), 10)
 
 
+def clubs(chance: Random) -> Web:
+    """A hub with many pages, one of which links to small honest domains that nothing else links to."""
+    pages, domains, size = chance.randint(250, 400), chance.randint(70, 150), chance.randint(2, 6)
+
+    def show(host: str, target: str) -> Shown | None:
+        name = target[1:]
+        if host == "hub.test":
+            links = [f"/{number}" for number in range(pages)] if not name else ["/"]
+            away = [f"http://club-{number}.test/" for number in range(domains)] if name == "7" else []
+            return _shown(f"hub {name}", [*links, *away])
+        return _shown(f"{host} {name}", [f"/{number}" for number in range(1, size)])
+
+    owed = {f"hub {number}" for number in range(pages)}
+    owed |= {f"club-{number}.test {page or ''}" for number in range(domains) for page in range(size)}
+    return Web(("http://hub.test/",), show, frozenset(owed), 0)
+
+
 KINDS: Final[dict[str, Callable[[Random], Web]]] = {
     "copies of another site": copied_elsewhere,
     "mirrors": mirrors,
