@@ -42,6 +42,8 @@ GENERATED = "generated"
 WAYS = ("sitemaps", "indexnow", "websub")
 FIRST = 24
 """Visits of `watch` among which all reported pages have to be."""
+SAMPLED = 2
+"""Pages that nobody reported and that may be visited before the last reported one: 3 % of visits are random."""
 EDITS, ADDED, DELETED = 12, 3, 3
 BUDGET = 400_000
 """Visits a day: about five a second."""
@@ -69,10 +71,12 @@ class Agreed(Struct, frozen=True):
     undated: tuple[str, ...]
     """Edited pages whose date did not move."""
     told: int
-    """Reported pages: the edited and the added; by IndexNow the deleted, too, which a sitemap cannot report."""
+    """Reported pages: the edited and the added; by push the deleted, too, which a sitemap cannot report."""
     missed: tuple[str, ...]
-    others: int
-    """First visits to pages that nobody reported."""
+    before: int
+    """Pages that nobody reported, and that were visited before the last reported page: the random sample."""
+    after: int
+    """Pages that nobody reported, and that were visited afterwards: the budget was not spent, and they were due."""
     seconds: float
     levels: dict[str, int]
     """How much the pages that were visited had changed."""
@@ -81,7 +85,7 @@ class Agreed(Struct, frozen=True):
     def is_met(self) -> bool:
         """Whether the bars are met: at most 2 of 500 dates moved by banners, all edits dated, and all told first."""
         is_quiet = self.moved_by_banners <= 2 * self.pages / 500
-        return is_quiet and not self.undated and not self.missed
+        return is_quiet and not self.undated and not self.missed and self.before <= SAMPLED
 
 
 class _Visit(NamedTuple):
@@ -234,7 +238,7 @@ def agree(manual: str, way: str, *, limit: int | None = None, seed: int = 1) -> 
         if way != "sitemaps":
             _start_receiver(stack, room, receiver_port, is_websub=way == "websub")
         build, moved = Build(site, seed), 0
-        first = before = site.dates()
+        first = dates = site.dates()
         for number, banner in enumerate(BANNERS):
             time.sleep(1.1)  # dates have seconds
             build.edit(EDITS // len(BANNERS))
@@ -242,13 +246,11 @@ def agree(manual: str, way: str, *, limit: int | None = None, seed: int = 1) -> 
                 build.add_and_delete()
             build.write(banner)
             _run(*scan)
-            after = site.dates()
-            moved += sum(
-                after[path] != date for path, date in before.items() if path in after and path not in build.edited
-            )
-            before = after
-        told = {*build.edited, *build.added, *(build.deleted if way == "indexnow" else ())}
-        undated = tuple(path for path in build.edited if before[path] == first[path])
+            now = site.dates()
+            moved += sum(now[path] != date for path, date in dates.items() if path in now and path not in build.edited)
+            dates = now
+        told = {*build.edited, *build.added, *(build.deleted if way != "sitemaps" else ())}
+        undated = tuple(path for path in build.edited if dates[path] == first[path])
         if way != "sitemaps":
             _run("publish", "push", "--now", "-o", str(folder), "--ledger", f"{room}/ledger")
         start, began = len(site.visits), time.monotonic()
@@ -262,8 +264,9 @@ def agree(manual: str, way: str, *, limit: int | None = None, seed: int = 1) -> 
         visits = site.visited_pages(start)[:FIRST]
         levels = _levels(room / "crawl")
         missed = tuple(sorted(told.difference(visits)))
-        others = len(set(visits) - told)
-        return Agreed(manual, way, len(first), moved, undated, len(told), missed, others, seconds, levels)
+        last = max((place for place, path in enumerate(visits) if path in told), default=0)
+        before, after = (sum(path not in told for path in some) for some in (visits[:last], visits[last:]))
+        return Agreed(manual, way, len(first), moved, undated, len(told), missed, before, after, seconds, levels)
 
 
 def nightly(pages: int = NIGHTLY_PAGES, nights: int = NIGHTS, *, visits: int = 60) -> list[tuple[int, dict[str, int]]]:
@@ -421,7 +424,8 @@ def main(arguments: Sequence[str]) -> None:
                     f"{manual}, {way}: {found.pages} pages; dates moved by banners {found.moved_by_banners};"
                     f" edits dated {EDITS - len(found.undated)} of {EDITS};"
                     f" among the first {FIRST} visits ({found.seconds:.0f} s)"
-                    f" {found.told - len(found.missed)} of {found.told} reported pages and {found.others} others;"
+                    f" {found.told - len(found.missed)} of {found.told} reported pages,"
+                    f" {found.before} others before the last of these and {found.after} due ones after it;"
                     f" levels {found.levels}" + "".join(f"; missed {path}" for path in found.missed),
                     flush=True,
                 )

@@ -182,11 +182,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="what is on")
     parser.add_argument("--parts", action="store_true", help="how long each part takes")
     parser.add_argument("--manuals", action="store_true", help="what is missing of a crawl of real manuals, and why")
+    parser.add_argument("--all", action="store_true", help="with --manuals: the largest ones, too")
     asked = parser.parse_args()
     if asked.manuals:
         from bench.manual_verdicts import manual_verdicts  # needs nginx
 
-        manual_verdicts()
+        manual_verdicts(has_all=asked.all)
         return
     world = _world(asked.pages)
     with RunningLab(Server(world, SteppedClock(world.epoch))) as lab:

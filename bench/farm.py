@@ -9,6 +9,7 @@
     python -m bench.farm --live --delay 1     the same with a delay of a second
     python -m bench.farm --live --rate 10     the same at 10 pages a second
     python -m bench.farm --live --mixed       the same with farms of other shapes (`mixed_farm`)
+    python -m bench.farm --live --without-farm --seeds 1      how fast an honest web is found from one seed
 
 200 honest sites with 20,000 pages in all, 20 of them seeds; a farm of 400 domains, linked from comments on 10 sites; 4
 requests at a time, no delay. Jobs run when they would in the background, but the crawl waits for them, so that figures
@@ -105,7 +106,7 @@ class Share(Struct, frozen=True):
 
     `verdict` is how many requests were made before the first verdict was used, `words` how many domains of the farm had
     which verdict at the end, `clubs` how many small honest domains had a page. `accused` and `refused` are honest
-    domains that are called spam, and honest hosts that were refused.
+    domains that are called spam, and honest hosts that were refused. `seconds`: from the first request to the last.
     """
 
     requests: int
@@ -116,6 +117,7 @@ class Share(Struct, frozen=True):
     clubs: int
     accused: int
     refused: int
+    seconds: float
 
 
 def live(folder: Path, world: HostileWorld, seeds: Sequence[str], limit: int, more: Sequence[str]) -> Share:
@@ -143,6 +145,7 @@ def live(folder: Path, world: HostileWorld, seeds: Sequence[str], limit: int, mo
         len({row["site"] for row in fetches if "-club." in row["site"]}),
         len(accused),
         sum(not world.is_spam(row["site"]) for row in refused),
+        fetches[-1]["at"] - fetches[0]["at"],
     )
 
 
@@ -177,14 +180,17 @@ def run_live(asked: argparse.Namespace) -> None:
     """Crawl every web, and print what its farm got."""
     more = ["--set", f"politeness.delay={asked.delay}", "--set", "politeness.slow_factor=0.0"]
     more += ["--set", f"crawl.rate={asked.rate}", "--set", f"budgets.domain={asked.domain}"]
-    for web in LIVE_WEBS:
-        world = HostileWorld(web, SITES, pages=LIVE_PAGES, parts=(MixedFarm if asked.mixed else Farm,))
+    farm = () if asked.without_farm else (MixedFarm if asked.mixed else Farm,)
+    for web in LIVE_WEBS[: asked.webs]:
+        world = HostileWorld(web, SITES, pages=LIVE_PAGES, parts=farm)
         with tempfile.TemporaryDirectory() as folder:
-            found = live(Path(folder) / "c", world, seeds_of(world, asked.sample), asked.limit, more)
+            found = live(Path(folder) / "c", world, seeds_of(world, asked.sample)[: asked.seeds], asked.limit, more)
         share = f"{found.farm} of {found.requests:,} requests ({found.farm / found.requests:.1%})"
         print(
             f"web {web}: {share}, first verdict after {found.verdict}; domains {found.words}; by shape {found.shapes}"
         )
+        speed = found.requests / found.seconds
+        print(f"  {found.seconds:.1f} s from the first page to the last, {speed:.1f} pages a second")
         print(
             f"  small honest domains with pages: {found.clubs}; accused {found.accused}, refused {found.refused}",
             flush=True,
@@ -203,6 +209,8 @@ def main() -> None:
     parser.add_argument("--spam-share", type=float, default=0.05, help="[budgets] spam_share (%(default)s); 1: all")
     parser.add_argument("--live", action="store_true", help="crawl as users do, with jobs in the background")
     parser.add_argument("--mixed", action="store_true", help="with --live: farms of other shapes")
+    parser.add_argument("--webs", type=int, default=len(LIVE_WEBS), help="with --live: how many (%(default)s)")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="with --live: seeds (%(default)s)")
     parser.add_argument("--limit", type=int, default=1500, help="with --live: pages (%(default)s)")
     parser.add_argument("--delay", type=float, default=0.0, help="with --live: seconds between two visits of a site")
     parser.add_argument("--rate", type=float, default=0.0, help="with --live: pages a second")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
@@ -9,6 +10,10 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
 from periplus.apps.lab import World
 from periplus.apps.lab.hostile import REGISTRY
+from periplus.model import Url
+from periplus.parts.revisit.evidence import SignalKind, unpack_page
+from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 HOME = "http://a.test/"
 FILE = "http://a.test/sitemap.xml"
@@ -87,3 +92,24 @@ def test_usual_places_are_looked_at_one_after_the_other(tmp_path: Path) -> None:
     assert "http://a.test/1" in web.asked
     retired = {node["url"]: node["retired"] for node in rows(tmp_path, LAST)}
     assert retired == dict(zip(guesses, ["gone", "gone", None], strict=True))
+
+
+def test_a_page_that_a_feed_reports_as_deleted_is_told_to_have_changed(tmp_path: Path) -> None:
+    """It is due for a visit, which will find that it is gone. One that was never seen is not asked for."""
+    entries = "".join(f'<entry><link href="{HOME}{number}"/><id>{HOME}{number}</id></entry>' for number in (1, 2))
+    head = '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/tombstones/1.0">'
+    with ScriptedWeb(site(f"{HOME}1", f"{HOME}2") | {FILE: f"{head}{entries}</feed>"}) as web:
+        crawl(tmp_path, [HOME], web.settings)
+        when = datetime.now(UTC).isoformat()
+        gone = "".join(f'<at:deleted-entry ref="{HOME}{number}" when="{when}"/>' for number in (2, 9))
+        web.said[FILE] = f"{head}{entries}{gone}</feed>"
+        make_files_due(tmp_path)
+        crawl(tmp_path, [HOME], web.settings)
+    assert f"{HOME}9" not in web.asked
+    state = DiskState.read_only(Layout(tmp_path).shard(0))
+    try:
+        known = state.records.get([Url(f"{HOME}1"), Url(f"{HOME}2"), Url(f"{HOME}9")])
+    finally:
+        state.close()
+    signals = [None if each is None else unpack_page(each.evidence).signals[SignalKind.FEED] for each in known]
+    assert signals == [0, 1, None]

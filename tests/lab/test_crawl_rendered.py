@@ -65,7 +65,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
                     killed.set()
                     kill(processes_of(self.mark))
 
-        patch.setattr("periplus.parts.render.BrowserPool", Watched)
+        patch.setattr("periplus.parts.render.wire.BrowserPool", Watched)
         seeds = [lab.url(APPLICATION)]
         crawl(folder, seeds, by_address(lab) | options("when-needed", archive=True))
         assert killed.is_set()

@@ -75,7 +75,8 @@ BUGS: Final = (
     ),
     Bug(
         "spam: domains that were judged to be spam wait forever", "engine/frontier/domains.py",
-        "        return self.is_waited_for or not self.is_only_discounted\n", "        return True\n", (),
+        "        return self.is_waited_for or not self.is_only_discounted or self._awaits_verdict\n",
+        "        return True\n", (),
     ),
     Bug(
         "budgets: the next pass does not begin", "engine/frontier/domains.py",

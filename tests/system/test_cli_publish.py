@@ -34,7 +34,9 @@ def write_page(folder: Path, number: int, base: str, version: int = 0) -> None:
     )
     text = " ".join(chosen.choice(WORDS) for _ in range(200))
     (folder / name).write_text(
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Page number {number} of the site</title>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>Page number {number} of the site</title>"
         f'<meta name="description" content="What page {number} tells of {chosen.choice(WORDS)}, in some detail">'
         f'<link rel="canonical" href="{base}{name if number else ""}"></head><body><nav><ul>{links}</ul></nav>'
         f"<main><h1>Page number {number}</h1><p>{text}</p></main></body></html>"

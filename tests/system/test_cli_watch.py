@@ -20,6 +20,8 @@ from periplus.store import DiskState, KnownRanks
 
 HOME = "http://site.test"
 PAGES = 6
+DIFFERENT = ("anchor", "bow", "cable", "deck", "ebb", "fathom")
+"""A word for each page: what all pages gain alike is not a change of any of them."""
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 
@@ -144,12 +146,12 @@ def test_a_kill_loses_nothing_that_was_learnt(run: Run, web: ScriptedWeb, tmp_pa
     folder = tmp_path / "site"
     begin(run, web, folder, **{"engine.checkpoint_interval": 1000.0})
     for n in range(PAGES):
-        web.said[f"{HOME}/p{n}"] = page(f"page {n} again")
+        web.said[f"{HOME}/p{n}"] = page(f"page {n} again {DIFFERENT[n]}")
     with running(*plenty(folder)) as process:
         wait_until(lambda: all(web.asked.count(f"{HOME}/p{n}") > 1 for n in range(PAGES)), process)
         os.killpg(process.pid, signal.SIGKILL)
     for n in range(PAGES):
-        web.said[f"{HOME}/p{n}"] = page(f"page {n} and again")
+        web.said[f"{HOME}/p{n}"] = page(f"page {n} and again {DIFFERENT[-1 - n]}")
     web.asked.clear()
     last = watched(folder, lambda: all(web.asked.count(f"{HOME}/p{n}") > 1 for n in range(PAGES)))[-1]
     assert last["pages"] == PAGES + 1

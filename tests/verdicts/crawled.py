@@ -15,7 +15,7 @@ from periplus.model import SOFT_404, Excluded, FetchEnded, PageRead, Refused, Su
 class Harvest(Struct, frozen=True):
     """The result of a crawl: honest pages that it lost, requests, and those that showed nothing new.
 
-    `missed`: error pages were not recognised.
+    `missed`: error pages were not recognised. `sufficient`: requests when the last honest page was found.
     """
 
     lost: tuple[str, ...]
@@ -26,6 +26,7 @@ class Harvest(Struct, frozen=True):
     most: int
     owed: int
     refusals: dict[str, int]
+    sufficient: int
 
 
 def crawl_kind(kind: str, seed: int, *, limit: int = 6000) -> Harvest:
@@ -38,6 +39,7 @@ def crawl_kind(kind: str, seed: int, *, limit: int = 6000) -> Harvest:
         crawl.go_on(pages)
     subjects = [web.subject(url) for url, _ in crawl.fetched]
     found = {subject for subject in subjects if subject is not None}
+    first_at = {subject: place for place, subject in reversed([*enumerate(subjects)])}
     refused = [event.reason for event in crawl.events if isinstance(event, Refused)]
     refused += [e.outcome.reason for e in crawl.events if isinstance(e, FetchEnded) and isinstance(e.outcome, Excluded)]
     lost = set(web.owed - found)
@@ -56,4 +58,5 @@ def crawl_kind(kind: str, seed: int, *, limit: int = 6000) -> Harvest:
         most,
         len(web.owed),
         dict(Counter(refused)),
+        1 + max(first_at[subject] for subject in web.owed & found),
     )

@@ -63,12 +63,17 @@ def main() -> int:
 
 def table(found: Mapping[str, Sequence[Harvest]]) -> str:
     """The requests of each kind, on average, and the honest pages that were lost in all."""
-    rows = ["| kind | requests | of these wasted | honest pages | lost | earlier |", "|---|---|---|---|---|---|"]
+    rows = [
+        "| kind | requests | of these wasted | until the last honest page | honest pages | lost | earlier |",
+        "|" + 7 * "---|",
+    ]
     for kind, some in found.items():
         wasted = "" if some[0].most < _ANY else f"{mean(each.wasted for each in some):.0f}"
         lost, owed = sum(len(each.lost) for each in some), sum(each.owed for each in some)
-        requests = mean(each.requests for each in some)
-        rows.append(f"| {kind} | {requests:,.0f} | {wasted} | {owed:,} | {lost} | {EARLIER.get(kind, '')} |")
+        requests, enough = (mean(values) for values in ([x.requests for x in some], [x.sufficient for x in some]))
+        rows.append(
+            f"| {kind} | {requests:,.0f} | {wasted} | {enough:,.0f} | {owed:,} | {lost} | {EARLIER.get(kind, '')} |"
+        )
     return "\n".join(rows)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from bench.world_crawl import WorldCrawl, hurried
 from tests.verdicts.crawled import crawl_kind
-from tests.verdicts.webs import KINDS
+from tests.verdicts.webs import KINDS, clubs
 
 from periplus.apps.lab.spam_web import Farm, HostileWorld
 
@@ -21,6 +23,17 @@ def test_no_honest_page_is_lost(kind: str, seed: int) -> None:
     assert not harvest.missed
     assert harvest.wasted <= harvest.allowance
     assert harvest.requests <= harvest.most
+
+
+@pytest.mark.parametrize("delay", [0.0, 1.0])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_small_domains_behind_one_hub_are_read_when_others_are(seed: int, delay: float) -> None:
+    """Domains that nobody has judged come last, and all of them come, whether or not a verdict ever does."""
+    web = clubs(Random(seed))
+    crawl = WorldCrawl(web, web.seeds, hurried(scope__kind="any", politeness__delay=delay)).run()
+    found = {web.subject(url) for url, _ in crawl.fetched}
+    assert web.owed <= found
+    assert crawl.now - web.epoch < 2 * len(crawl.fetched) * max(delay, 0.1) + 60
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.1, 1.0])

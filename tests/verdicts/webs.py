@@ -198,7 +198,7 @@ def path_aliases(chance: Random) -> Web:
         ("http://one.test/",),
         _trees(pages, salt, names, lambda number, _: f"page {number}", is_apart=is_apart),
         frozenset(f"page {number}" for number in range(pages)),
-        2 * pages // 5 + 10,
+        (len(names) - 1) * pages + 10,
     )
 
 
@@ -218,6 +218,20 @@ def trees_alike(chance: Random) -> Web:
 
     def subject(number: int, tree: str) -> str:
         return f"page {number}" + f" of {tree}" * (Random(f"{salt} {number} parts").random() < share)
+
+    owed = frozenset(subject(number, tree) for number in range(pages) for tree in (first, second))
+    show = _trees(pages, salt, (first, second), subject, is_apart=chance.random() < 0.5)
+    return Web(("http://one.test/",), show, owed, pages)
+
+
+def trees_nearly_alike(chance: Random) -> Web:
+    """Two trees of pages of which very few differ, such as editions with a correction or two."""
+    pages, salt = chance.randint(60, 230), chance.random()
+    first, second = chance.choice((("/en", ""), ("/v1", "/v2"), ("/stable", "/latest"), ("/teachers", "/pupils")))
+    apart = frozenset(chance.sample(range(pages), max(1, round(pages * chance.uniform(0.01, 0.05)))))
+
+    def subject(number: int, tree: str) -> str:
+        return f"page {number}" + f" of {tree}" * (number in apart)
 
     owed = frozenset(subject(number, tree) for number in range(pages) for tree in (first, second))
     show = _trees(pages, salt, (first, second), subject, is_apart=chance.random() < 0.5)
@@ -386,6 +400,23 @@ def large_trees(chance: Random) -> Web:
     return Web(("http://one.test/",), show, frozenset(f"node {number}" for number in range(pages + 1)), 10)
 
 
+def clubs(chance: Random) -> Web:
+    """A hub with many pages, one of which links to small honest domains that nothing else links to."""
+    pages, domains, size = chance.randint(250, 400), chance.randint(70, 150), chance.randint(2, 6)
+
+    def show(host: str, target: str) -> Shown | None:
+        name = target[1:]
+        if host == "hub.test":
+            links = [f"/{number}" for number in range(pages)] if not name else ["/"]
+            away = [f"http://club-{number}.test/" for number in range(domains)] if name == "7" else []
+            return _shown(f"hub {name}", [*links, *away])
+        return _shown(f"{host} {name}", [f"/{number}" for number in range(1, size)])
+
+    owed = {f"hub {number}" for number in range(pages)}
+    owed |= {f"club-{number}.test {page or ''}" for number in range(domains) for page in range(size)}
+    return Web(("http://hub.test/",), show, frozenset(owed), 0)
+
+
 KINDS: Final[dict[str, Callable[[Random], Web]]] = {
     "copies of another site": copied_elsewhere,
     "mirrors": mirrors,
@@ -394,6 +425,7 @@ KINDS: Final[dict[str, Callable[[Random], Web]]] = {
     "sessions in the path": sessions_in_the_path,
     "path aliases": path_aliases,
     "trees that look alike": trees_alike,
+    "trees that are nearly alike": trees_nearly_alike,
     "sorted lists": sorted_lists,
     "calendar": calendar,
     "filters that are ignored": ignored_filters,

@@ -64,6 +64,11 @@ class JobSchedule:
         self.used = 0.0
         """Processor seconds of all runs so far."""
 
+    @property
+    def is_first(self) -> bool:
+        """Whether no run but the first of a new crawl has begun."""
+        return self._is_new and self._runs <= 1
+
     def is_due(self, pages: int, now: float, crawl_seconds: float) -> bool:
         """Whether the jobs may run now, `crawl_seconds` being the processor seconds of the crawl so far."""
         new = pages - self._pages
@@ -113,8 +118,6 @@ class JobProcess:
                 stderr=output,
                 env={**os.environ, **ONE_THREAD},
             )
-        with suppress(OSError):  # it has ended already
-            os.setpriority(os.PRIO_PROCESS, self._process.pid, _PRIORITY)
         self.cpu_seconds = 0.0
         """Processor seconds that it took, once it has ended."""
 
@@ -122,6 +125,11 @@ class JobProcess:
     def returncode(self) -> int | None:
         """The exit code once it has ended and `has_ended` or `wait` has noticed that."""
         return self._process.returncode
+
+    def give_way(self) -> None:
+        """Let the crawl have the processor first."""
+        with suppress(OSError):  # it has ended already
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, _PRIORITY)
 
     def has_ended(self) -> bool:
         """Whether it has ended."""
@@ -199,6 +207,8 @@ class BackgroundJobs:
         self._schedule.began(pages, now)
         try:
             self._running = self._start(self._collection.folder)
+            if not self._schedule.is_first:  # a crawl may wait for the first verdict
+                self._running.give_way()
         except OSError as error:
             log.warning("jobs over the tables cannot run: %s", error)
 

@@ -138,24 +138,13 @@ _MARK: Final = int.from_bytes((0x9E3779B1 * (TEXT_RULE - 1) & 0xFFFFFFFF).to_byt
 """Changes every value of a sketch, so that sketches of two rules have values in common by chance only."""
 
 
-def digests_of(
-    body: bytes,
-    text: bytes,
-    masked_main: bytes,
-    links: Links,
-    own: Url,
-    *,
-    targets: bytes | None = None,
-) -> Digests:
-    """The digests of a page with this URL: of its body, all its text, its masked main text, and the URLs it links to.
-
-    `targets` is a column of the scan, if it is there.
-    """
+def digests_of(body: bytes, text: bytes, masked_main: bytes, targets: bytes) -> Digests:
+    """The digests of a page: of its body, all its text, its masked main text, and the targets of its links."""
     return Digests(
         raw=xxh3_64_intdigest(body),
         text=xxh3_64_intdigest(text),
         main=xxh3_64_intdigest(masked_main, TEXT_RULE),
-        links=xxh3_64_intdigest(sorted_targets(links, own) if targets is None else targets),
+        links=xxh3_64_intdigest(targets),
     )
 
 

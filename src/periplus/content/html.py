@@ -25,7 +25,7 @@ from periplus.urls import canonical, resolve_all
 
 from .charset import Charset, sniff_charset
 from .churn import packed_blocks
-from .digests import digests_of, marked_sketch, masked
+from .digests import digests_of, marked_sketch, masked, sorted_targets
 from .facts import base_of, read_facts
 from .forms import forms_of, read_forms
 from .links import Urls, links_of, read_relations, read_relatives, read_sources, resources_of
@@ -33,7 +33,7 @@ from .mime import ContentKind, Mime, sniff_mime
 from .pagination import next_page
 from .redirects import read_onward, redirects_of
 from .scan import TagList, list_tags, resolve, scan
-from .scan.columns import MAX_TEXT, Columns, Head
+from .scan.columns import MAX_LINKS, MAX_TEXT, Columns, Head
 from .sketch import sketches_of
 from .statistics import statistics_of
 from .versions import profile_of
@@ -264,7 +264,8 @@ def _page(scanned: _Scanned, sketch: bytes) -> ParsedPage:
     text = columns.text.decode("utf-8", "replace")
     main_text = columns.main.decode("utf-8", "replace")
     masked_main = masked(columns.main) if columns.masked is None else columns.masked
-    digests = digests_of(raw.body, columns.text, masked_main, links, own, targets=columns.targets)
+    targets = sorted_targets(links, own) if columns.targets is None else columns.targets
+    digests = digests_of(raw.body, columns.text, masked_main, targets)
     statistics = statistics_of(
         raw.body,
         columns.text,
@@ -304,7 +305,14 @@ def _page(scanned: _Scanned, sketch: bytes) -> ParsedPage:
         blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
         statistics=statistics,
         preferences=facts.preferences,
-        profile=profile_of(columns.text, masked_main, links, facts.title, relations, raw.body),
+        profile=profile_of(
+            columns.text,
+            masked_main,
+            targets if len(links.urls) < MAX_LINKS else b"",  # a new link pushes out the last
+            facts.title,
+            relations,
+            raw.body,
+        ),
     )
 
 

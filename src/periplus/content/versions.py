@@ -13,16 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import compress
 from typing import Final, NamedTuple
 
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
-from periplus.model import Digests, Links, ParsedPage, ReadFrom, Relations
+from periplus.model import Digests, ParsedPage, ReadFrom, Relations
 
 from .digests import masked
 from .scan import READER
-from .scan.columns import MAX_LINKS, TEXT_RULE
+from .scan.columns import TEXT_RULE
 from .sketch import VALUES
 
 COUNTERS: Final = 128
@@ -63,11 +62,8 @@ class PageProfile(NamedTuple):
     marks: int
 
 
-def profile_of(text: bytes, masked_main: bytes, links: Links, title: str, relations: Relations, body: bytes) -> bytes:
-    """The profile of a page, packed. Links count as often as they occur, so that all pages gain a banner alike."""
-    is_cut = len(links.urls) >= MAX_LINKS  # a new link pushes out the last
-    others = compress(links.urls, links.flags) if links.own else links.urls
-    targets = b"" if is_cut else "\n".join(others).encode("utf-8", "replace")
+def profile_of(text: bytes, masked_main: bytes, targets: bytes, title: str, relations: Relations, body: bytes) -> bytes:
+    """The profile of a page, packed. `targets` are those of its links, a newline between two."""
     canonical = relations.canonical
     marks = [f"{one.hreflang}\n{one.url}".encode() for one in relations.alternates if one.hreflang]
     if _has_json_ld(body):

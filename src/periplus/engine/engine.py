@@ -76,6 +76,8 @@ ANSWERS_PER_INPUT = 32
 """Answers that are applied together: enough for the steps of reading to share the processor's caches."""
 BYTES_PER_INPUT = 4 * 2**20
 """Bytes of bodies beyond which answers are not applied together: reading a page takes some ten times its size."""
+_LEARN_EVERY = 0.5
+"""Seconds between two looks for what jobs have learnt while nothing is under way."""
 _REVIEW_EVERY = 15.0
 """Seconds between two reviews of the addresses that no site uses any more."""
 _DAY = 86_400.0
@@ -163,6 +165,7 @@ class Engine:
         self.committed_at, self.commit_seconds = now, 0.0  # up to when all is committed, and how long that took
         self._commit_at = now + settings.checkpoint_interval
         self._review_at = now + _REVIEW_EVERY * speed
+        self._learn_at = now
         self.is_stopping = self.is_paused = False
         self._standstill, self._defects = Standstill(PATIENCE * speed), DefectLog()
 
@@ -186,6 +189,8 @@ class Engine:
         if self._is_checkpoint_due():
             self.checkpoint()
             self._learn()
+        elif not self._wire.under_way and now >= self._learn_at:  # it may wait for what a job learns
+            self._learn()
         self._look_for_standstill(now)
 
     def _look_for_standstill(self, now: float) -> None:
@@ -199,7 +204,8 @@ class Engine:
             self.checkpoint()
 
     def _learn(self) -> None:
-        """Take over what jobs have learnt since the last commit."""
+        """Take over what jobs have learnt."""
+        self._learn_at = self._clock.now() + _LEARN_EVERY * self._speed
         if self._files.learnt is not None:
             newer = self._files.learnt.newer_than(self._machine.learnt)
             if newer:

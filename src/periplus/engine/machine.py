@@ -138,6 +138,7 @@ class Machine:
         self._leaders = overriding(parts, "lead")
         self._followers = overriding(parts, "passed_on")
         self._renamed = overriding(parts, "renamed")
+        self._exhausting = overriding(parts, "exhausted")
         self._wanting = overriding(parts, "wants_step")
         self._filling = [part for part in parts if type(part).is_full is not Part.is_full]
 
@@ -264,6 +265,9 @@ class Machine:
         if emptied := self.frontier.drain_emptied():
             for part in self.parts:
                 part.emptied(emptied)
+        if exhausted := self.frontier.drain_exhausted(now):
+            for exhaust in self._exhausting:
+                exhaust(exhausted, now)
         self.revisits.end_of_input()
 
     def _answered(self, processed: Sequence[Processed], now: float) -> None:

@@ -345,6 +345,9 @@ class Part:
     def emptied(self, sites: Iterable[Site]) -> None:
         """The queues of listed pages of these sites ran empty."""
 
+    def exhausted(self, sites: Sequence[Site], now: float) -> None:
+        """Nothing waits at these sites, and nothing is under way."""
+
     # time
 
     def wants_step(self, now: float) -> bool:

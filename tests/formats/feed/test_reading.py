@@ -7,7 +7,7 @@ from tests.each_case import each_case
 from tests.formats.linear_time import assert_linear
 
 from periplus.formats import feed
-from periplus.formats.feed import FeedDocument, FeedKind, Item
+from periplus.formats.feed import FeedDocument, FeedKind, Item, Tombstone
 from periplus.model import Granularity, Lastmod
 
 URL = "https://example.com/news/feed.xml"
@@ -406,3 +406,12 @@ def test_written_atom_has_an_author_and_content_as_html() -> None:
     assert "<id>urn:x:0</id>" in body
     assert '<content type="html">&lt;p&gt;1 &amp;lt; &lt;ins&gt;2&lt;/ins&gt;&lt;/p&gt;</content>' in body
     assert feed.read(body.encode()).problems == ()
+
+
+def test_tombstones_are_read_as_written() -> None:
+    """RFC 6721: an id and a time; one that lacks either is not valid."""
+    gone = (Tombstone("https://e.com/1?a&b", Lastmod(1031356800.0, Granularity.SECOND)),)
+    body = feed.write(FeedDocument(FeedKind.ATOM, link="https://e.com/", tombstones=gone))
+    assert feed.read(body).tombstones == gone
+    spoilt = body.replace(b' when="', b' then="').replace(b"</feed>", b'<at:deleted-entry when="2002-09-07"/></feed>')
+    assert feed.read(spoilt).tombstones == ()

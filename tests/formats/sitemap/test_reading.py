@@ -359,6 +359,17 @@ def test_dirty_items(item: str, expected: Entry) -> None:
     assert values(f"<rss><channel><item>{item}</item></channel></rss>".encode())[-1] == expected
 
 
+def test_tombstones() -> None:
+    """Entries that are gone are none of those listed; ids that are no URLs lead nowhere."""
+    atom = b"""<feed xmlns:at="http://purl.org/atompub/tombstones/1.0"><entry><link href="http://e.com/1"/></entry>
+      <at:deleted-entry ref="http://e.com/2?a&amp;b" when="2005-01-01"/>
+      <at:deleted-entry ref="urn:uuid:3" when="2005-01-01"><at:comment>Spam</at:comment></at:deleted-entry>
+      <at:deleted-entry ref="http://e.com/4"/></feed>"""
+    reading = read(atom, "http://e.com/feed")
+    assert [each for each in reading if isinstance(each, Entry)] == [Entry("http://e.com/1")]
+    assert [(each.url, each.lastmod) for each in reading.gone] == [("http://e.com/2?a&b", DAY)]
+
+
 def test_atom_bases_and_relations() -> None:
     """RFC 4287: links are relative to `xml:base`, and a relation may be written as its address."""
     atom = b"""<feed xml:base="http://e.com/a/"><entry xml:base="b/"><link href="1"/></entry>

@@ -163,3 +163,17 @@ def test_body_is_left_out_where_the_archive_has_it() -> None:
     assert begun(body, stored=stored).unfinished().outcome.body == b""
     revisit = Stored("a.warc.gz", 0, 100, "digest", is_revisit=True)
     assert begun(body, stored=revisit).unfinished().outcome.body == body
+
+
+def test_a_feed_reports_what_is_gone() -> None:
+    """Pages that it may list, each as changed at the time of its deletion; they are not listed."""
+    body = b"""<feed xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/tombstones/1.0">
+      <entry><link href="http://a.test/1"/></entry><at:deleted-entry ref="http://a.test/2" when="2023-11-01T00:00:00Z"/>
+      <at:deleted-entry ref="http://b.test/3" when="2023-11-01T00:00:00Z"/></feed>"""
+    file, listings = begun(body), MemoryListings()
+    read(file, listings)
+    assert drained(listings, A) == ["http://a.test/1"]
+    [gone] = file.gone()
+    assert (gone.url, gone.source) == ("http://a.test/2", Source.FEED)
+    assert gone.hints.lastmod is not None
+    assert gone.hints.lastmod.at == 1_698_796_800.0

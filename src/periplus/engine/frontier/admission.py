@@ -322,18 +322,20 @@ class Admission:
         """Queue again what was renamed while it waited at a site: a rule was withdrawn, and the others are asked."""
         yield from self._queue_again(site, _is_renamed)
 
-    def retry_refused(self, site: Site) -> Iterator[Queued]:
+    def retry_refused(self, site: Site, limit: int = _MAX_RETRIED) -> Iterator[Queued]:
         """Queue again what verdicts on a site, or on a kind of its URLs, refused, as far as it is accepted by now."""
-        yield from self._queue_again(site, self._is_lifted)
+        yield from self._queue_again(site, self._is_lifted, limit)
 
     def _is_lifted(self, record: UrlRecord) -> bool:
         if record.visits or record.reason not in LIFTED:
             return False
         return not isinstance(self._guard.judge_all([_discovered(record)])[0], Reject)
 
-    def _queue_again(self, site: Site, is_wanted: Callable[[UrlRecord], bool]) -> Iterator[Queued]:
+    def _queue_again(
+        self, site: Site, is_wanted: Callable[[UrlRecord], bool], limit: int = _MAX_RETRIED
+    ) -> Iterator[Queued]:
         refused = (record.url for record in self._state.records.of_site(site) if is_wanted(record))
-        urls = list(islice(refused, _MAX_RETRIED))
+        urls = list(islice(refused, limit))
         for start in range(0, len(urls), _RETRIED_TOGETHER):
             found = self._state.records.get(urls[start : start + _RETRIED_TOGETHER])
             records = [record for record in found if record is not None]

@@ -34,6 +34,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
+from periplus.policy.filters.traps import SECOND_LOOK
 
 from .admission import Admission
 from .adoption import Adoption
@@ -407,6 +408,17 @@ class Frontier:
         """Sites whose queue of listed pages ran empty since the last call."""
         emptied, self._selector.emptied = self._selector.emptied, {}
         return emptied
+
+    def drain_exhausted(self, now: float) -> list[Site]:
+        """Sites at which nothing is left since the last call. What was refused there for low yield may come back."""
+        if not self._selector.exhausted:
+            return []
+        exhausted, self._selector.exhausted = self._selector.exhausted, {}
+        done = [site for site in exhausted if (active := self.schedule.get(site)) is None or not active.waiting]
+        for site in done:
+            if self._guard.look_again(site):
+                self._queued([*self._admission.retry_refused(site, SECOND_LOOK)], now)
+        return done
 
     def is_tried_again(self, record: UrlRecord, reason: str) -> bool:
         """Whether a URL whose last attempt ended for this reason is tried again."""

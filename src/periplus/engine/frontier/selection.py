@@ -105,6 +105,7 @@ class CandidateSelector:
         self._gate = gate
         self._steering = steering
         self.emptied: dict[Site, None] = {}
+        self.exhausted: dict[Site, None] = {}
         """Sites whose queue of listed pages ran empty since this was last cleared."""
         self.revisits_waiting = 0
         """Revisits that wait with their sites."""
@@ -278,6 +279,8 @@ class CandidateSelector:
         self.revisits_waiting -= lane is Lane.REFRESH
         if lane is Lane.SITEMAPS and lane not in active.waiting:
             self.emptied[active.site] = None
+        if not active.waiting:
+            self.exhausted[active.site] = None
         if lane not in NOT_PAGES:
             self._scores.removed(ticket.entry.url)
 

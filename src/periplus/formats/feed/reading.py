@@ -19,7 +19,7 @@ from periplus.urls import whatwg
 
 from .. import dates
 from .source import balanced, open_source
-from .values import FeedDocument, FeedKind, Item, folded, plain
+from .values import FeedDocument, FeedKind, Item, Tombstone, folded, plain
 
 MOST_ITEMS = 50_000
 """Items of one feed that are read; more are not."""
@@ -51,6 +51,7 @@ _PERIODS = {"hourly": 3600.0, "daily": 86400.0, "weekly": 604800.0, "monthly": 2
 _PREFIXES = {
     "http://www.w3.org/2005/atom": "atom",
     "http://purl.org/atom/ns#": "atom",
+    "http://purl.org/atompub/tombstones/1.0": "at",
     "http://purl.org/dc/elements/1.1": "dc",
     "http://purl.org/dc/terms": "dcterms",
     "http://purl.org/rss/1.0/modules/syndication": "sy",
@@ -185,6 +186,7 @@ class _Reading:
             hubs=tuple(dict.fromkeys(self._related(parts, "hub")))[:_MOST_HUBS],
             items=tuple(self.items),
             problems=tuple(self.problems),
+            tombstones=tuple(islice(_tombstones(parts), MOST_ITEMS)),
         )
 
     def _item(self, element: Element) -> Item:
@@ -366,6 +368,14 @@ def _places(element: Element, parts: Parts) -> Iterator[tuple[str, Element]]:
         for part in parts.get(name, ()):
             if _IS_WEB.match(_text(part)):
                 yield _text(part), part
+
+
+def _tombstones(parts: Parts) -> Iterator[Tombstone]:
+    """The entries that are gone; one without an id or a date is not valid."""
+    for gone in parts.get("at:deleted-entry", ()):
+        ref, at = (gone.get("ref") or "").strip(), dates.read_any(gone.get("when") or "")
+        if at is not None and 0 < len(ref) <= _LONGEST_URL:
+            yield Tombstone(ref, at)
 
 
 def _ttl(parts: Parts) -> float | None:

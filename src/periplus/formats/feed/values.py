@@ -63,7 +63,7 @@ class Item(Struct, frozen=True):
 
 
 class Tombstone(Struct, frozen=True):
-    """An entry that is gone (RFC 6721), by its id. It is written in Atom, and not read."""
+    """An entry of an Atom feed that is gone (RFC 6721), by its id."""
 
     ref: str
     at: Lastmod

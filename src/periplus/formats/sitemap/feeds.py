@@ -17,6 +17,9 @@ from .outbox import Outbox
 from .values import Entry
 
 _ITEMS = frozenset({"item", "entry"})
+_TOMBSTONE = "deleted-entry"
+_MOST_TOMBSTONES = 50_000
+"""Tombstones of one feed that are read: as many as a sitemap may have entries."""
 _ROOTS = frozenset({"rss", "rdf", "feed"})
 _ALTERNATE = ("alternate", "http://www.iana.org/assignments/relation/alternate")
 _DEEPEST = 64
@@ -38,11 +41,13 @@ class FeedItems:
     An item's URL is its `link` (Atom: the first one to an alternate), else its `guid`, `id` or `rdf:about` if that is a
     URL, even with `isPermaLink="false"`: publishers write that of URLs too. Only direct children of the item count, so
     that the title of its source or the link of its author is not taken for its own. Links of the channel are not
-    entries. The `xml:base` of the feed, of an entry and of a link apply (RFC 4287 section 2).
+    entries. The `xml:base` of the feed, of an entry and of a link apply (RFC 4287 section 2). `gone` are the entries
+    that the feed reports as deleted (RFC 6721), if their ids are URLs, with the time of that.
     """
 
     def __init__(self, fields: Fields, outbox: Outbox) -> None:
         self.lastmod: Lastmod | None = None
+        self.gone: list[Entry] = []
         self._fields = fields
         self._outbox = outbox
         self._markup = Markup(self, fields)
@@ -85,11 +90,23 @@ class FeedItems:
                 self._capture.begin(local)
             elif local in _ROOTS:
                 self._base = self._based(self._base, attrs)
+            elif local == _TOMBSTONE and len(self.gone) < _MOST_TOMBSTONES:
+                self._bury(attributes(attrs))
         else:
             if not self._inside and local in _TEXTS and (prefix == self._prefix or local in _ITS_OWN):
                 self._open_child(local, attrs)
             if len(self._inside) < _DEEPEST:
                 self._inside.append((prefix, local))
+
+    def _bury(self, found: dict[str, str]) -> None:
+        try:
+            ref, when = (self._fields.decoded(found.get(name, "")).strip() for name in ("ref", "when"))
+        except EntityRefusedError as refused:
+            self._fields.complain("entity-refused", str(refused))
+            return
+        lastmod = self._fields.feed_date(when)
+        if lastmod is not None and ref.lower().startswith(_HTTP):
+            self.gone.append(Entry(ref, lastmod))
 
     def _open_child(self, local: str, attrs: str) -> None:
         found = attributes(attrs) if local == "link" and "=" in attrs else {}

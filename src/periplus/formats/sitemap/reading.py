@@ -62,6 +62,11 @@ class ColumnReading:
         """The time of the last change by a feed's own date. Sitemaps have none; their index does."""
         return self._reader.lastmod if isinstance(self._reader, FeedItems) else None
 
+    @property
+    def gone(self) -> list[Entry]:
+        """The pages that a feed reports as deleted, with the time of that; known at the end."""
+        return self._reader.gone if isinstance(self._reader, FeedItems) else []
+
     def _read(self, chunks: Iterable[bytes], limits: Limits) -> Iterator[Sequence[Part]]:
         texts = decode(inflate(chunks, self._outbox, limits), self._outbox)
         for text, is_last in self._windows(texts):

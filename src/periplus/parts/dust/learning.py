@@ -96,7 +96,7 @@ class SiteDust(Struct, array_like=True):
     fetched early. `paired`: keys of a rule and of a base of which a pair was counted. `values`: by
     name of a parameter, the keys of the values that were read, at most `MANY_VALUES`, of `MAX_KNOWN` parameters.
     `has_secure`: whether a page was read by https. `missed`: by key of a rule about spelling, pages that had no pair,
-    at most `MAX_MISSED`.
+    at most `MAX_MISSED`. `suspended`: keys of accepted rules that rename nothing until more pairs were read.
     """
 
     pages: int = 0
@@ -116,6 +116,7 @@ class SiteDust(Struct, array_like=True):
     values: dict[str, list[int]] = field(default_factory=dict)
     has_secure: bool = False
     missed: dict[int, int] = field(default_factory=dict)
+    suspended: list[int] = field(default_factory=list)
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -369,8 +370,12 @@ def _decide(
         is_kept = is_clean(counts, settings)
         if counts.unequal:
             is_kept = is_kept and is_at_least(counts.equal, counts.unequal, settings.withdraw, prior)
-        if counts.near and is_alias(rule):
-            is_kept = is_kept and is_at_least(counts.equal, counts.unequal, settings.accept_varied, prior)
+        if is_alias(rule):
+            is_kept = is_kept and not counts.unequal
+            if counts.near:
+                is_kept = is_kept and is_at_least(counts.equal, counts.unequal, settings.accept_varied, prior)
+        if is_kept and key in dust.suspended and _is_certain(counts, settings):
+            dust.suspended.remove(key)
         return [] if is_kept else withdraw(dust, key, "pages differ")
     is_varied = rule.kind in _VARIED and len(dust.values.get(rule.name, ())) >= MANY_VALUES
     is_harmless = is_varied or 2 * counts.votes >= min(counts.pairs, MAX_VOTES)
@@ -424,10 +429,27 @@ def withdraw(dust: SiteDust, key: int, reason: str, *, is_final: bool = False) -
     rule = dust.rules.pop(key, None)
     if rule is None:
         return []
+    dust.suspended = [each for each in dust.suspended if each != key]
     counts = dust.candidates.setdefault(key, Counts())
     counts.state = REFUTED if is_final else WITHDRAWN
     counts.new = 0
     return [RuleChange(rule, False, counts.equal, counts.unequal, reason)]
+
+
+def suspend(dust: SiteDust, settings: DustSettings) -> bool:
+    """Suspend aliases of which too few pairs were read to do without the others. Whether one was.
+
+    Two trees of pages may differ in a page or two, which no sample shows; when a site has nothing else left, the URLs
+    that an alias spared are read until it is as certain as a rule of which nothing is known has to be.
+    """
+    keys = [key for key, rule in dust.rules.items() if is_alias(rule) and key not in dust.suspended]
+    keys = [key for key in keys if not _is_certain(dust.candidates.get(key, Counts()), settings)]
+    dust.suspended += keys
+    return bool(keys)
+
+
+def _is_certain(counts: Counts, settings: DustSettings) -> bool:
+    return is_at_least(counts.equal, counts.unequal, settings.accept_unknown)
 
 
 def adopt(dust: SiteDust, rule: DustRule, equal: int, unequal: int, settings: DustSettings) -> None:

@@ -51,6 +51,7 @@ from .learning import (
     is_looked_up,
     learn,
     redirected_back,
+    suspend,
     target_failed,
     target_read,
 )
@@ -278,6 +279,16 @@ class DustLearner(Part):
             variant = target_failed(self._states.changing(url).value(SiteDust) or dust, url)
             if variant is not None:
                 self._frontier.queue_probes([Probe(Url(variant), PROBE_KIND)], now)
+
+    def exhausted(self, sites: Sequence[Site], now: float) -> None:
+        """Read what aliases spared that are not certain: there is nothing else left."""
+        for site in sites:
+            dust = self._states.of(site).value(SiteDust)
+            if dust is not None and dust.rules and self._settings.enabled:
+                changed = self._states.changing(Url(f"http://{site}/")).value(SiteDust) or dust
+                if suspend(changed, self._settings):
+                    self._frontier.requeue_renamed(site, now)
+                    self._forget_links(now)
 
     def probed(self, outcome: FetchOutcome, page: ParsedPage | None, now: float) -> None:
         """Take the answer to a probe that checks a rule."""

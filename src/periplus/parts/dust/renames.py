@@ -59,7 +59,10 @@ class Renames:
             rules += [rule for names, path in dust.cleaned for rule in clean_params(names, path, url)]
         learnt = dust if self._settings.enabled else None
         name = url if given.discarder is None else given.discarder.renamed(url)
-        found = renamed(name, learnt, _template_of, rules, given.refused(site), url)
+        refused = given.refused(site)
+        if dust is not None and dust.suspended:
+            refused |= {dust.rules[key] for key in dust.suspended}
+        found = renamed(name, learnt, _template_of, rules, refused, url)
         if found is None or dust is None or found.is_given or not is_probe(url, self._probed(dust)):
             return found
         return found if is_paired(dust, found.key, found.url) else None  # a second pair of a page would say nothing

@@ -29,8 +29,10 @@ from .settings import RefreshSettings
 from .signals import SiteEvidence
 from .visit_value import VisitValuer
 
-_WINDOW = 1000
-"""Visits after which the counters of the quota are halved (at twice this): the last one or two thousand count."""
+_WINDOW = 20
+"""Visits after which the counters of the quota are halved (at twice this): the last 20 to 40 count. With more, the kind
+that waits after a time with visits of the other kind alone, such as a crawl, would be owed hundreds of visits in a row,
+while pages of the other kind wait that were just reported."""
 _MAX_SHIFT = 4.0
 """Factor by which a new budget moves the price at once, at most: forecasts may be wrong."""
 _BID_INTERVAL = 600.0
@@ -55,7 +57,7 @@ class Watching(Struct, frozen=True):
 class RevisitQuota:
     """Decides between a revisit and a first visit at a site where both wait.
 
-    `revisits` and `new` are the minimum shares of each kind among the last one or two thousand visits.
+    `revisits` and `new` are the minimum shares of each kind among the last 20 to 40 visits.
     """
 
     def __init__(self, revisits: float = 0.25, new: float = 0.25, counts: tuple[float, float] = (0.0, 0.0)) -> None:

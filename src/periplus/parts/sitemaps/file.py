@@ -33,7 +33,7 @@ from periplus.model import (
 )
 from periplus.policy.filters import MediaTypes
 from periplus.policy.ordering import levels_of
-from periplus.urls import resolve_all, site_of
+from periplus.urls import canonical, resolve_all, site_of
 
 from .difference import Compared, Comparison, EntryChange, FileMemory, prints_of, times_at
 from .parser import ARCHIVE, IncrementalSitemapParser
@@ -214,6 +214,14 @@ class SitemapFile:
     def lastmod(self) -> Lastmod | None:
         """The time of the last change by a feed's own date; known at the end."""
         return self._parser.lastmod
+
+    def gone(self) -> list[Discovery]:
+        """The pages that a feed reports as deleted, as changes at that time; known at the end."""
+        return [
+            Discovery(url, self.source, self.found_at, 1, self.node.url, Hints(entry.lastmod))
+            for entry in self._parser.gone
+            if (url := canonical(entry.url)) is not None and not self.voice.refusal(url)
+        ]
 
     @property
     def kind(self) -> str:

@@ -81,6 +81,11 @@ class IncrementalSitemapParser:
         return self._reading.lastmod
 
     @property
+    def gone(self) -> list[Entry]:
+        """The pages that a feed reports as deleted, with the time of that; known at the end."""
+        return self._reading.gone
+
+    @property
     def is_over(self) -> bool:
         """Whether all was read and taken."""
         return self._is_read and not self._ready

@@ -429,6 +429,9 @@ class SitemapScheduler(Part):
         is_whole = not outcome.is_truncated and "truncated" not in reading.problems
         compared = reading.end(is_whole=is_whole)
         self._state.forest.remember(twin_key(node.url), compared.memory.pack())
+        if gone := reading.gone():
+            known = self._state.records.get([each.url for each in gone])
+            self._deliver([each for each, record in zip(gone, known, strict=True) if record is not None], now)
         new_files, refused = self._follow(node, reading.children, now, is_whole=is_whole)
         problems = reading.problems + refused
         result = FileReading(

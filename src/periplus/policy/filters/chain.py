@@ -126,6 +126,9 @@ class Guard(CountingFilter, ObservingFilter, ReconsideringFilter, RenamingFilter
     def lifted(self) -> list[Site]:
         """Sites at which a verdict on a kind of URL has fallen since the last call."""
 
+    def look_again(self, site: Site) -> bool:
+        """Whether URLs of a site are let through by now that were refused: it has no others left."""
+
 
 class Chain:
     """Filters in order. Put cheap ones first, and those that bound a URL before those that search it."""
@@ -222,12 +225,16 @@ class Chain:
 
     def lifted(self) -> list[Site]:
         """Sites at which a verdict on a kind of URL has fallen since the last call."""
-        if not any(each.lifted for each in self._traps):
-            return []
-        sites = [site for each in self._traps for site in each.lifted]
+        sites: list[Site] = []
         for each in self._traps:
-            each.lifted.clear()
+            if each.lifted:
+                sites += each.lifted
+                each.lifted.clear()
         return sites
+
+    def look_again(self, site: Site) -> bool:
+        """Whether URLs of a site are let through by now that were refused: it has no others left."""
+        return any(each.look_again(site) for each in self._traps)
 
     def renamed(self, variant: Url, target: Url) -> None:
         """Note that a URL was rewritten to one that was not known before."""

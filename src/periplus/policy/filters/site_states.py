@@ -44,11 +44,13 @@ class Window(Struct, array_like=True):
     then on, chosen by a hash of the URL, so that the same URL always gets the same answer. The window then starts
     again. Each further poor window leaves a tenth of the tenth, so that an endless trap costs one window for each power
     of ten of its size; a good window takes one step back. No kind is ever closed completely, so that it can recover.
+    `is_chain`: the kind is throttled because of a chain of pages, which may all be unique.
     """
 
     bits: int = 0
     length: int = 0
     steps: int = 0
+    is_chain: bool = False
 
     def observe(self, is_unique: bool, size: int, least: float) -> int:
         """Note a page. Where `size` were seen, a share of unique ones below `least` throttles one step more.
@@ -64,12 +66,14 @@ class Window(Struct, array_like=True):
         if change:
             self.steps += change
             self.bits = self.length = 0
+            self.is_chain &= self.steps > 0
         return change
 
     def throttle(self) -> None:
-        """Throttle one step more, whatever the window says; it starts afresh."""
+        """Throttle one step more because of a chain, whatever the window says; it starts afresh."""
         self.steps = min(self.steps + 1, MAX_STEPS)
         self.bits = self.length = 0
+        self.is_chain = True
 
 
 class Values(Struct, array_like=True):
@@ -166,6 +170,7 @@ class SiteFilterState(PartValues, Struct, array_like=True):
     `chains` are pages that each linked to one more. `paths` are those of which a page was read, since the first page
     with parameters. `values` is what parts have learnt that decide about URLs. `refused`: URLs that were refused when
     they were found, and are remembered until the verdict falls. `growths`: branches with many deep pages.
+    `second_look`: pages of throttled kinds that are read nevertheless, now that the site has no others; -1: they were.
     """
 
     admitted: int = 0
@@ -179,6 +184,7 @@ class SiteFilterState(PartValues, Struct, array_like=True):
     values: dict[str, Raw] = field(default_factory=dict)
     refused: int = 0
     growths: dict[int, Growth] = field(default_factory=dict)
+    second_look: int = 0
 
 
 _NOTHING = SiteFilterState()

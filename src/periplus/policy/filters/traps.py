@@ -26,6 +26,10 @@ large sites link to each other, a chain of chapters or a thread adds one page a 
 long before. A tenth of the deep URLs of the branch is let through from then on, later a hundredth, and all again as
 soon as 100 pages do not look like that. A single chain is bounded by the greatest depth alone (`budgets.max_depth`).
 
+When a site has nothing else left, up to 300 of the URLs that were refused for `low-yield` or `parameter-values` are
+read after all: kinds of URL with an end are read whole, and what has none costs 300 requests more, after everything
+else. Every page among them with new contents is worth 20 more. Chains stay throttled: their pages are all new.
+
 Pages that repeat what their own path shows with other parameters are evidence about parameters. They say nothing about
 paths of which no page was read: a URL of such a path is judged by the pages that were the first of their paths, in
 windows of their own. Nor is a URL throttled whose path was read, and whose only parameter has at most eight values:
@@ -61,6 +65,9 @@ from .site_states import (
 )
 from .templates import MADE_UP, directory_of, follow, key_of, parameters_of, path_template_of, template_of
 
+SECOND_LOOK = 300
+"""Pages of throttled kinds that are read at the end of a site without anything new: then fewer than one in a hundred
+of their kind is new, with a certainty of 95 %."""
 _LONGEST_RULE = 200
 FEW_VALUES = 8
 """Values of the only parameter of a template up to which its URLs are not throttled; what has no end has more."""
@@ -114,6 +121,8 @@ class Traps:
             window = state.templates.get(key_of(_below(branch)))
             if window is not None and key_of(url) >= self._limits[window.steps]:
                 return Reject("endless", branch[:_LONGEST_RULE])
+        if state.second_look > 0 and not _is_chain(url, state):
+            return ACCEPT
         return self._judge_throttled(url, state, has_values=discovery.source is Source.FORM)
 
     def reconsider(self, discovery: Discovery) -> Verdict:
@@ -140,6 +149,8 @@ class Traps:
             keys.append(_GROWN_KEY)
         if _is_first(url, template, state):
             keys.append(key_of(_first_of(template)))
+        if state.second_look > 0:
+            self._count_second_look(keys, is_unique, state)
         for key in keys:
             window = _filed(key, state, settings.max_templates)
             if window is not None:
@@ -149,6 +160,23 @@ class Traps:
         for _, parameter in _parameters(url, template, state):
             least = 0.0 if parameter.values is not None else settings.min_unique_values
             self._note(url, parameter.window, is_unique, least, state)
+
+    def look_again(self, site: Site) -> bool:
+        """Let some URLs of throttled kinds through: their site has no others left. Whether there are any."""
+        state = self._states.of(site)
+        if not state.throttled or state.second_look < 0:
+            return False
+        if not state.second_look:
+            self._states.changing(Url(f"http://{site}/")).second_look = SECOND_LOOK
+        return True
+
+    def _count_second_look(self, keys: Sequence[int], is_unique: bool, state: SiteFilterState) -> None:
+        if not any((window := state.templates.get(key)) is not None and window.steps for key in keys):
+            return
+        if is_unique:
+            state.second_look = min(state.second_look + int(1 / max(self._settings.min_unique, 0.01)), SECOND_LOOK)
+        else:
+            state.second_look = state.second_look - 1 or -1
 
     def _note(self, url: Url, window: Window, is_unique: bool, least: float, state: SiteFilterState) -> None:
         was_throttled = window.steps > 0
@@ -353,6 +381,11 @@ def _is_varied(url: Url, template: str) -> bool:
 def _is_throttled(name: str, state: SiteFilterState) -> bool:
     window = state.templates.get(key_of(name))
     return window is not None and window.steps > 0
+
+
+def _is_chain(url: Url, state: SiteFilterState) -> bool:
+    window = state.templates.get(key_of(template_of(url)))
+    return window is not None and window.is_chain
 
 
 def _has_few_values(url: Url, state: SiteFilterState) -> bool:

@@ -24,6 +24,7 @@ from periplus.apps.serve.receivers.websub import (
     VERIFY_WITHIN,
     FeedHubs,
     Subscriptions,
+    discoveries_in,
     hubs_of,
 )
 from periplus.apps.serve.served import Served, ServeSettings
@@ -39,6 +40,7 @@ from periplus.model import (
     Lane,
     Purpose,
     Site,
+    Source,
     Url,
 )
 from periplus.store import KeyClaim
@@ -269,6 +271,19 @@ def test_hubs_of_feeds() -> None:
     assert hubs_of(FEED, b"<rss/>", links[:1]) == FeedHubs("http://a.test/own", (Url("http://hub.test/"),))
     assert hubs_of(FEED, b"<rss/>", []) is None
     assert hubs_of(FEED, b"\x00", ["<javascript:x>; rel=hub"]) is None
+
+
+def test_entries_and_tombstones_of_a_message() -> None:
+    """What has a date has changed then, and what is gone as well; the rest is only found."""
+    items = b'<entry><link href="/1"/><updated>2023-11-01</updated></entry><entry><link href="/2"/></entry>'
+    gone = b'<at:deleted-entry ref="http://a.test/3" when="2023-11-01"/><at:deleted-entry ref="x:4" when="2023-11-01"/>'
+    spaces = b'xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/tombstones/1.0"'
+    found = discoveries_in(b"<feed " + spaces + b">" + items + gone + b"</feed>", FEED)
+    assert [(each.url, each.source, each.hints.lastmod is not None) for each in found] == [
+        ("http://a.test/1", Source.PING, True),
+        ("http://a.test/2", Source.FEED, False),
+        ("http://a.test/3", Source.PING, True),
+    ]
 
 
 def test_counts() -> None:

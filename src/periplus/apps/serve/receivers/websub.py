@@ -351,14 +351,17 @@ class WebSubReceiver:
 def discoveries_in(body: bytes, topic: str) -> list[Discovery]:
     """The entries of a feed: with a date, signals of a change at that time (`ping`); without one, only discoveries.
 
-    Most entries of a message were in the last one, too, so an entry without a date does not indicate a change.
+    Most entries of a message were in the last one, too, so an entry without a date does not indicate a change. That
+    an entry is gone is a change of the page that its id names.
     """
-    now = time.time()
+    now, read = time.time(), feed.read(body, topic)
+    told = [(item.url, item.lastmod, item.title or None) for item in read.items]
+    told += [(gone.ref, gone.at, None) for gone in read.tombstones]
     found: dict[Url, Discovery] = {}
-    for item in feed.read(body, topic).items:
-        url = canonical(item.url) if item.url else None
+    for written, lastmod, title in told:
+        url = canonical(written) if written else None
         if url is not None:
-            source = Source.FEED if item.lastmod is None else Source.PING
-            hints = Hints(lastmod=item.lastmod, title=item.title or None)
+            source = Source.FEED if lastmod is None else Source.PING
+            hints = Hints(lastmod=lastmod, title=title)
             found.setdefault(url, Discovery(url, source, now, referrer=canonical(topic), hints=hints))
     return list(found.values())
