@@ -121,7 +121,7 @@ class _Reader:
         if self.count <= _HEADER_PAGES:
             self._look_at_headers(page)
         embedded = _embedded(page)
-        self._row("audited_read", page.url, _first_heading(page), len(page.html), len(embedded))
+        self._row("audited_read", page.url, _first_heading(page), len(page.html), _requests(page))
         self.tables["audited_embedded"].rows += ((page.url, url, kind) for url, kind in embedded.items())
         self._add_alternates(page)
         self._add_fragments(page)
@@ -220,6 +220,13 @@ def _embedded(page: AuditedPage) -> dict[str, str]:
     written.pop("", None)
     urls = page.resolved(list(written))
     return {str(url): kind for url, kind in zip(urls, written.values(), strict=True) if url is not None}
+
+
+def _requests(page: AuditedPage) -> int:
+    """How many files a browser loads: of the sizes of one image, one."""
+    sources = {tag[2].get("src") or tag[2].get("srcset") for tag in page.named("img", "video", "audio", "script")}
+    linked = {tag[2].get("href") for tag in page.named("link") if _link_kind(tag)}
+    return sum(1 for href in sources | linked if href and not href.startswith("data:"))
 
 
 def _written(page: AuditedPage) -> Iterator[tuple[str, str]]:
