@@ -7,11 +7,11 @@ rows, so memory grows neither with domains nor with hosts.
 The crawl as a whole is in a pass: sites of a domain whose next page belongs to a later one wait in their queues. The
 first passes give each domain a small part of its budget (`policy.domain_budgets.octave_of`), and each pass twice as
 much as the one before. A pass ends when half of the domains that had pages in it have used them: however fast or slow a
-crawl is, pages are shared in proportion to budgets, and sites that rest between requests let nobody overtake them.
+crawl is, pages are shared in proportion to budgets, and sites that rest between requests are not overtaken.
 Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
 
 Until the first verdict on domains all but those of seeds are discounted, and after it those that were not known then:
-what a link farm has been given before nobody takes back. If the seeds' domains have no pages left and `AWAITED_FROM`
+requests that a link farm has had cannot be taken back. If the seeds' domains have no pages left and `AWAITED_FROM`
 pages were granted, a crawl of more than a few sites waits for the verdict for `patience` seconds; without one it goes
 on, as after `UNJUDGED_PAGES` pages.
 
@@ -59,9 +59,9 @@ hosts could be read faster than others, which have one and rest between requests
 AWAITED_FROM = 200
 """Pages of a shard from which the first verdict is waited for."""
 AWAITED_SITES = 64
-"""Active sites that nobody has judged from which a verdict is waited for: few sites are read while it is made."""
+"""Active sites without a verdict from which one is waited for: few sites are read while it is made."""
 UNJUDGED_PAGES = 5000
-"""Pages of a shard after which domains that nobody has judged are not held back any longer: no job runs."""
+"""Pages of a shard after which domains without a verdict are not held back any longer: no job runs."""
 _NEVER = 1 << 30
 """A pass that never comes: nothing waits for a later one."""
 _LOOKED_FOR_EVERY = 5.0
@@ -73,7 +73,7 @@ _LOOKED_AT_PER_SECOND = 10_000
 class PassState(Struct, frozen=True, array_like=True):
     """The pass of a crawl. `later`: the first pass for which a site waits.
 
-    `idle_since`: since when requests could be made, but only to domains that nobody has judged; `is_full`: sites wait
+    `idle_since`: since when requests could be made, but only to domains without a verdict; `is_full`: sites wait
     because others of their domain are active; `has_ended`: a site has ended since they were last looked for; `look_at`:
     when they may be looked for again; `credit`: saved requests to discounted domains; `unjudged`: pages that were
     granted while no verdict was known; `peak`: the most domains with a budget that were active in this pass.

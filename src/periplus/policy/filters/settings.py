@@ -43,7 +43,7 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Hosts of a domain that are always admitted; the n-th has the chance hosts / n."""
     seed_hosts: int = 1000
     """The same for domains of seeds."""
-    patience: float = 30.0
+    patience: float = 15.0
     """Seconds to wait for the first verdict on domains, if many sites that nobody judged are all that is left."""
     spam_share: float = 0.05
     """Maximum share of requests to spam domains while other sites have pages waiting."""
