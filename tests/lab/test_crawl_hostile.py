@@ -269,14 +269,14 @@ def trapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("host", "most", "reasons"),
     [
-        (CALENDAR, 100, {"low-yield"}),
-        (FACETS, 450, {"low-yield"}),
+        (CALENDAR, 350, {"low-yield"}),
+        (FACETS, 480, {"low-yield"}),
         (SESSIONS, 21, set()),
-        (DOUBLING, 150, {"repeated-segment", "low-yield"}),
+        (DOUBLING, 220, {"repeated-segment", "low-yield"}),
     ],
 )
 def test_a_trap_ends_by_its_guard(trapped: Path, host: str, most: int, reasons: set[str]) -> None:
-    """At most `most` pages, and every refusal has its rule. Sessions are taken out of URLs, not refused."""
+    """At most `most` pages, those of the second look included. Sessions are taken out of URLs, not refused."""
     fetched = rows(
         trapped / "traps", f"select url from fetches where site = '{host}' and outcome = 'fetched' and purpose = 'page'"
     )

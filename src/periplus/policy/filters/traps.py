@@ -26,8 +26,8 @@ large sites link to each other, a chain of chapters or a thread adds one page a 
 long before. A tenth of the deep URLs of the branch is let through from then on, later a hundredth, and all again as
 soon as 100 pages do not look like that. A single chain is bounded by the greatest depth alone (`budgets.max_depth`).
 
-When a site has nothing else left, up to 300 of the URLs that were refused for `low-yield` or `parameter-values` are
-read after all: kinds of URL with an end are read whole, and what has none costs 300 requests more, after everything
+When a site has nothing else left, up to 60 of the URLs that were refused for `low-yield` or `parameter-values` are
+read after all: kinds of URL with an end are read whole, and what has none costs some more requests, after everything
 else. Every page among them with new contents is worth 20 more. Chains stay throttled: their pages are all new.
 
 Pages that repeat what their own path shows with other parameters are evidence about parameters. They say nothing about
@@ -65,8 +65,8 @@ from .site_states import (
 )
 from .templates import MADE_UP, directory_of, follow, key_of, parameters_of, path_template_of, template_of
 
-SECOND_LOOK = 300
-"""Pages of throttled kinds that are read at the end of a site without anything new: then fewer than one in a hundred
+SECOND_LOOK = 60
+"""Pages of throttled kinds that are read at the end of a site without anything new: then fewer than one in twenty
 of their kind is new, with a certainty of 95 %."""
 _LONGEST_RULE = 200
 FEW_VALUES = 8
