@@ -215,17 +215,7 @@ def agree(manual: str, way: str, *, limit: int | None = None, seed: int = 1) -> 
         site = Site(folder)
         stack.callback(site.close)
         hub_port, receiver_port = _free_port(), _free_port()
-        scan = (
-            "publish",
-            "scan",
-            str(folder),
-            "--base-url",
-            site.base,
-            "-o",
-            str(folder),
-            "--ledger",
-            f"{room}/ledger",
-        )
+        scan = _scan_of(site, folder, room)
         _run(*scan, "--robots")
         _configure(room / "ledger" / "publish.toml", way, hub_port, receiver_port)
         _run(*scan)
@@ -277,17 +267,7 @@ def nightly(pages: int = NIGHTLY_PAGES, nights: int = NIGHTS, *, visits: int = 6
         folder.mkdir()
         site = Site(folder)
         stack.callback(site.close)
-        scan = (
-            "publish",
-            "scan",
-            str(folder),
-            "--base-url",
-            site.base,
-            "-o",
-            str(folder),
-            "--ledger",
-            f"{room}/ledger",
-        )
+        scan = _scan_of(site, folder, room)
         settings = [f"--set={each}" for each in SOON]
         found, before, counted = [], dict[str, str](), dict[str, int]()
         for night in range(nights):
@@ -385,6 +365,10 @@ def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
+
+
+def _scan_of(site: Site, folder: Path, room: Path) -> tuple[str, ...]:
+    return "publish", "scan", str(folder), "--base-url", site.base, "-o", str(folder), "--ledger", f"{room}/ledger"
 
 
 def _memory() -> str | None:

@@ -30,13 +30,13 @@ from zlib import crc32
 import pyarrow as pa
 from msgspec import Struct
 
-from periplus.content import decode_body, read_tags
+from periplus.content import read_tags
 from periplus.content.links import srcset_urls
 from periplus.content.scan import ListedTag
 from periplus.formats.headers import Headers
-from periplus.model import CollectionDamaged, Url
+from periplus.model import Url
 from periplus.store.export.captures import Capture, latest_captures
-from periplus.store.warc import read_record
+from periplus.store.export.documents import read_answer
 from periplus.urls import resolve_all, site_of
 
 from .audited_page import AuditedPage, FaultPlace
@@ -262,18 +262,14 @@ def read_facts(views: Views, sites: Sequence[str]) -> AuditedFacts:
 
 
 def _page(archive: Path, capture: Capture) -> AuditedPage | None:
-    if capture.body_at is None:
+    answer = read_answer(archive, capture)
+    if isinstance(answer, str):
         return None
-    try:
-        message = read_record(archive, capture.body_at).message()
-    except CollectionDamaged:
-        return None
-    headers = Headers(message.fields)
-    body, _ = decode_body(message.body, ",".join(headers.all("content-encoding")))
-    read = read_tags(body, headers.get("content-type"))
+    headers, body = answer
+    read = read_tags(body, Headers(headers).get("content-type"))
     if read is None:
         return None
-    fields = {name.lower(): value for name, value in message.fields}
+    fields = {name.lower(): value for name, value in headers}
     if body.startswith(b"\xef\xbb\xbf"):
         fields["bom"] = "utf-8"
     return AuditedPage(str(Url(capture.url)), *read, fields)

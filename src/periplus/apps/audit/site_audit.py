@@ -131,8 +131,8 @@ _CONDITIONS: Final = ("if-none-match", "if-modified-since")
 def _keep_well_asked(table: SiteTable) -> None:
     """Leave out full answers that the server could not help.
 
-    It could have answered 304 if the request had a condition; without one it is at fault if it sends no validators, as
-    then nobody can ask. A crawl asks without a condition now and then, to see whether validators tell the truth.
+    It could have answered 304 if the request had a condition; without one it is at fault if it sends no validators:
+    then no conditional request is possible. A crawl leaves conditions out now and then, to check the validators.
     """
     database = table.views.database
     archive = table.views.folder / "warc"

@@ -231,7 +231,7 @@ SITE_CHECKS: Final = (
     ),
     _check(
         Area.LINKS, "one-inlink", N, "Pages with a single link to them: {count} of {of} pages",
-        "If that link goes away, nobody finds them; search engines rank pages with few links lower.",
+        "If that link goes away, they cannot be found; search engines rank pages with few links lower.",
         "Link to them from related pages.",
         f"""
         with found as (

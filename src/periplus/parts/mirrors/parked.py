@@ -29,7 +29,7 @@ _LEAST: Final = 0.35
 _OWN: Final = 0.5
 """Resemblance to the home page, or to the same page of other domains, below which a page has a text of its own."""
 _FEWEST_READ: Final = 3
-"""Pages besides the home page that must have been read, if so many are known, before a domain counts as parked."""
+"""Pages besides the home page that must have been read before a domain counts as parked; all if fewer are known."""
 
 
 class OtherPage(Struct, frozen=True):

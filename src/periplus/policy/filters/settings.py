@@ -44,7 +44,7 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     seed_hosts: int = 1000
     """The same for domains of seeds."""
     patience: float = 15.0
-    """Seconds to wait for the first verdict on domains, if many sites that nobody judged are all that is left."""
+    """Seconds to wait for the first verdict on domains, if only sites without a verdict are left, and many of them."""
     spam_share: float = 0.05
     """Maximum share of requests to spam domains while other sites have pages waiting."""
 

@@ -109,23 +109,32 @@ def document_near(
     return None if isinstance(found, str) else found
 
 
-def read_document(archive: Path, capture: Capture, *, texts_only: bool = False) -> DecodedCapture | str:
-    """The document of a capture, or the reason why there is none. `texts_only`: as `content.read_texts` reads it."""
+def read_answer(archive: Path, capture: Capture) -> tuple[tuple[tuple[str, str], ...], bytes] | str:
+    """The header fields and the decoded body of a capture, or the reason why there is none."""
     if capture.body_at is None:
         return NO_ORIGINAL
     try:
         message = read_record(archive, capture.body_at).message()
     except CollectionDamaged:
         return DAMAGED
-    headers = Headers(message.fields)
-    body, _ = decode_body(message.body, ",".join(headers.all("content-encoding")))
+    body, _ = decode_body(message.body, ",".join(Headers(message.fields).all("content-encoding")))
+    return message.fields, body
+
+
+def read_document(archive: Path, capture: Capture, *, texts_only: bool = False) -> DecodedCapture | str:
+    """The document of a capture, or the reason why there is none. `texts_only`: as `content.read_texts` reads it."""
+    answer = read_answer(archive, capture)
+    if isinstance(answer, str):
+        return answer
+    fields, body = answer
+    headers = Headers(fields)
     page = (read_texts if texts_only else read_page)(
         body,
         capture.url,
         headers.get("content-type") or "",
         robots_tags=headers.all("x-robots-tag"),
         link_headers=headers.all("link"),
-        use_headers=preference_headers(message.fields),
+        use_headers=preference_headers(fields),
     )
     return DecodedCapture(capture, page, body, _modified_at(headers.get("last-modified"), capture))
 

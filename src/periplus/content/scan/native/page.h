@@ -366,19 +366,25 @@ static const u8 *read_declaration(Scanner *scanner, const u8 *at) {
     return skip_bogus_comment(at, end);
 }
 
-/* A start or end tag whose name begins at `name`. A tag that the page does not end is as good as none. */
-static const u8 *read_tag(Scanner *scanner, const u8 *name, bool is_end) {
+/* The name and the attributes of a tag whose name begins at `name`, and where it ends; NULL if the page ends before. */
+static inline const u8 *open_tag(Scanner *scanner, const u8 *name, bool is_end, u8 *tag) {
     const u8 *at = name;
     while (!ENDS_NAME[*at]) {
         at++;
     }
     if (at >= scanner->end) {
-        return scanner->end;
+        return NULL;
     }
-    u8 tag = find_name(TAG_TABLE, name_key(name, (u32)(at - name)));
+    *tag = find_name(TAG_TABLE, name_key(name, (u32)(at - name)));
     scanner->attributes.count = 0;
     scanner->attributes.is_self_closing = false;
-    at = *at == '>' ? at + 1 : read_attributes(at, scanner->end, is_end ? NULL : &scanner->attributes);
+    return *at == '>' ? at + 1 : read_attributes(at, scanner->end, is_end ? NULL : &scanner->attributes);
+}
+
+/* A start or end tag whose name begins at `name`. A tag that the page does not end is as good as none. */
+static const u8 *read_tag(Scanner *scanner, const u8 *name, bool is_end) {
+    u8 tag;
+    const u8 *at = open_tag(scanner, name, is_end, &tag);
     if (!at) {
         return scanner->end;
     }

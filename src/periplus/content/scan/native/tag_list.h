@@ -233,18 +233,8 @@ static void list_end_tag(Scanner *scanner, TagList *list, u8 tag, const u8 *mark
 }
 
 static const u8 *list_tag(Scanner *scanner, TagList *list, const u8 *markup, bool is_end) {
-    const u8 *name = markup + 1 + is_end;
-    const u8 *at = name;
-    while (!ENDS_NAME[*at]) {
-        at++;
-    }
-    if (at >= scanner->end) {
-        return scanner->end;
-    }
-    u8 tag = find_name(TAG_TABLE, name_key(name, (u32)(at - name)));
-    scanner->attributes.count = 0;
-    scanner->attributes.is_self_closing = false;
-    at = *at == '>' ? at + 1 : read_attributes(at, scanner->end, is_end ? NULL : &scanner->attributes);
+    u8 tag;
+    const u8 *at = open_tag(scanner, markup + 1 + is_end, is_end, &tag);
     if (!at) {
         return scanner->end;
     }
