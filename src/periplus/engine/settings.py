@@ -43,8 +43,8 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How gently sites are treated.
 
     `delay`: minimum seconds between two visits of a site. `slow_factor`: minimum delay as a multiple of the site's last
-    response time; negative: 5, and 0 where `delay` is 0. `ip_delay`: minimum seconds between two requests of a worker to
-    one address, times the number of workers that have sites there; negative: a quarter of `delay`.
+    response time; negative: 5, and 0 where `delay` is 0. `ip_delay`: minimum seconds between two requests of a worker
+    to one address, times the number of workers that have sites there; negative: a quarter of `delay`.
     `pages_per_visit`: pages fetched over one connection. `max_parallel`: maximum requests to a site at once.
     `max_bytes_per_site`: maximum bytes from one site. `lease`: seconds after which a task without a result is granted
     again.
