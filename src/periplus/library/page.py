@@ -89,8 +89,8 @@ class Page:
 
     @cached_property
     def html(self) -> str:
-        """The decoded source."""
-        return decode(self._document.body, self.content.charset).removeprefix("\ufeff")
+        """The decoded source; of a PDF its text, with a section for each page."""
+        return decode(self._document.source, self.content.charset).removeprefix("\ufeff")
 
     @property
     def title(self) -> str:

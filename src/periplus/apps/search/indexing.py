@@ -67,6 +67,13 @@ with texts as (
 select target, list(text order by sites desc, number desc, text) as texts from (
     select *, row_number() over (partition by target order by sites desc, number desc, text) as place from texts)
 where place <= 16 group by target"""
+PDF_FILES = (
+    "select url from media where content_type = 'application/pdf' and url not in (select url from urls where is_page)"
+)
+"""PDFs that a crawl for files fetched: they are not in `pages`."""
+_INDEXED = (
+    f"select url, pagerank * count(*) over () as page_rank from indexed union all select url, 0.0 from ({PDF_FILES})"  # noqa: S608 - our own words
+)
 _EMPTY_ANCHOR_TEXTS = """
 anterior|aquí|avanti|back|click|click here|continue|continue reading|czytaj więcej|details|download|edit|en savoir plus
 go|here|hier|home|ici|indietro|info|learn more|leer más|lees meer|leggi tutto|link|lire la suite|läs mer|meer|mehr
@@ -300,7 +307,7 @@ def _planned(index: Index, pages: Mapping[str, _Page], captures: Iterator[Captur
 def _pages(views: Views) -> dict[str, _Page]:
     """Every page that is to be in the index."""
     anchors = link_texts(views)
-    rows = views.rows("select url, pagerank * count(*) over () as page_rank from indexed")
+    rows = views.rows(_INDEXED)
     return {row["url"]: _Page(float(row["page_rank"] or 0.0), anchors.get(row["url"], ())) for row in rows}
 
 
@@ -341,6 +348,8 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             continue
         page, known = found.page, pages[capture.url]
         directives = page.directives
+        if directives.noindex:  # the header of a file that the crawl did not read
+            continue
         yield Document(
             url=capture.url,
             title=page.title,

@@ -38,7 +38,7 @@ from ..tables.table import ParquetFile
 from ..warc import WarcEnd
 from ..warc.records import WARC, read_name
 from .captures import Capture, StatedPreferences, latest_captures
-from .documents import NO_TEXT, DecodedCapture, read_document
+from .documents import DecodedCapture, read_document
 from .records import (
     MARKDOWN,
     TEXT,
@@ -240,7 +240,7 @@ def export_documents(
         elif refusal := pages.refusal(document.page):
             left_out[refusal] += 1
         elif write(document) is False:
-            left_out[NO_TEXT] += 1
+            left_out[document.no_text] += 1
         else:
             written += 1
     return Exported(written, dict(left_out))
