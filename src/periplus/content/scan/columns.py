@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-TEXT_RULE: Final = 3
+TEXT_RULE: Final = 4
 """The number of the rule by which main text and blocks are found, from 1 to 63.
 
 To be raised with every change after which the same page has another main text, other blocks or another sketch.
@@ -42,6 +42,15 @@ META_NAMES: Final = frozenset(
 """The `name` or `property` of `<meta>` elements that are read, in lower case. `native/head.h` has the same words."""
 META_EQUIVALENTS: Final = frozenset({"refresh", "content-language"})
 """The `http-equiv` of `<meta>` elements that are read, in lower case."""
+
+PERMALINK_CLASSES: Final = frozenset(
+    {
+        *("anchor", "anchor-link", "anchorjs-link", "hash-link", "header-anchor", "header-link", "headeranchor"),
+        *("headeranchor-link", "headerlink", "heading-anchor", "heading-link", "headinganchor", "headinglink"),
+        "permalink",
+    }
+)
+"""Classes of links that are there to be copied. `native/text.h` has the same."""
 
 Attributes = dict[str, str | None]
 """Attributes by lower-case name, the first of each name; `None` where no value is written."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from .columns import MARKED_NEXT, Attributes, Medium
+from .columns import MARKED_NEXT, PERMALINK_CLASSES, Attributes, Medium
 from .hints import attribute_hints
 from .tags import FLAGS_OF, FORM_PART, NAMES, NUMBERS, PUSH, numbers_of
 from .tokens import RawAttributes, attributes_in, decode_references, decode_value, decoded, is_self_closing, name_of
@@ -60,6 +60,10 @@ _NEVER_PLAIN: Final = _OF_FOREIGN + numbers_of("fieldset", "legend")
 """Tags that are more than a block, whatever their attributes: also those that may disable controls."""
 _NAMES: Final = tuple("img" if name == "image" else name for name in NAMES)
 _NUMBERS: Final = {name.encode(): number for name, number in NUMBERS.items() if name}
+
+
+_PERMALINK_CLASSES: Final = frozenset(name.encode() for name in PERMALINK_CLASSES)
+_SPACE: Final = re.compile(rb"[\t\n\f\r ]+")
 
 
 def is_to_itself(href: bytes | None) -> bool:
@@ -141,6 +145,11 @@ class Tag:
         """The value of an attribute, references decoded; empty if it is missing."""
         value = self.raw.get(name)
         return decode_value(value) if value else ""
+
+    @property
+    def is_permalink(self) -> bool:
+        """Whether a class says that a link is there to be copied."""
+        return not _PERMALINK_CLASSES.isdisjoint(_SPACE.split(self.raw.get(b"class") or b""))
 
     def medium(self) -> Medium:
         """The tag as a picture, a film or a sound."""

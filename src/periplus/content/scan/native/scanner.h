@@ -126,14 +126,10 @@ typedef struct {
 #define HINT_MEMOS 64        /* a power of two */
 #define LONGEST_MEMO 100     /* bytes of a value that is worth a comparison */
 
-/* What stands between the last visible character and the next. */
-enum Gap { NO_GAP, BORDER, SPACE };
-
 typedef struct {
     u8 *bytes; /* as much room as the page can need */
     u32 size;
-    u8 last;
-    u8 gap;
+    bool has_gap; /* there is white space behind the last visible character */
     bool is_block_open;
     bool is_cut;
 } Text;
@@ -145,6 +141,8 @@ typedef struct {
     u32 depth;         /* of the stack when it was opened */
     bool is_split;     /* an element around it ended: the next text opens the link again */
     bool is_uncounted; /* the open link is beyond MAX_LINKS */
+    bool is_own;       /* the open link leads to the page itself */
+    Span classes;      /* of the open link */
 } Links;
 
 /* Controls of a disabled fieldset are disabled, but for those in its first legend (HTML Standard, 4.10.19.5). */
