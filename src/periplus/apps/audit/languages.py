@@ -100,7 +100,7 @@ def other_language(declared: str, sample: bytes) -> str:
     language = declared.strip().lower().partition("-")[0]
     if len(language) != 2:
         return ""
-    text = _REFERENCE.sub(b" ", sample).decode("utf-8", "replace")
+    text = (_REFERENCE.sub(b" ", sample) if b"&" in sample else sample).decode("utf-8", "replace")
     is_foreign = len(sample) > _MIN_BYTES * len(text)
     if is_foreign and (script := _other_script(language, text)):
         return script

@@ -22,6 +22,8 @@ MAX_ITEMS: Final = 1000
 MAX_SCRIPT: Final = 1 << 20
 """Bytes of a block of JSON-LD."""
 _MAX_DEPTH: Final = 20
+_MAX_VALUE: Final = 200
+"""Characters of a text that is a value."""
 _SCHEMA: Final = re.compile(r"https?://(?:www\.)?schema\.org/?(.*)", re.IGNORECASE)
 
 
@@ -222,42 +224,38 @@ def markup_faults(html: bytes) -> Iterator[tuple[int, DataFault]]:
 
 def _microdata(root: Any) -> list[dict[str, Any]]:
     """The items that are not a property of another one."""
-    referred = {each for names in root.xpath("//@itemref") for each in str(names).split()}
-    return [
-        _item(element, "itemscope", "itemprop", "itemtype")
-        for element in root.xpath("//*[@itemscope][not(@itemprop)][contains(@itemtype, 'schema.org')]")[:MAX_ITEMS]
-        if element.get("id") not in referred and not element.get("itemref")
-    ]
+    scopes = root.xpath("//*[@itemscope][not(@itemprop)][contains(@itemtype, 'schema.org')]")[:MAX_ITEMS]
+    referred = {each for names in root.xpath("//@itemref") for each in str(names).split()} if scopes else ()
+    tops = [scope for scope in scopes if scope.get("id") not in referred and not scope.get("itemref")]
+    return _items(root, tops, "itemscope", "itemprop", "itemtype")
 
 
 def _rdfa(root: Any) -> list[dict[str, Any]]:
-    found = []
+    tops = []
     for element in root.xpath("//*[@typeof][not(@property)]")[:MAX_ITEMS]:
         vocabularies = [str(each.get("vocab")) for each in element.xpath("ancestor-or-self::*[@vocab]")]
         if vocabularies and "schema.org" in vocabularies[-1].lower():
-            found.append(_item(element, "typeof", "property", "typeof"))
-    return found
+            tops.append(element)
+    return _items(root, tops, "typeof", "property", "typeof")
 
 
-def _item(scope: Any, marker: str, property_name: str, type_name: str, depth: int = 0) -> dict[str, Any]:
-    item: dict[str, Any] = {"@line": scope.sourceline}
+def _items(root: Any, tops: list[Any], marker: str, property_name: str, type_name: str) -> list[dict[str, Any]]:
+    """The items of these elements, with the items in them: a property belongs to the nearest item around it."""
+    if not tops:
+        return []
+    scopes = {scope: _new_item(scope, type_name) for scope in root.xpath(f"//*[@{marker}]")}
+    for element in root.xpath(f"//*[@{property_name}]"):
+        around = next((scope for scope in element.iterancestors() if scope in scopes), None)
+        if around is not None:
+            value = scopes[element] if element in scopes else _value(element)
+            for name in str(element.get(property_name)).split():
+                scopes[around].setdefault(name.removeprefix("schema:"), []).append(value)
+    return [scopes[top] for top in tops]
+
+
+def _new_item(scope: Any, type_name: str) -> dict[str, Any]:
     types = str(scope.get(type_name) or "").split()
-    if types:
-        item["@type"] = types
-    waiting = list(scope)[::-1]
-    while waiting and depth <= _MAX_DEPTH:
-        element = waiting.pop()
-        if not isinstance(element.tag, str):
-            continue
-        is_item = element.get(marker) is not None
-        names = str(element.get(property_name) or "").split()
-        if names:
-            value = _item(element, marker, property_name, type_name, depth + 1) if is_item else _value(element)
-            for name in names:
-                item.setdefault(name.removeprefix("schema:"), []).append(value)
-        if not is_item:
-            waiting.extend(list(element)[::-1])
-    return item
+    return {"@line": scope.sourceline, "@type": types} if types else {"@line": scope.sourceline}
 
 
 def _value(element: Any) -> str:
@@ -266,4 +264,11 @@ def _value(element: Any) -> str:
         content = linked or "."
     if content is None and element.tag in ("time", "data", "meter"):
         content = element.get("datetime") or element.get("value")
-    return str(content) if content is not None else "".join(map(str, element.itertext())).strip()[:200]
+    if content is not None:
+        return str(content)
+    text = ""
+    for part in element.itertext():
+        text = (text + str(part)).lstrip()
+        if len(text) > _MAX_VALUE:
+            break
+    return text[:_MAX_VALUE].rstrip()
