@@ -50,8 +50,11 @@ class AuditedPage:
         for tag in self.tags:
             self.by_name.setdefault(tag[0], []).append(tag)
         self.origin = url[: url.find("/", 8)]
-        bases = [href for tag in self.by_name.get("base", ()) if (href := tag.attributes.get("href"))]
-        self.base = next((str(found) for found in resolve_all(bases[:1], url) if found), url)
+        self.base = url
+        for tag in self.by_name.get("base", ()):
+            if href := tag.attributes.get("href"):
+                self.base = str(resolve_all([href], url)[0] or url)
+                break
         self.metas: dict[str, list[tuple[int, str]]] = {}
         for tag in self.by_name.get("meta", ()):
             attributes = tag[2]

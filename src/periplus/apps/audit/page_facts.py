@@ -153,6 +153,8 @@ class _Reader:
 
     def _add_alternates(self, page: AuditedPage) -> None:
         tags = [tag for tag in page.related("alternate") if tag.attributes.get("hreflang")]
+        if not tags:
+            return
         for tag, url in zip(tags, page.resolved([tag.attributes["href"] or "" for tag in tags]), strict=True):
             if url is not None:
                 self._row("audited_alternates", page.url, url, tag.attributes["hreflang"], tag.line)
@@ -162,6 +164,8 @@ class _Reader:
         own = ids.split(b"\n")
         self._row("audited_ids", page.url, list(map(crc32, own)))
         links = _into_pages(page, set(own))
+        if not links:
+            return
         targets = list(dict.fromkeys(target for target, _ in links))
         urls = dict(zip(targets, resolve_all(targets, page.base), strict=True))
         for (target, fragment), line in links.items():
@@ -209,13 +213,16 @@ def _into_pages(page: AuditedPage, ids: set[bytes]) -> dict[tuple[str, str], int
     The target is empty for this page; places that it has are left out.
     """
     found: dict[tuple[str, str], int] = {}
-    for tag in page.fragment_links:
-        target, _, fragment = (tag[2]["href"] or "").strip().partition("#")
-        if (target, fragment) in found or (not target and fragment.encode("utf-8", "replace") in ids):
+    targets: dict[str, bool] = {"": True}
+    for _, line, attributes, *_ in page.fragment_links:
+        target, _, fragment = (attributes["href"] or "").strip().partition("#")
+        is_own = targets.get(target)
+        if is_own is None:
+            is_own = targets[target] = page.is_own(target)
+        if not is_own or (target, fragment) in found or (not target and fragment.encode("utf-8", "replace") in ids):
             continue
-        is_place = _PLACE.fullmatch(fragment) and _BY_SCRIPT.isdisjoint(tag[2])
-        if is_place and fragment.lower() != "top" and (not target or page.is_own(target)):
-            found[target, fragment] = tag[1]
+        if _PLACE.fullmatch(fragment) and fragment.lower() != "top" and _BY_SCRIPT.isdisjoint(attributes):
+            found[target, fragment] = line
             if len(found) >= _MAX_FRAGMENTS:
                 break
     return found

@@ -216,39 +216,52 @@ def markup_faults(html: bytes) -> Iterator[tuple[int, DataFault]]:
         return
     if root is None:
         return
-    for element in root.xpath("//*[@itemtype][not(@itemscope)]")[:1]:
-        yield element.sourceline, DataFault("data-syntax", "", "microdata: itemtype without itemscope")
-    for item in [*_microdata(root), *_rdfa(root)]:
+    marked = root.xpath("//*[@itemscope or @itemtype or @itemprop or @typeof or @property]")
+    without = next(
+        (each for each in marked if each.get("itemtype") is not None and each.get("itemscope") is None), None
+    )
+    if without is not None:
+        yield without.sourceline, DataFault("data-syntax", "", "microdata: itemtype without itemscope")
+    for item in [*_microdata(root, marked), *_rdfa(marked)]:
         yield from ((item["@line"], fault) for fault in item_faults(item))
 
 
-def _microdata(root: Any) -> list[dict[str, Any]]:
+def _microdata(root: Any, marked: list[Any]) -> list[dict[str, Any]]:
     """The items that are not a property of another one."""
-    scopes = root.xpath("//*[@itemscope][not(@itemprop)][contains(@itemtype, 'schema.org')]")[:MAX_ITEMS]
+    scopes = [
+        each
+        for each in marked
+        if each.get("itemscope") is not None
+        and each.get("itemprop") is None
+        and "schema.org" in (each.get("itemtype") or "")
+    ][:MAX_ITEMS]
     referred = {each for names in root.xpath("//@itemref") for each in str(names).split()} if scopes else ()
     tops = [scope for scope in scopes if scope.get("id") not in referred and not scope.get("itemref")]
-    return _items(root, tops, "itemscope", "itemprop", "itemtype")
+    return _items(marked, tops, "itemscope", "itemprop", "itemtype")
 
 
-def _rdfa(root: Any) -> list[dict[str, Any]]:
+def _rdfa(marked: list[Any]) -> list[dict[str, Any]]:
     tops = []
-    for element in root.xpath("//*[@typeof][not(@property)]")[:MAX_ITEMS]:
+    for element in [each for each in marked if each.get("typeof") is not None and each.get("property") is None][
+        :MAX_ITEMS
+    ]:
         vocabularies = [str(each.get("vocab")) for each in element.xpath("ancestor-or-self::*[@vocab]")]
         if vocabularies and "schema.org" in vocabularies[-1].lower():
             tops.append(element)
-    return _items(root, tops, "typeof", "property", "typeof")
+    return _items(marked, tops, "typeof", "property", "typeof")
 
 
-def _items(root: Any, tops: list[Any], marker: str, property_name: str, type_name: str) -> list[dict[str, Any]]:
+def _items(marked: list[Any], tops: list[Any], marker: str, property_name: str, type_name: str) -> list[dict[str, Any]]:
     """The items of these elements, with the items in them: a property belongs to the nearest item around it."""
     if not tops:
         return []
-    scopes = {scope: _new_item(scope, type_name) for scope in root.xpath(f"//*[@{marker}]")}
-    for element in root.xpath(f"//*[@{property_name}]"):
-        around = next((scope for scope in element.iterancestors() if scope in scopes), None)
+    scopes = {each: _new_item(each, type_name) for each in marked if each.get(marker) is not None}
+    for element in marked:
+        names = str(element.get(property_name) or "").split()
+        around = next((scope for scope in element.iterancestors() if scope in scopes), None) if names else None
         if around is not None:
             value = scopes[element] if element in scopes else _value(element)
-            for name in str(element.get(property_name)).split():
+            for name in names:
                 scopes[around].setdefault(name.removeprefix("schema:"), []).append(value)
     return [scopes[top] for top in tops]
 

@@ -192,7 +192,7 @@ class ListedTag(NamedTuple):
 
 
 class TagList(NamedTuple):
-    """The tags of a page, but for those in templates and drawings.
+    """The tags of a page, but for those in templates and drawings, and `<a>` without `href`.
 
     Links with a text are left out if they only lead elsewhere, to a place of this page, or where an earlier one leads;
     of others only `href` is listed, unless a script takes them over. Headings have no attributes here.

@@ -24,9 +24,7 @@ _LISTED: Final = _HEADINGS | {
 }  # fmt: skip
 _BLANKS: Final = (b"\xc2\xa0", b"\xe2\x80\x8b", b"\xef\xbb\xbf", b"&nbsp;", b"&#160;", b"&#xa0;")
 _NAMING: Final = (b"alt", b"title", b"aria-label")
-_SCRIPTED: Final = frozenset(
-    {b"role", b"onclick", b"data-toggle", b"data-bs-toggle", b"data-target", b"aria-controls"}
-)
+_SCRIPTED: Final = frozenset({b"role", b"onclick", b"data-toggle", b"data-bs-toggle", b"data-target", b"aria-controls"})
 """Attributes of links that a script takes over: what is behind # is no place in a page."""
 
 
@@ -91,7 +89,7 @@ class _Pass:
             kind = "a" if name == "a" else "h" if name in _HEADINGS else ""
             if kind:
                 self._close(kind, markup)
-            if len(self.tags) < MAX_LISTED:
+            if len(self.tags) < MAX_LISTED and (kind != "a" or raw.get(b"href")):
                 self._list(name, {} if kind == "h" else decoded(raw), markup, at, end)
                 if kind:
                     self.open[kind] = len(self.tags) - 1
@@ -109,7 +107,7 @@ class _Pass:
         self.tags.append(ListedTag(name, self.line, attributes, at, end, False, self.is_in_noscript))
 
     def _note_link(self, raw: dict[bytes, bytes | None], place: int) -> None:
-        self.hrefs[place] = raw.get(b"href") or b""
+        self.hrefs[place] = raw[b"href"] or b""
         self.scripted.discard(place)
         if not _SCRIPTED.isdisjoint(raw):
             self.scripted.add(place)
@@ -143,7 +141,7 @@ class _Pass:
             is_plain = not _is_odd(href) and (b"#" not in href or place in self.scripted)
             if is_plain and place + 1 == len(self.tags):
                 self.tags.pop()
-            elif place not in self.scripted and "href" in tag.attributes:
+            elif place not in self.scripted:
                 self.tags[place] = tag._replace(attributes={"href": tag.attributes["href"]})
 
     def _drop_known_places(self) -> None:

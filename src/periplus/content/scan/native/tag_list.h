@@ -146,9 +146,6 @@ static bool is_odd_href(Span href) {
 }
 
 static u8 link_of(Span href) {
-    if (!href.size) {
-        return LINK_PLAIN;
-    }
     return is_odd_href(href) ? LINK_ODD : memchr(href.at, '#', href.size) ? LINK_INTO_PAGE : LINK_PLAIN;
 }
 
@@ -219,6 +216,9 @@ static void open_listed(Scanner *scanner, TagList *list, u8 tag, const u8 *marku
     i32 *open = tag == TAG_a ? &list->link : is_heading(tag) ? &list->heading : NULL;
     if (open) {
         close_listed(scanner, list, open, markup);
+    }
+    if (tag == TAG_a && !value_of(&scanner->attributes, ATTR_href).size) { /* a place, not a link */
+        return;
     }
     u32 before = list->tags.count;
     add_listed(scanner, list, tag, markup, at, at);
