@@ -22,6 +22,8 @@ MAX_ITEMS: Final = 1000
 MAX_SCRIPT: Final = 1 << 20
 """Bytes of a block of JSON-LD."""
 _MAX_DEPTH: Final = 20
+_MAX_VALUE: Final = 200
+"""Characters of a text that is a value."""
 _SCHEMA: Final = re.compile(r"https?://(?:www\.)?schema\.org/?(.*)", re.IGNORECASE)
 
 
@@ -214,50 +216,59 @@ def markup_faults(html: bytes) -> Iterator[tuple[int, DataFault]]:
         return
     if root is None:
         return
-    for element in root.xpath("//*[@itemtype][not(@itemscope)]")[:1]:
-        yield element.sourceline, DataFault("data-syntax", "", "microdata: itemtype without itemscope")
-    for item in [*_microdata(root), *_rdfa(root)]:
+    marked = root.xpath("//*[@itemscope or @itemtype or @itemprop or @typeof or @property]")
+    without = next(
+        (each for each in marked if each.get("itemtype") is not None and each.get("itemscope") is None), None
+    )
+    if without is not None:
+        yield without.sourceline, DataFault("data-syntax", "", "microdata: itemtype without itemscope")
+    for item in [*_microdata(root, marked), *_rdfa(marked)]:
         yield from ((item["@line"], fault) for fault in item_faults(item))
 
 
-def _microdata(root: Any) -> list[dict[str, Any]]:
+def _microdata(root: Any, marked: list[Any]) -> list[dict[str, Any]]:
     """The items that are not a property of another one."""
-    referred = {each for names in root.xpath("//@itemref") for each in str(names).split()}
-    return [
-        _item(element, "itemscope", "itemprop", "itemtype")
-        for element in root.xpath("//*[@itemscope][not(@itemprop)][contains(@itemtype, 'schema.org')]")[:MAX_ITEMS]
-        if element.get("id") not in referred and not element.get("itemref")
-    ]
+    scopes = [
+        each
+        for each in marked
+        if each.get("itemscope") is not None
+        and each.get("itemprop") is None
+        and "schema.org" in (each.get("itemtype") or "")
+    ][:MAX_ITEMS]
+    referred = {each for names in root.xpath("//@itemref") for each in str(names).split()} if scopes else ()
+    tops = [scope for scope in scopes if scope.get("id") not in referred and not scope.get("itemref")]
+    return _items(marked, tops, "itemscope", "itemprop", "itemtype")
 
 
-def _rdfa(root: Any) -> list[dict[str, Any]]:
-    found = []
-    for element in root.xpath("//*[@typeof][not(@property)]")[:MAX_ITEMS]:
+def _rdfa(marked: list[Any]) -> list[dict[str, Any]]:
+    tops = []
+    for element in [each for each in marked if each.get("typeof") is not None and each.get("property") is None][
+        :MAX_ITEMS
+    ]:
         vocabularies = [str(each.get("vocab")) for each in element.xpath("ancestor-or-self::*[@vocab]")]
         if vocabularies and "schema.org" in vocabularies[-1].lower():
-            found.append(_item(element, "typeof", "property", "typeof"))
-    return found
+            tops.append(element)
+    return _items(marked, tops, "typeof", "property", "typeof")
 
 
-def _item(scope: Any, marker: str, property_name: str, type_name: str, depth: int = 0) -> dict[str, Any]:
-    item: dict[str, Any] = {"@line": scope.sourceline}
-    types = str(scope.get(type_name) or "").split()
-    if types:
-        item["@type"] = types
-    waiting = list(scope)[::-1]
-    while waiting and depth <= _MAX_DEPTH:
-        element = waiting.pop()
-        if not isinstance(element.tag, str):
-            continue
-        is_item = element.get(marker) is not None
+def _items(marked: list[Any], tops: list[Any], marker: str, property_name: str, type_name: str) -> list[dict[str, Any]]:
+    """The items of these elements, with the items in them: a property belongs to the nearest item around it."""
+    if not tops:
+        return []
+    scopes = {each: _new_item(each, type_name) for each in marked if each.get(marker) is not None}
+    for element in marked:
         names = str(element.get(property_name) or "").split()
-        if names:
-            value = _item(element, marker, property_name, type_name, depth + 1) if is_item else _value(element)
+        around = next((scope for scope in element.iterancestors() if scope in scopes), None) if names else None
+        if around is not None:
+            value = scopes[element] if element in scopes else _value(element)
             for name in names:
-                item.setdefault(name.removeprefix("schema:"), []).append(value)
-        if not is_item:
-            waiting.extend(list(element)[::-1])
-    return item
+                scopes[around].setdefault(name.removeprefix("schema:"), []).append(value)
+    return [scopes[top] for top in tops]
+
+
+def _new_item(scope: Any, type_name: str) -> dict[str, Any]:
+    types = str(scope.get(type_name) or "").split()
+    return {"@line": scope.sourceline, "@type": types} if types else {"@line": scope.sourceline}
 
 
 def _value(element: Any) -> str:
@@ -266,4 +277,11 @@ def _value(element: Any) -> str:
         content = linked or "."
     if content is None and element.tag in ("time", "data", "meter"):
         content = element.get("datetime") or element.get("value")
-    return str(content) if content is not None else "".join(map(str, element.itertext())).strip()[:200]
+    if content is not None:
+        return str(content)
+    text = ""
+    for part in element.itertext():
+        text = (text + str(part)).lstrip()
+        if len(text) > _MAX_VALUE:
+            break
+    return text[:_MAX_VALUE].rstrip()
