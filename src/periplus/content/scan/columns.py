@@ -120,8 +120,8 @@ class Event(NamedTuple):
     """One step through the visible part of a page, for writers of Markdown and text.
 
     OPEN and CLOSE carry the tag and (OPEN) the attributes that writers use: href, src, alt, class, title, start,
-    colspan, rowspan, id. Elements that end implicitly (a paragraph at the next heading, list items, cells) are closed
-    by the scanner; inline elements are reported where they stand and may be unbalanced. TEXT carries the text as
+    colspan, rowspan, id, name. Elements that end implicitly (a paragraph at the next heading, list items, cells) are
+    closed by the scanner; inline elements are reported where they stand and may be unbalanced. TEXT carries the text as
     written, character references decoded, white space untouched, and whether its block belongs to the main text.
     """
 
@@ -129,6 +129,17 @@ class Event(NamedTuple):
     value: str
     attributes: Attributes | None
     is_main: bool
+
+
+class Section(NamedTuple):
+    """A heading, or a term of a definition, in the main text: bytes before it there, and bytes of it."""
+
+    start: int
+    size: int
+    level: int
+    """From 1 to 6 for headings, 7 for terms."""
+    anchor: str
+    """What a link to it has behind "#", references decoded; empty if there is none."""
 
 
 TextCounts = tuple[int, int, int, int, int]
@@ -183,6 +194,8 @@ class Columns(NamedTuple):
     `statistics.text_counts_in_python` has to count."""
     anchor_words: int
     """Words of `anchors`, split at spaces; an anchor without text counts as one."""
+    sections: list[Section]
+    """The sections of the main text, if they were asked for."""
 
 
 class ListedTag(NamedTuple):

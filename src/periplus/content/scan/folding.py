@@ -29,7 +29,7 @@ from .tokens import decode_text
 _BORDER: Final = b"\x02"
 """Between two runs of text."""
 _NO_BORDERS: Final = bytes.maketrans(_BORDER, b" ")
-_WIDE_SPACES: Final = ("\xa0".encode(), "\u200b".encode(), "\u3000".encode())
+WIDE_SPACES: Final = ("\xa0".encode(), "\u200b".encode(), "\u3000".encode())
 _BLANK: Final = 0x20
 """This byte and all below it are white space or signs."""
 
@@ -80,7 +80,7 @@ def _joined(sources: Sequence[bytes], has_signs: bool) -> bytes:
     if b"&" in joined:
         joined = decode_text(joined, has_signs=True)
     if not joined.isascii():
-        for space in _WIDE_SPACES:
+        for space in WIDE_SPACES:
             joined = joined.replace(space, b" ")
     return joined
 

@@ -50,7 +50,9 @@ _MARKING: Final = (b"class", b"id", b"title", b"aria-label")
 """Attributes in which a link may say that it leads to the next page."""
 _MAY_BE_EMPTY: Final = numbers_of("svg", "math", "foreignobject", "desc", "title", "script", "style")
 """Tags that have no content if they end with a slash, in foreign content."""
-_EVENT_ATTRIBUTES: Final = frozenset({"href", "src", "alt", "class", "title", "start", "colspan", "rowspan", "id"})
+_EVENT_ATTRIBUTES: Final = frozenset(
+    {"href", "src", "alt", "class", "title", "start", "colspan", "rowspan", "id", "name"}
+)
 _PLAIN_ANCHOR: Final = re.compile(rb'a(?>(?: (?:class|title|id|target)="[^"]*+")*) href="([^"]++)"')
 """How nearly all links are written: the first `href` is behind attributes that do not matter."""
 _A: Final = NUMBERS["a"]

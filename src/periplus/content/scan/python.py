@@ -31,6 +31,7 @@ from .elements import (
 from .folding import Folded, contents_by_way, fold_runs
 from .main_text import chosen_blocks
 from .markup import Tag
+from .sections import sections_of
 from .stack import add_event, add_open_event, has_events, leave_foreign, pop_to, push
 from .state import NONE, PageScan, WrittenEvent
 from .steps import add_gap, known, new_tag, tag_of
@@ -363,12 +364,12 @@ MAX_PAGE: Final = 16 << 20
 """Bytes of a page that are read."""
 
 
-def scan(html: bytes, _: str, wants_blocks: bool, wants_events: bool) -> Columns:
+def scan(html: bytes, _: str, wants_blocks: bool, wants_events: bool, wants_sections: bool) -> Columns:
     """Scan a page once. Links are left to the URL parser, whatever the page's URL is."""
-    page = PageScan(html[:MAX_PAGE], wants_blocks=wants_blocks, wants_events=wants_events)
+    page = PageScan(html[:MAX_PAGE], wants_blocks=wants_blocks, wants_events=wants_events or wants_sections)
     walk(page)
     pop_to(page, 1)
-    return _columns(page)
+    return _columns(page, wants_events, wants_sections)
 
 
 def resolve(_: str, hrefs: list[str]) -> list[str | None]:
@@ -376,7 +377,7 @@ def resolve(_: str, hrefs: list[str]) -> list[str | None]:
     return [None] * len(hrefs)
 
 
-def _columns(page: PageScan) -> Columns:
+def _columns(page: PageScan, wants_events: bool, wants_sections: bool) -> Columns:
     folded = fold_runs(page.runs, has_signs=page.has_signs, wants_events=page.wants_events)
     tags = [tag.number if tag else NUMBERS["body"] for _, tag in page.elements]
     hints = [tag.hints if tag else 0 for _, tag in page.elements]
@@ -401,12 +402,13 @@ def _columns(page: PageScan) -> Columns:
         forms=msgpack.encode(form_elements(page)) if page.form_count else b"",
         sketch=None,
         blocks=contents_by_way(page, folded) if page.wants_blocks else [],
-        events=_events(page, folded, is_main) if page.wants_events else [],
+        events=_events(page, folded, is_main) if wants_events else [],
         own=page.own_links,
         masked=None,
         targets=None,
         counts=None,
         anchor_words=" ".join(anchors).count(" ") + 1 if anchors else 0,
+        sections=sections_of(page, folded, is_main) if wants_sections else [],
     )
 
 

@@ -422,6 +422,7 @@ static void begin_page(Scanner *scanner) {
     scanner->forms.text_owner = NONE;
     scanner->forms.label = NONE;
     scanner->forms.options = NONE;
+    scanner->sections.open = NONE;
     scanner->text.bytes = malloc(decoded_room((size_t)(scanner->end - scanner->start)) + PADDING);
     scanner->has_failed = !scanner->text.bytes;
     scanner->attributes.count = 0;
