@@ -18,7 +18,8 @@ create table if not exists documents (
     id integer primary key, url text not null, site text not null, domain text not null, language text not null,
     media_type text not null, time integer not null, fetched_at real not null, modified_at integer,
     title text not null, description text not null, is_home integer not null, is_hidden integer not null,
-    max_snippet integer, anchors_hash integer not null, page_rank real not null, spam real not null);
+    max_snippet integer, anchors_hash integer not null, page_rank real not null, spam real not null,
+    breadcrumbs text not null);
 create index if not exists documents_of_site on documents (site);
 create index if not exists documents_of_language on documents (language);
 create table if not exists texts (id integer primary key, anchors text not null, body blob not null);
@@ -63,6 +64,8 @@ class Record(Struct, frozen=True):
     """`hash_of` the texts of links to it: whether they changed is seen without reading them."""
     page_rank: float = 1.0
     spam: float = 0.0
+    breadcrumbs: str = ""
+    """The path of the page in its site, a line for each name."""
 
 
 _COLUMNS = ", ".join(Record.__struct_fields__)
@@ -146,6 +149,12 @@ class Documents:
     def pages_of_site(self, site: str) -> Iterator[tuple[str, str]]:
         """URL and title of every document of a site."""
         yield from self._database.execute("select url, title from documents where site = ? order by url", (site,))
+
+    def names_of_site(self, site: str) -> Iterator[tuple[str, str]]:
+        """URL and last breadcrumb of every document of a site that has some."""
+        sql = "select url, breadcrumbs from documents where site = ? and breadcrumbs <> ''"
+        for url, breadcrumbs in self._database.execute(sql, (site,)):
+            yield url, breadcrumbs.rpartition("\n")[2]
 
     def site_sizes(self) -> list[tuple[str, int]]:
         """Sites with their number of documents, the largest first."""
