@@ -142,7 +142,8 @@ with forbidden as (
     select url, any_value(rule) as rule from fetches
     where purpose = 'page' and outcome = 'excluded' and reason = 'robots' and list_contains($sites, site) group by url),
 described as (
-    select url, arg_max(description, read_at) as description, arg_max(main_digest, read_at) as main_digest from pages where list_contains($sites, site) group by url),
+    select url, arg_max(description, read_at) as description, arg_max(main_digest, read_at) as main_digest
+    from pages where list_contains($sites, site) group by url),
 known as (
     select urls.* replace (
             is_page and not coalesce(fails_now, false) as is_page,
