@@ -480,7 +480,7 @@ def _meta_refresh(page: AuditedPage) -> Iterator[FaultPlace]:
     needs="robots",
 )  # fmt: skip
 def _nofollow_pages(page: AuditedPage) -> Iterator[FaultPlace]:
-    for line, content in page.metas["robots"]:
+    for line, content in page.metas.get("robots", ()):
         if "nofollow" in content.lower().replace(",", " ").split():
             yield FaultPlace(line, f"robots: {cut(content)}")
 

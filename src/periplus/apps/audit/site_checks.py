@@ -140,8 +140,8 @@ SITE_CHECKS: Final = (
         "Let the page name itself: <link rel=canonical>.",
         _EXCEPTIONS.format(
             found="select url, '' as note, '' as via, '' as kind, audited_judged.pagerank as weight"
-            " from audited join audited_judged using (url) where is_index and canonical is null and first_source <> 'seed'"
-            " and url in (select url from audited_read)"
+            " from audited join audited_judged using (url) where is_index and canonical is null"
+            " and first_source <> 'seed' and url in (select url from audited_read)"
         ),
         fault="<head> without a canonical URL, on one page of a hundred",
         fix='<link rel="canonical" href="https://example.org/pie">', of=_INDEXED,
