@@ -201,11 +201,48 @@ def _canonical_protocol(page: AuditedPage) -> Iterator[FaultPlace]:
     needs="canonical",
 )  # fmt: skip
 def _canonical_in_body(page: AuditedPage) -> Iterator[FaultPlace]:
-    found = _canonicals(page)
-    if found:
-        starts = (tag.start for tag in page.named("body", *_HEADINGS, "a", "img", "form") if not tag.is_in_noscript)
-        body = min(starts, default=len(page.html))
-        yield from (FaultPlace(tag.line, cut(href)) for tag, href in found if tag.start > body)
+    body = _body_start(page)
+    return (FaultPlace(tag.line, cut(href)) for tag, href in _canonicals(page) if tag.start > body)
+
+
+def _body_start(page: AuditedPage) -> int:
+    """Where the first tag of the body is, which ends the head."""
+    firsts = (page.by_name[name][0] for name in ("body", *_HEADINGS, "a", "img", "form") if name in page.by_name)
+    return min((tag.start for tag in firsts if not tag.is_in_noscript), default=len(page.html))
+
+
+@page_check(
+    PAGES, "canonical-relative", N, "Canonical URLs without a full URL",
+    "A relative URL leads elsewhere on a test server or after a wrong <base>, and search engines advise against it.",
+    "Write the URL with https:// and the host.",
+    fault='<link rel="canonical" href="/pie">', fix='<link rel="canonical" href="https://example.org/pie">',
+    sure="certain; left out where most pages are written like that", is_relative=True,
+    needs="canonical",
+)  # fmt: skip
+def _canonical_relative(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag, href in _canonicals(page):
+        if href and not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//", href):
+            yield FaultPlace(tag.line, cut(href))
+
+
+@page_check(
+    PAGES, "head-in-body", W, "Titles, descriptions, robots or hreflang outside the head",
+    "Search engines may ignore them there; often another element has closed the head too early.",
+    "Move them into the head, before the first element that visitors see.",
+    fault='<body><title>Apple pie</title>', fix="<head><title>Apple pie</title></head>",
+    of_all=True,
+)  # fmt: skip
+def _head_in_body(page: AuditedPage) -> Iterator[FaultPlace]:
+    body = _body_start(page)
+    for tag in page.named("title", "meta", "link"):
+        if tag.start > body and not tag.is_in_noscript:
+            name = "title" if tag.name == "title" else _value(tag, "name").lower()
+            if name in ("title", "description", "robots"):
+                yield FaultPlace(
+                    tag.line, f"<title>{cut(page.text_of(tag))}" if name == "title" else f"meta {name}", name
+                )
+            elif _value(tag, "hreflang") and "alternate" in _value(tag, "rel").lower().split():
+                yield FaultPlace(tag.line, _written(tag, "hreflang", "href"), "hreflang")
 
 
 @page_check(
@@ -433,6 +470,32 @@ def _doctype_missing(page: AuditedPage) -> Iterator[FaultPlace]:
 )  # fmt: skip
 def _meta_refresh(page: AuditedPage) -> Iterator[FaultPlace]:
     return (FaultPlace(line, cut(content)) for line, content in page.metas.get("refresh", ()) if content)
+
+
+@page_check(
+    PAGES, "nofollow-pages", N, "Pages marked nofollow",
+    "Crawlers do not follow any link of the page, so pages that only it links to are not found.",
+    "Remove nofollow from <meta name=robots>; mark single links instead.",
+    fault='<meta name="robots" content="index, nofollow">', fix='<meta name="robots" content="index">',
+    needs="robots",
+)  # fmt: skip
+def _nofollow_pages(page: AuditedPage) -> Iterator[FaultPlace]:
+    for line, content in page.metas.get("robots", ()):
+        if "nofollow" in content.lower().replace(",", " ").split():
+            yield FaultPlace(line, f"robots: {cut(content)}")
+
+
+@page_check(
+    PAGES, "placeholder-text", W, "Pages with placeholder text (lorem ipsum)",
+    "Visitors see that the page is not finished, and search engines index text without meaning.",
+    "Write the text, or keep the page out of search until it is there.",
+    fault="<p>Lorem ipsum dolor sit amet, consectetur...", fix="<p>Our pies are baked every morning.",
+    sure="certain, unless the page is about such texts",
+)  # fmt: skip
+def _placeholder_text(page: AuditedPage) -> Iterator[FaultPlace]:
+    place = page.html.find(b"orem ipsum dolor sit amet")
+    if place >= 0:
+        yield FaultPlace(page.html.count(b"\n", 0, place) + 1, "lorem ipsum dolor sit amet")
 
 
 # ---- cards
@@ -753,8 +816,13 @@ def _form_insecure(page: AuditedPage) -> Iterator[FaultPlace]:
         is_post = _value(tag, "method").lower() == "post"
         if action.startswith("http://") and (page.is_secure or is_post):
             yield FaultPlace(tag.line, _written(tag, "action", "method"))
-        elif is_insecure and is_post and _PASSWORD.search(page.html):
+        elif is_insecure and _has_password(page, tag):
             yield FaultPlace(tag.line, f"{_written(tag, 'action', 'method')} with a password")
+
+
+def _has_password(page: AuditedPage, form: ListedTag) -> bool:
+    end = page.html.find(b"</form", form.start)
+    return _PASSWORD.search(page.html, form.start, end if end >= 0 else len(page.html)) is not None
 
 
 @page_check(
@@ -840,6 +908,26 @@ def _malformed_links(page: AuditedPage) -> Iterator[FaultPlace]:
         href = (tag[2]["href"] or "").strip()
         if _MISSPELT.match(href):
             yield FaultPlace(tag.line, cut(href))
+
+
+_LOCAL: Final = re.compile(r"https?://(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?=[:/]|$)", re.IGNORECASE)
+
+
+@page_check(
+    LINKS, "localhost-links", E, "Pages with links to localhost",
+    "The link leads to the visitor's own machine, where the page does not exist.",
+    "Replace the address of the test server by a path or the public URL.",
+    fault='<a href="http://localhost:3000/pies">Pies</a>', fix='<a href="/pies">Pies</a>',
+    sure="certain; links whose text is the address are left alone",
+    needs="odd-links img script iframe",
+)  # fmt: skip
+def _localhost_links(page: AuditedPage) -> Iterator[FaultPlace]:
+    own = page.origin.partition("//")[2].rpartition(":")[0] or page.origin.partition("//")[2]
+    for tag in (*page.odd_links, *page.named("img", "script", "iframe")):
+        target = (tag[2].get("href") or tag[2].get("src") or "").strip()
+        found = _LOCAL.match(target)
+        if found and found[1].lower() != own and not (tag.name == "a" and found[1] in page.text_of(tag)):
+            yield FaultPlace(tag.line, cut(target), tag.name)
 
 
 PAGE_CHECKS: Final = tuple(DECLARED)

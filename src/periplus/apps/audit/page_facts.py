@@ -162,6 +162,8 @@ class _Reader:
     def _add_fragments(self, page: AuditedPage) -> None:
         ids = unescape(page.ids.decode("utf-8", "replace")).encode() if b"&" in page.ids else page.ids
         own = ids.split(b"\n")
+        if _PREFIX in ids:
+            own = [place.removeprefix(_PREFIX) for place in own] + own
         self._row("audited_ids", page.url, list(map(crc32, own)))
         links = _into_pages(page, set(own))
         if not links:
@@ -228,6 +230,8 @@ def _into_pages(page: AuditedPage, ids: set[bytes]) -> dict[tuple[str, str], int
     return found
 
 
+_PREFIX: Final = b"user-content-"
+"""What GitHub and others put before the names of places in texts of their users; a script finds them without it."""
 _PLACE: Final = re.compile(r"[^/=!:~?&()<>{}]+")
 """A fragment that is the name of a place: not a state of a script, not a text to highlight."""
 

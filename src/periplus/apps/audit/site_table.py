@@ -117,8 +117,9 @@ EXAMPLES: Final = 5
 """Examples of each finding, by default."""
 _SOFT_ERROR: Final = (
     r"(?i)(^\W*404\b|\b(error|erreur|fehler|http|status|code)\W{0,3}404\b|\b404\W{1,3}(error|erreur|fehler|page|seite|file)"
-    r"|not found|not here|cannot be found|could ?n.?t be found|does ?n.?t exist|does not exist"
-    r"|no longer (here|available|exists)|nicht gefunden|introuvable|no encontrad|non trovat|niet gevonden"
+    r"|(page|site|file|document|url|address|article|product|item|content)\b.{0,30}(is ?n.?t here|is not here"
+    r"|does ?n.?t exist|does not exist|no longer (here|available|exists))"
+    r"|not found|cannot be found|could ?n.?t be found|nicht gefunden|introuvable|no encontrad|non trovat|niet gevonden"
     r"|n[aã]o encontrad|ikke fundet|hittades inte|nie znaleziono|не найден)"
 )
 _LONGEST_SOFT_ERROR: Final = 3000
@@ -142,7 +143,8 @@ with forbidden as (
     select url, any_value(rule) as rule from fetches
     where purpose = 'page' and outcome = 'excluded' and reason = 'robots' and list_contains($sites, site) group by url),
 described as (
-    select url, arg_max(description, read_at) as description, arg_max(main_digest, read_at) as main_digest from pages where list_contains($sites, site) group by url),
+    select url, arg_max(description, read_at) as description, arg_max(main_digest, read_at) as main_digest
+    from pages where list_contains($sites, site) group by url),
 known as (
     select urls.* replace (
             is_page and not coalesce(fails_now, false) as is_page,
