@@ -67,7 +67,7 @@ with texts as (
     group by target, text)
 select target, list(text order by sites desc, number desc, text) as texts from (
     select *, row_number() over (partition by target order by sites desc, number desc, text) as place from texts)
-where place <= 16 group by target"""
+where place <= 1000 group by target"""
 PDF_FILES = (
     "select url from media where content_type = 'application/pdf' and url not in (select url from urls where is_page)"
 )
@@ -343,6 +343,7 @@ def _tables_state(layout: Layout) -> tuple[frozenset[Path], tuple[Spooled, ...]]
 def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapping[str, _Page]) -> Iterator[Document]:
     """The documents of captures, as far as they can be read and have words."""
     from . import Document
+    from .listings import is_listing
 
     for capture in captures:
         found = read_document(collection.layout.warc, capture)
@@ -368,6 +369,7 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             else found.modified_at.timestamp(),
             breadcrumbs=said.breadcrumbs,
             page_rank=known.page_rank,
+            is_listing=is_listing(page.main_text or page.text, page.links.to_others().anchors),
             max_snippet=0 if directives.nosnippet else directives.max_snippet,
             may_show_copy=not directives.noarchive,
         )
