@@ -167,6 +167,11 @@ class ServedCollection:
         """Whether stored copies of pages may be shown."""
         return self.collection.config.search.cached
 
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Sites whose scripts may search it."""
+        return self.collection.config.serve.origins
+
     def languages(self) -> list[str]:
         """The languages of the index, the most frequent first, as of at most a minute ago."""
 
