@@ -19,6 +19,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from periplus.apps.search import Hit, Query, Sitelink, parse_query
+from periplus.apps.search.query_log import LoggedQuery
 from periplus.apps.search.widget import SCRIPTS
 
 from .metrics import counters_of
@@ -142,6 +143,8 @@ def answer_of(collection: ServedCollection, asked: Asked, *, explains: bool = Fa
         )
     took = (time.perf_counter() - began) * 1000
     counters_of(collection).search(took / 1000)
+    if asked.page == 1 and (log := collection.query_log) is not None:
+        log.add(LoggedQuery(time.time(), asked.text, results.total))
     hits = _without_next(results.hits, asked.count)
     has_next = len(results.hits) > asked.count and (asked.page + 1) * asked.count <= MAX_DEPTH
     shows_copies = collection.shows_copies
