@@ -65,7 +65,7 @@ with texts as (
     group by target, text)
 select target, list(text order by sites desc, number desc, text) as texts from (
     select *, row_number() over (partition by target order by sites desc, number desc, text) as place from texts)
-where place <= 16 group by target"""
+where place <= 1000 group by target"""
 _EMPTY_ANCHOR_TEXTS = """
 anterior|aquí|avanti|back|click|click here|continue|continue reading|czytaj więcej|details|download|edit|en savoir plus
 go|here|hier|home|ici|indietro|info|learn more|leer más|lees meer|leggi tutto|link|lire la suite|läs mer|meer|mehr
@@ -333,6 +333,7 @@ def _tables_state(layout: Layout) -> tuple[frozenset[Path], tuple[Spooled, ...]]
 def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapping[str, _Page]) -> Iterator[Document]:
     """The documents of captures, as far as they can be read and have words."""
     from . import Document
+    from .listings import is_listing
 
     for capture in captures:
         found = read_document(collection.layout.warc, capture)
@@ -351,6 +352,7 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             fetched_at=capture.fetched_at.timestamp(),
             modified_at=None if found.modified_at is None else found.modified_at.timestamp(),
             page_rank=known.page_rank,
+            is_listing=is_listing(page.main_text or page.text, page.links.to_others().anchors),
             max_snippet=0 if directives.nosnippet else directives.max_snippet,
             may_show_copy=not directives.noarchive,
         )
