@@ -41,8 +41,8 @@ def test_results_show_title_address_and_marked_words(site: Site) -> None:
 
 def test_a_misspelt_word_is_suggested(site: Site) -> None:
     """With a link to the right query."""
-    assert "/?q=lighthouse" in site.get("/", q="lighthoose").text
-    assert site.get("/api/search", q="lighthoose").json["suggestion"] == "lighthouse"
+    assert "/?q=product" in site.get("/", q="prodict").text
+    assert site.get("/api/search", q="prodict").json["suggestion"] == "product"
 
 
 def test_results_come_in_pages(site: Site) -> None:

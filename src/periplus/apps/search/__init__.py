@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .engine import Reranking, Weights
     from .evaluation import PLAIN, TITLE_BOOST, Judged, Measures, evaluate
     from .index import Document, Index, IndexOutdated
+    from .many import search_many
     from .query import Query, parse_query
     from .ranking import Hit, Results, SectionHit, Sitelink
 else:
@@ -40,4 +41,5 @@ __all__ = [
     "hash_of",
     "id_of",
     "parse_query",
+    "search_many",
 ]

@@ -40,7 +40,7 @@ from .engine import IndexEntry, SearchEngine, Weights
 from .names import beginnings_of, defined_name, names_in, parts_of_name
 from .query import Query, parse_query
 from .ranking import Candidate, Results
-from .searcher import Searcher
+from .searcher import Searcher, Vocabulary
 from .term_numbers import DEFINITION, PageTerms, names_of, numbers_of
 
 MAX_TEXT = 200_000
@@ -243,22 +243,30 @@ class Index:
         by_time: bool = False,
         expand: bool = False,
         exact: bool = False,
+        beside: Sequence[Index] = (),
     ) -> Results:
         """The `k` best documents after the first `skip`.
 
         `expand` searches a second time with words of the best documents: more of a topic, less exactly what was typed.
-        `exact` corrects no word.
+        `exact` corrects no word. `beside` are indexes whose results these are compared with (see `search_many`).
         """
+        searcher = Searcher(self._engine, self._documents, self.weights, [one._vocabulary for one in beside])
         with _damage_in(self.folder):
-            return self._searcher.search(_parsed(query), k, skip, by_time=by_time, expand=expand, exact=exact)
+            return searcher.search(_parsed(query), k, skip, by_time=by_time, expand=expand, exact=exact)
+
+    def correction_of(self, query: str | Query, beside: Sequence[Index] = ()) -> str:
+        """The query with words replaced that neither this index nor those beside it have; empty if none can be."""
+        searcher = Searcher(self._engine, self._documents, self.weights, [one._vocabulary for one in beside])
+        with _damage_in(self.folder):
+            return searcher.correction_of(_parsed(query))
 
     def rank(self, query: str, k: int = 10, *, expand: bool = False) -> list[Candidate]:
         """The `k` best documents in order of score, without grouping by site and without snippets."""
-        return self._searcher.rank(parse_query(query), k, expand=expand)
+        return Searcher(self._engine, self._documents, self.weights).rank(parse_query(query), k, expand=expand)
 
     @property
-    def _searcher(self) -> Searcher:
-        return Searcher(self._engine, self._documents, self.weights)
+    def _vocabulary(self) -> Vocabulary:
+        return self._engine, self._documents
 
     def suggest(self, beginning: str, count: int = 8) -> list[str]:
         """Titles that begin with what has been typed so far."""

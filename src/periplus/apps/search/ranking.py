@@ -136,6 +136,8 @@ class Hit(Struct, frozen=True):
     """Where the result leads: the best section, or the page."""
     sections: tuple[SectionHit, ...] = ()
     """The best sections of the page, the best first."""
+    collection: str = ""
+    """Of several that were searched, the one that has it."""
 
 
 class Sitelink(Struct, frozen=True):

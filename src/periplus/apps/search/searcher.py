@@ -59,13 +59,21 @@ class _Answer(Struct):
     asked_terms: AskedTerms
 
 
+Vocabulary = tuple[SearchEngine, Documents]
+"""Where the documents with a term are counted."""
+
+
 class Searcher:
     """Searches an index with the given weights."""
 
-    def __init__(self, engine: SearchEngine, documents: Documents, weights: Weights) -> None:
+    def __init__(
+        self, engine: SearchEngine, documents: Documents, weights: Weights, beside: Sequence[Vocabulary] = ()
+    ) -> None:
+        """`beside`: indexes, this one among them, whose results are compared: how rare a word is in all of them."""
         self._engine = engine
         self._documents = documents
         self._weights = weights
+        self._vocabularies = beside or [(engine, documents)]
 
     def search(
         self, asked: Query, k: int, skip: int, *, by_time: bool = False, expand: bool = False, exact: bool = False
@@ -95,13 +103,18 @@ class Searcher:
             sitelinks=sitelinks(self._documents.sitelinks_of(site), [hit.url for hit in hits[:1]]) if site else (),
         )
 
+    def correction_of(self, asked: Query) -> str:
+        """The query with words that are on no page replaced; empty if none is."""
+        better, is_missing = self._corrected(asked, self._languages_of(asked))
+        return better if is_missing else ""
+
     def rank(self, asked: Query, k: int, *, expand: bool = False) -> list[Candidate]:
         """The `k` best documents in order of score, without grouping by site and without snippets."""
         if asked.is_empty:
             return []
         languages = self._languages_of(asked)
-        better, is_missing = self._corrected(asked, languages)
-        used = _with_text(asked, better) if is_missing else asked
+        better = self.correction_of(asked)
+        used = _with_text(asked, better) if better else asked
         ranked = self._answer(used, languages, k, by_time=False, expand=expand).ranked
         return [one.candidate for one in ranked[:k]]
 
@@ -117,11 +130,11 @@ class Searcher:
         return answer
 
     def _found(self, asked: Query, question: Question, weights: Weights, *, by_time: bool) -> _Answer:
-        found = self._engine.find(question, weights)
+        found = self._comparable(self._engine.find(question, weights), question)
         standing = self._documents.standing_of([match.id for match in found.matches])
         candidates = [Candidate(match, *standing[match.id]) for match in found.matches if match.id in standing]
         ranked = rank(candidates, asked.words, now=time.time(), weights=weights, by_time=by_time)
-        terms = AskedTerms(question.words, self._rarities(question))
+        terms = AskedTerms(question.words, self._rarities(question, self._vocabularies))
         if weights.reranking.results and question.words and ranked and not by_time:
             first = [one.candidate.match.id for one in ranked[: weights.reranking.results]]
             is_short = weights.all_words > 0
@@ -144,9 +157,17 @@ class Searcher:
             pages.append((one.candidate.match.score, terms_of(" ".join(words), record.language)))
         return related_terms(pages, len(answer.question.words))
 
-    def _rarities(self, question: Question) -> list[float]:
-        total = sum(number for _, number in self._documents.languages())
-        return [rarity(sum(map(self._engine.count_with, word)), total) for word in question.words]
+    def _comparable(self, found: Found, question: Question) -> Found:
+        """What was found with scores as if the words were as rare here as in all indexes that are searched."""
+        if len(self._vocabularies) < 2:
+            return found
+        here = sum(self._rarities(question, [(self._engine, self._documents)])) or 1.0
+        scale = sum(self._rarities(question, self._vocabularies)) / here
+        return Found([replace(match, score=scale * match.score) for match in found.matches], found.total)
+
+    def _rarities(self, question: Question, vocabularies: Sequence[Vocabulary]) -> list[float]:
+        total = sum(number for _, documents in vocabularies for _, number in documents.languages())
+        return [rarity(_count_with(word, vocabularies), total) for word in question.words]
 
     def _languages_of(self, asked: Query) -> list[str]:
         """The language asked for, or those that at least one document in a hundred has, the most frequent first."""
@@ -196,7 +217,7 @@ class Searcher:
         replaced: dict[str, str] = {}
         is_missing = False
         for word, terms in zip(looked_up(asked, languages), question.words, strict=True):
-            number = sum(map(self._engine.count_with, terms))
+            number = _count_with(terms, self._vocabularies)
             if number > _RARE or word in quoted or word in beginnings or (number and self._documents.is_named(word)):
                 continue
             if not number and len(word) >= _LEAST_PREFIX and self._documents.words_with_prefix(word, 1):
@@ -259,6 +280,11 @@ class Searcher:
             link=sections[0].url if sections else record.url,
             sections=tuple(one for one, chosen in zip(sections, best, strict=True) if not chosen.is_page),
         )
+
+
+def _count_with(terms: Sequence[str], vocabularies: Sequence[Vocabulary]) -> int:
+    """The number of documents with one of the terms of a word, at most."""
+    return sum(engine.count_with(term) for engine, _ in vocabularies for term in terms)
 
 
 def _with_text(asked: Query, text: str) -> Query:
