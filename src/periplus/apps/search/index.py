@@ -197,9 +197,20 @@ class Index:
         """Sites with their number of documents, the largest first."""
         return self._documents.site_sizes()
 
-    def documents(self, at_most: int | None = None) -> Iterator[Document]:
-        """Every document, or a sample of them: to make another index of the same pages."""
-        ids = sorted(id_ for id_, _, _, _ in self._documents.standings())  # hashes: the first are a random sample
+    def addresses(self) -> list[tuple[str, float]]:
+        """URL and PageRank of every document, the highest first, then by alphabet."""
+        ids = [id_ for id_, _, _, _ in self._documents.standings()]
+        return sorted(
+            ((standing[0], standing[2]) for standing in self._documents.standing_of(ids).values()),
+            key=lambda pair: (-pair[1], pair[0]),
+        )
+
+    def documents(self, at_most: int | None = None, *, by_rank: bool = False) -> Iterator[Document]:
+        """Every document, or a sample of them: to make another index of the same pages. `by_rank`: as `addresses`."""
+        if by_rank:
+            ids = [id_of(url) for url, _ in self.addresses()]
+        else:
+            ids = sorted(id_ for id_, _, _, _ in self._documents.standings())  # hashes: the first are a random sample
         for id_ in ids[:at_most]:
             if record := self._documents.get_many([id_]).get(id_):
                 yield Document(
