@@ -18,47 +18,52 @@ from periplus.content.structured_data import BAD_JSON, MAX_DEPTH, MAX_ITEMS, jso
 
 
 class Properties(NamedTuple):
-    """Of a type: what is required and recommended; one of several where they are separated by `|`."""
+    """Of a type: what is required and recommended; one of several where they are separated by `|`.
 
+    `page` is the page of Google Search Central that says so, below `.../appearance/structured-data/`.
+    """
+
+    page: str
     required: tuple[str, ...]
     recommended: tuple[str, ...] = ()
 
 
-def _of(required: str, recommended: str = "") -> Properties:
-    return Properties(tuple(required.split()), tuple(recommended.split()))
+def _of(page: str, required: str, recommended: str = "") -> Properties:
+    return Properties(page, tuple(required.split()), tuple(recommended.split()))
 
 
 PROPERTIES: Final[Mapping[str, Properties]] = {
-    "AggregateOffer": _of("lowPrice priceCurrency"),
-    "AggregateRating": _of("ratingValue ratingCount|reviewCount"),
-    "Answer": _of("text"),
-    "Article": _of("", "headline author datePublished image"),
-    "BreadcrumbList": _of("itemListElement"),
-    "Course": _of("name description", "provider"),
-    "Dataset": _of("name description", "license creator"),
-    "DiscussionForumPosting": _of("author datePublished"),
-    "Event": _of("name startDate location", "description endDate image"),
-    "FAQPage": _of("mainEntity"),
-    "ItemList": _of("itemListElement"),
+    "AggregateOffer": _of("product-snippet", "lowPrice priceCurrency"),
+    "AggregateRating": _of("review-snippet", "ratingValue ratingCount|reviewCount"),
+    "Answer": _of("qapage", "text"),
+    "Article": _of("article", "", "headline author datePublished image"),
+    "BreadcrumbList": _of("breadcrumb", "itemListElement"),
+    "Course": _of("course", "name description", "provider"),
+    "Dataset": _of("dataset", "name description", "license creator"),
+    "DiscussionForumPosting": _of("discussion-forum", "author datePublished"),
+    "Event": _of("event", "name startDate location", "description endDate image"),
+    "FAQPage": _of("faqpage", "mainEntity"),
+    "ItemList": _of("carousel", "itemListElement"),
     "JobPosting": _of(
+        "job-posting",
         "title description datePosted hiringOrganization jobLocation|applicantLocationRequirements",
         "validThrough employmentType baseSalary",
     ),
-    "ListItem": _of("position|item"),
-    "LocalBusiness": _of("name address", "telephone url"),
-    "Movie": _of("name image"),
-    "Offer": _of("price|priceSpecification priceCurrency|priceSpecification", "availability"),
-    "Organization": _of("", "name url logo"),
-    "Product": _of("name offers|review|aggregateRating", "image description"),
-    "ProfilePage": _of("mainEntity"),
-    "QAPage": _of("mainEntity"),
-    "Question": _of("name|text acceptedAnswer|suggestedAnswer|answerCount"),
-    "Rating": _of("ratingValue"),
-    "Recipe": _of("name image", "author recipeIngredient recipeInstructions"),
-    "Review": _of("author reviewRating"),
-    "SoftwareApplication": _of("name offers aggregateRating|review"),
-    "VideoObject": _of("name thumbnailUrl uploadDate", "description contentUrl|embedUrl"),
-    "WebSite": _of("", "name url"),
+    "ListItem": _of("breadcrumb", "position|item"),
+    "LocalBusiness": _of("local-business", "name address", "telephone url"),
+    "Movie": _of("movie", "name image"),
+    "Offer": _of("merchant-listing", "price|priceSpecification priceCurrency|priceSpecification", "availability"),
+    "Organization": _of("organization", "", "name url logo"),
+    "Product": _of("product-snippet", "name offers|review|aggregateRating", "image description"),
+    "ProfilePage": _of("profile-page", "mainEntity"),
+    "QAPage": _of("qapage", "mainEntity"),
+    "Question": _of("qapage", "name|text acceptedAnswer|suggestedAnswer|answerCount"),
+    "Rating": _of("review-snippet", "ratingValue"),
+    "Recipe": _of("recipe", "name image", "author recipeIngredient recipeInstructions"),
+    "Review": _of("review-snippet", "author reviewRating"),
+    "SoftwareApplication": _of("software-app", "name offers aggregateRating|review"),
+    "VideoObject": _of("video", "name thumbnailUrl uploadDate", "description contentUrl|embedUrl"),
+    "WebSite": _of("../site-names", "", "name url"),
 }
 _NESTED: Final = frozenset({"AggregateOffer", "AggregateRating", "Answer", "ListItem", "Offer", "Question", "Rating"})
 """Types that are judged where they are the value of a property; others may be mentioned with a name alone."""
@@ -137,7 +142,7 @@ def item_faults(item: Mapping[str, Any], depth: int = 0, parent: str = "") -> It
 
 
 def _missing(item: Mapping[str, Any], name: str, base: str, parent: str, *, is_nested: bool) -> Iterator[DataFault]:
-    required, recommended = PROPERTIES[base]
+    _, required, recommended = PROPERTIES[base]
     if base == "Review" and not is_nested:
         required = (*required, "itemReviewed")
     if base == "Question" and parent not in ("FAQPage", "QAPage"):

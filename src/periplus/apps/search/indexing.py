@@ -30,6 +30,7 @@ from periplus.store.export.documents import read_document
 from periplus.store.folders import FolderLock, FolderLocked
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
+from periplus.view.notebook import Displayed
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -88,7 +89,7 @@ Say = Callable[[str], None]
 Tell = Callable[[int, int], None]
 
 
-class Indexed(Struct, frozen=True):
+class Indexed(Displayed, frozen=True):
     """What one run of indexing did. `total` are the documents of the index, `unreadable` pages without a text.
 
     `relinked` are pages that were not fetched again, but whose link texts changed.

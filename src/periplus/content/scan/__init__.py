@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from .columns import Columns, EventKind, ListedTag, TagList
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 
-Scan = Callable[[bytes, str, bool, bool], Columns]
+Scan = Callable[[bytes, str, bool, bool, bool], Columns]
 Resolve = Callable[[str, list[str]], list[str | None]]
 
 
@@ -54,9 +55,11 @@ READER: Final = _READER
 """Which scanner is used: "native" or "python"."""
 
 
-def scan(html: bytes, url: str, *, wants_blocks: bool = False, wants_events: bool = False) -> Columns:
+def scan(
+    html: bytes, url: str, *, wants_blocks: bool = False, wants_events: bool = False, wants_sections: bool = False
+) -> Columns:
     """Scan a page once. `html` is in UTF-8, perhaps with invalid bytes; only the first 16 MiB are read."""
-    return _SCAN(html, url, wants_blocks, wants_events)
+    return _SCAN(html, url, wants_blocks, wants_events, wants_sections)
 
 
 def list_tags(html: bytes) -> TagList:
@@ -68,7 +71,11 @@ def list_tags(html: bytes) -> TagList:
     from ._native import list_tags as list_natively
 
     tags, ids, sample, has_items = list_natively(html)
-    return TagList(list(map(ListedTag._make, tags)), ids, sample, has_items)
+    return TagList(list(map(_LISTED, tags)), ids, sample, has_items)
+
+
+_LISTED: Final = partial(tuple.__new__, ListedTag)
+"""`ListedTag._make` without a call in Python: there are hundreds of tags a page."""
 
 
 def resolve(url: str, hrefs: list[str]) -> list[str | None]:

@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 import pyarrow as pa
-from msgspec import Struct
+from msgspec import Struct, field
 
 from periplus.model import ParsedPage, Preference, Url, UsageError
 from periplus.policy.filters.patterns import compiled
 from periplus.urls import site_of
+from periplus.view.notebook import Displayed
 
 from ..tables import SCHEMAS, Spooled, scan
 from ..tables.reader import check_digests
@@ -137,7 +138,7 @@ class Committed(Struct, frozen=True):
     archive: tuple[WarcEnd, ...] = ()
 
 
-class Exported(Struct, frozen=True):
+class Exported(Displayed, frozen=True):
     """What an export did: pages, rows or files written, and how many pages were left out, by reason.
 
     `deleted` are deletions of pages that another search engine has; `refused` of the written URLs were never requested,
@@ -145,7 +146,7 @@ class Exported(Struct, frozen=True):
     """
 
     written: int
-    left_out: dict[str, int] = {}
+    left_out: dict[str, int] = field(default_factory=dict)
     deleted: int = 0
     refused: int = 0
 
