@@ -137,8 +137,10 @@ def scanner(request: pytest.FixtureRequest) -> Callable[..., Columns]:
     name = "_native" if request.param == "native" else "python"
     module = pytest.importorskip(f"periplus.content.scan.{name}", reason="the native scanner is not built")
 
-    def scan(html: bytes, *, wants_blocks: bool = False, wants_events: bool = False) -> Columns:
-        columns: Columns = module.scan(html, "http://a.example/dir/page", wants_blocks, wants_events)
+    def scan(
+        html: bytes, *, wants_blocks: bool = False, wants_events: bool = False, wants_sections: bool = False
+    ) -> Columns:
+        columns: Columns = module.scan(html, "http://a.example/dir/page", wants_blocks, wants_events, wants_sections)
         return columns
 
     return scan

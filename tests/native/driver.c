@@ -80,7 +80,7 @@ static bool count_text(const u8 *bytes, u32 size) {
 }
 
 static bool read_one(const u8 *html, u32 size, int flags) {
-    Page *page = new_page(flags & 1, flags & 2);
+    Page *page = new_page(flags & 1, flags & 2, flags & 4);
     if (!page) {
         return false;
     }

@@ -13,7 +13,7 @@ from hatch_build import SCAN, write_tables
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = Path(__file__).resolve().parent
-BLOCKS, EVENTS = 1, 2
+BLOCKS, EVENTS, SECTIONS = 1, 2, 4
 """Flags of a page: what is asked for besides the other columns."""
 SANITIZED: Final = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 STRICT: Final = ("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror")
@@ -58,7 +58,7 @@ def _run(command: list[str]) -> None:
     subprocess.run(command, check=True, timeout=_TIMEOUT)
 
 
-def read_all(driver: Path, pages: Iterable[bytes], flags: int = BLOCKS | EVENTS) -> list[Read]:
+def read_all(driver: Path, pages: Iterable[bytes], flags: int = BLOCKS | EVENTS | SECTIONS) -> list[Read]:
     """Read pages with a driver. Raises `subprocess.CalledProcessError` if a sanitizer stops it."""
     stream = b"".join(len(page).to_bytes(4, "little") + bytes([flags]) + page for page in pages)
     done = subprocess.run([driver], input=stream, stdout=subprocess.PIPE, check=True, timeout=_TIMEOUT)

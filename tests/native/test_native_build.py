@@ -87,15 +87,15 @@ def test_hook_is_named_in_pyproject() -> None:
 def test_threads_do_not_disturb_each_other(native: ModuleType) -> None:
     """Each call has its own state, so that scans at the same time give what each gives alone."""
     pages = [shape(4_000) for shape in HOSTILE.values()]
-    alone = [native.scan(page, URL, True, True) for page in pages]
+    alone = [native.scan(page, URL, True, True, True) for page in pages]
     with ThreadPoolExecutor(4) as pool:
-        for together in pool.map(lambda _: [native.scan(page, URL, True, True) for page in pages], range(8)):
+        for together in pool.map(lambda _: [native.scan(page, URL, True, True, True) for page in pages], range(8)):
             assert together == alone
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), (b"", URL, False), ("", URL, False, False), (b"", b"", False, False), (b"", "\ud800", False, False)],
+    [(), (b"", URL, False), ("", URL, False, False, False), (b"", b"", *[False] * 3), (b"", "\ud800", *[False] * 3)],
 )
 def test_wrong_arguments(native: ModuleType, arguments: tuple[object, ...]) -> None:
     """Wrong arguments are exceptions."""
@@ -106,6 +106,6 @@ def test_wrong_arguments(native: ModuleType, arguments: tuple[object, ...]) -> N
 def test_odd_urls_resolve_nothing(native: ModuleType) -> None:
     """A page whose URL is not one of HTTP, or too long, has its links left to the URL parser."""
     for url in ("", "http://", "https://host", "ftp://host/", "http://host/" + "a" * 9000):
-        columns = native.scan(b"<a href=x>y</a>", url, False, False)
+        columns = native.scan(b"<a href=x>y</a>", url, False, False, False)
         assert (columns.urls, columns.unresolved) == ([None], [(0, "x")])
         assert native.resolve(url, ["x"]) == [None]

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.native.scanner_driver import BLOCKS, EVENTS, HOSTILE, build_counted, read_all
+from tests.native.scanner_driver import BLOCKS, EVENTS, HOSTILE, SECTIONS, build_counted, read_all
 
 SIZE = 1 << 14
 MOST_STEPS = 100
@@ -22,7 +22,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "flags", [pytest.param(0, marks=pytest.mark.slow, id="columns"), pytest.param(BLOCKS | EVENTS, id="all")]
+    "flags", [pytest.param(0, marks=pytest.mark.slow, id="columns"), pytest.param(BLOCKS | EVENTS | SECTIONS, id="all")]
 )
 def test_steps_are_linear_in_size(driver: Path, flags: int) -> None:
     """Twice the size takes about twice the steps."""

@@ -11,7 +11,7 @@ TAGS = (
     b"a p div li ul ol table tr td th tbody span b i br h1 h2 form input label select option textarea button svg math "
     b"title script style noscript template iframe img nav main header footer article foreignobject desc dd dt dl font "
     b"image frame frameset meta link base html body head datalist optgroup hr pre xmp noembed noframes plaintext "
-    b"object caption fieldset legend"
+    b"object caption fieldset legend h3"
 ).split()
 """Tags that do something; each is as likely as another."""
 OTHER_TAGS = [*(name.encode() for name in NAMES if name), b"x-y", b"a\0", b"a" * 19, b"foo", b"li\xff", b"b<", b'i"']
@@ -44,6 +44,7 @@ VALUES = [
         b"1; url=x",
         b"&#82;obots",
     ),
+    *(b"headerlink", b"x permalink", b"hash-link\tb"),
     *(b"&#35;f", b"./x/../y", b"x%41", b"HTTP://O.example/", b"http://o.example:80/", b"mailto:x", b"a\nb", b"\\x"),
 ]
 TEXTS = [
@@ -56,6 +57,8 @@ TEXTS = [
     *(b"\xe2\x80\x83", b"\r\n", b"\r", b"text.", b"[x]", b"{", b"!", b"<!DOCTYPE html>", b"<!doctype", b"&lt", b"&ltx"),
     *(b"12:30", b" 17 comments", b"2026-11-14", b"a1b2c3d4e5f6a7b8c9d0", b"<script>location='x'</script>"),
     *(b"<meta name=robots content=none>", b"<form action=x><input name=q value='a  b'><label>y</label></form>"),
+    *(b"#", b" \xc2\xb6 ", b"&para;", b"&#xA7;", b"\xf0\x9f\x94\x97\xef\xb8\x8f", b"<a href='#f'>&para;</a>"),
+    *(b"<a class='x permalink' href=/p>#</a>", b"<a href=#f>\n<span>\xc2\xa7</span>\n</a>"),
     *(b"&gt=", b"x" * 70, b"A sentence that is long enough to be a paragraph of its own, with a comma. "),
 ]
 ENDS = (b">", b">", b">", b">", b">", b"/>", b" />", b"/ >", b" ", b"")

@@ -67,13 +67,13 @@ pages = st.lists(st.recursive(leaves, element, max_leaves=40), min_size=1, max_s
 def test_scanners_choose_the_same(page: str) -> None:
     """Whatever the elements are called, and however they are nested."""
     html = page.encode()
-    assert native.scan(html, URL, False, False).main == python.scan(html, URL, False, False).main
+    assert native.scan(html, URL, False, False, False).main == python.scan(html, URL, False, False, False).main
 
 
 @settings(max_examples=examples(15))
 @given(pages)
 def test_main_text_is_part_of_the_text(page: str) -> None:
     """A page with text that is not in an aside or a footer has a main text, and that is not longer than the text."""
-    columns = python.scan(page.encode(), URL, False, False)
+    columns = python.scan(page.encode(), URL, False, False, False)
     assert len(columns.main) <= len(columns.text)
-    assert python.scan(f"<div>Short.</div>{page}".encode(), URL, False, False).main
+    assert python.scan(f"<div>Short.</div>{page}".encode(), URL, False, False, False).main

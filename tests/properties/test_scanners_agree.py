@@ -62,10 +62,12 @@ texts = st.one_of(st.sampled_from(TEXTS), st.binary(max_size=10))
 pages = st.lists(st.one_of(start_tags, start_tags, end_tags, texts), max_size=40).map(b"".join)
 
 
-def differences(html: bytes, *, wants_blocks: bool, wants_events: bool) -> list[str]:
+def differences(
+    html: bytes, *, wants_blocks: bool = True, wants_events: bool = True, wants_sections: bool = True
+) -> list[str]:
     """The columns that are not the same."""
-    ours = complete(python.scan(html, URL, wants_blocks, wants_events))
-    theirs = complete(native.scan(html, URL, wants_blocks, wants_events))
+    ours = complete(python.scan(html, URL, wants_blocks, wants_events, wants_sections))
+    theirs = complete(native.scan(html, URL, wants_blocks, wants_events, wants_sections))
     return [name for name in Columns._fields if getattr(ours, name) != getattr(theirs, name)]
 
 
@@ -97,10 +99,11 @@ def read_both(html: bytes) -> list[object]:
         return [*native_page, *read_pages([raw])]
 
 
-@given(pages, st.booleans(), st.booleans())
-def test_tag_soup(html: bytes, wants_blocks: bool, wants_events: bool) -> None:
+@given(pages, st.booleans(), st.booleans(), st.booleans())
+def test_tag_soup(html: bytes, wants_blocks: bool, wants_events: bool, wants_sections: bool) -> None:
     """Whatever the tags, attributes and texts."""
-    assert differences(html, wants_blocks=wants_blocks, wants_events=wants_events) == []
+    wants = {"wants_blocks": wants_blocks, "wants_events": wants_events, "wants_sections": wants_sections}
+    assert differences(html, **wants) == []
 
 
 @given(st.one_of(pages, st.binary(max_size=300)))
@@ -112,7 +115,7 @@ def test_listed_tags(html: bytes) -> None:
 @given(st.binary(max_size=300))
 def test_bytes(html: bytes) -> None:
     """Whatever the bytes."""
-    assert differences(html, wants_blocks=True, wants_events=True) == []
+    assert differences(html) == []
 
 
 @given(pages)
@@ -137,13 +140,13 @@ def test_sizes_of_packed_forms(sizes: list[int], is_wide: bool) -> None:
         for size in sizes
     ]
     html = b"<form>" + b"".join(controls)
-    assert native.scan(html, URL, False, False).forms == python.scan(html, URL, False, False).forms
-    assert len(form_elements(native.scan(html, URL, False, False).forms)) > 3 * len(sizes)
+    assert native.scan(html, URL, False, False, False).forms == python.scan(html, URL, False, False, False).forms
+    assert len(form_elements(native.scan(html, URL, False, False, False).forms)) > 3 * len(sizes)
 
 
 def test_without_a_form_nothing_is_packed() -> None:
     """Controls outside of forms are not submitted."""
-    assert native.scan(b"<input name=a>", URL, False, False).forms == b""
+    assert native.scan(b"<input name=a>", URL, False, False, False).forms == b""
 
 
 @pytest.mark.parametrize("is_own_written_out", [False, True])
@@ -153,8 +156,8 @@ def test_targets_are_sorted_without_the_page_itself(is_own_written_out: bool) ->
     html += b"<a href=page.html>" if is_own_written_out else b""
     names = ["a", "b", "page.html"] if is_own_written_out else ["a", "b"]
     expected = "\n".join(f"http://docs.example.org/library/{name}" for name in names)
-    assert native.scan(html, URL, False, False).targets == expected.encode()
-    assert native.scan(html + b"<a href='\\c'>", URL, False, False).targets is None
+    assert native.scan(html, URL, False, False, False).targets == expected.encode()
+    assert native.scan(html + b"<a href='\\c'>", URL, False, False, False).targets is None
 
 
 @given(st.binary(max_size=100))
@@ -171,7 +174,7 @@ def real_pages() -> list[bytes]:
 
 def test_real_pages(real_pages: list[bytes]) -> None:
     """Pages without mistakes."""
-    assert [differences(page, wants_blocks=True, wants_events=True) for page in real_pages] == [[]] * len(real_pages)
+    assert [differences(page) for page in real_pages] == [[]] * len(real_pages)
 
 
 @settings(max_examples=examples(10))
@@ -179,7 +182,7 @@ def test_real_pages(real_pages: list[bytes]) -> None:
 def test_mistakes(real_pages: list[bytes], seed: int) -> None:
     """Pages with mistakes."""
     page = mutated(Random(seed), real_pages)
-    assert differences(page, wants_blocks=True, wants_events=True) == []
+    assert differences(page) == []
     one, other = read_both(page)
     assert one == other
 
@@ -191,7 +194,8 @@ def test_many_pages(real_pages: list[bytes], capsys: pytest.CaptureFixture[str])
     for seed in range(PAGES):
         chance = Random(seed)
         page = soup(chance) if seed % 2 else mutated(chance, real_pages)
-        found = differences(page, wants_blocks=chance.random() < 0.5, wants_events=chance.random() < 0.5)
+        blocks, events, sections = (chance.random() < 0.5 for _ in range(3))
+        found = differences(page, wants_blocks=blocks, wants_events=events, wants_sections=sections)
         one, other = read_both(page)
         if found or one != other:
             different.append(seed)

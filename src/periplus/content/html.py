@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.formats.encodings import decode
-from periplus.model import Digests, Links, ParsedPage, Problem, Relations, Url, UsageError
+from periplus.model import Digests, Links, PageSection, ParsedPage, Problem, Relations, Url, UsageError
 from periplus.urls import canonical, resolve_all
 
 from .charset import Charset, sniff_charset
@@ -33,7 +33,7 @@ from .mime import ContentKind, Mime, sniff_mime
 from .pagination import next_page
 from .redirects import read_onward, redirects_of
 from .scan import TagList, list_tags, resolve, scan
-from .scan.columns import MAX_LINKS, MAX_TEXT, Columns, Head
+from .scan.columns import MAX_ANCHOR, MAX_LINKS, MAX_TEXT, Columns, Head
 from .sketch import sketches_of
 from .statistics import statistics_of
 from .versions import profile_of
@@ -102,14 +102,17 @@ def _check_url(url: str) -> None:
         )
 
 
-def read_tags(body: bytes, content_type: str | None = None) -> tuple[bytes, TagList] | None:
-    """A page in UTF-8 and its tags, in a pass of their own (see `scan.list_tags`); `None` if the body is not HTML."""
+def html_of_body(body: bytes, content_type: str | None = None) -> bytes | None:
+    """A page in UTF-8, as it is scanned; `None` if the body is not HTML."""
     charset = sniff_charset(body, content_type)
     mime = sniff_mime(body, content_type, is_utf16=charset.encoding.startswith("UTF-16"))
-    if not body or mime.kind is not ContentKind.HTML:
-        return None
-    html, _ = _as_utf8(body, charset)
-    return html, list_tags(html)
+    return _as_utf8(body, charset)[0] if body and mime.kind is ContentKind.HTML else None
+
+
+def read_tags(body: bytes, content_type: str | None = None) -> tuple[bytes, TagList] | None:
+    """A page in UTF-8 and its tags, in a pass of their own (see `scan.list_tags`); `None` if the body is not HTML."""
+    html = html_of_body(body, content_type)
+    return None if html is None else (html, list_tags(html))
 
 
 def read_texts(
@@ -123,11 +126,11 @@ def read_texts(
 ) -> ParsedPage:
     """Like `read_page`, without links, resources, forms, redirects, digests and statistics: for exports of texts.
 
-    Of its problems those of the body are there.
+    Of its problems those of the body are there. Its sections are there, too, which `read_page` leaves out.
     """
     _check_url(url)
     raw = RawPage(body, url, content_type, robots_tags, link_headers, False, use_headers)
-    _, own, charset, mime, columns, problems = _scanned(raw)
+    _, own, charset, mime, columns, problems = _scanned(raw, wants_sections=True)
     head = columns.head
     base = base_of(head, url)
     has_base = base != url
@@ -157,7 +160,20 @@ def read_texts(
         digests=_NO_DIGESTS,
         problems=tuple(problems),
         preferences=facts.preferences,
+        sections=_sections(columns),
     )
+
+
+def _sections(columns: Columns) -> tuple[PageSection, ...]:
+    """The sections of the main text by characters of it."""
+    sections = []
+    offset = at = 0
+    for start, size, level, anchor in columns.sections:
+        offset += start - at if columns.main.isascii() else len(columns.main[at:start].decode("utf-8", "replace"))
+        at = start
+        title = columns.main[start : start + size].decode("utf-8", "replace")[:MAX_ANCHOR]
+        sections.append(PageSection(offset, anchor, level, title))
+    return tuple(sections)
 
 
 def read_pages(pages: Iterable[RawPage]) -> list[ParsedPage]:
@@ -186,13 +202,13 @@ def _read_group(pages: list[RawPage]) -> list[ParsedPage]:
     return [_page(one, sketch) for one, sketch in zip(scanned, sketches, strict=True)]
 
 
-def _scanned(page: RawPage) -> _Scanned:
+def _scanned(page: RawPage, *, wants_sections: bool = False) -> _Scanned:
     charset = sniff_charset(page.body, page.content_type)
     mime = sniff_mime(page.body, page.content_type, is_utf16=charset.encoding.startswith("UTF-16"))
     own = canonical(page.url)
     if page.body and mime.kind is ContentKind.HTML:
         html, problems = _as_utf8(page.body, charset)
-        columns = scan(html, own or "", wants_blocks=page.wants_blocks)
+        columns = scan(html, own or "", wants_blocks=page.wants_blocks, wants_sections=wants_sections)
     else:
         columns, problems = _not_html(page.body, charset, mime)
     return _Scanned(page, own or Url(page.url), charset, mime, columns, problems)
@@ -229,7 +245,7 @@ def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[
     text = text[:MAX_TEXT].decode("utf-8", "ignore").encode() if is_cut else text
     head = Head([], [], [], [], [])
     columns = Columns(
-        text, text, is_cut, "", [], [], {}, {}, {}, [], [], head, b"", None, [], [], [], None, b"", None, 0
+        text, text, is_cut, "", [], [], {}, {}, {}, [], [], head, b"", None, [], [], [], None, b"", None, 0, []
     )
     return columns, [problem]
 

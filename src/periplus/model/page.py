@@ -252,6 +252,19 @@ SOFT_404: Final = "soft-404"
 """The problem of an error page that was sent with status 200."""
 
 
+class PageSection(Struct, frozen=True):
+    """A section of a page: a heading, or a term of a definition.
+
+    `offset` is where it begins in `ParsedPage.main_text`, in characters; `anchor` what its URL has behind "#", empty if
+    there is none; `level` 1 to 6 for headings, 7 for terms; `title` at most 256 characters of the heading or term.
+    """
+
+    offset: int
+    anchor: str
+    level: int
+    title: str
+
+
 class ParsedPage(Struct, frozen=True):
     """Everything that is known of one page, from one pass over it.
 
@@ -259,9 +272,9 @@ class ParsedPage(Struct, frozen=True):
     part of it that is not navigation. `sketch` is 128 MinHash values of 32 bits as little-endian bytes (empty for a
     page with no words): resemblance is the share of equal values, between sketches of the same text rule (see
     `content.digests`). `blocks` is what each part of it says, in few bytes, if it was asked for; `profile` is what its
-    next version is compared with (`content.versions`); `statistics` are counts of its text. `preferences` are what the
-    page and its headers say about its use; in a crawl robots.txt, too. `relevance`, from 0 to 1, is how much it is on
-    the topic of a focused crawl.
+    next version is compared with (`content.versions`); `statistics` are counts of its text; `sections` are there if
+    they were asked for. `preferences` are what the page and its headers say about its use; in a crawl robots.txt, too.
+    `relevance`, from 0 to 1, is how much it is on the topic of a focused crawl.
     """
 
     url: Url
@@ -289,6 +302,7 @@ class ParsedPage(Struct, frozen=True):
     read_from: ReadFrom = ReadFrom.SERVER
     relevance: float | None = None
     profile: bytes = b""
+    sections: tuple[PageSection, ...] = ()
 
     @property
     def canonical(self) -> Url | None:

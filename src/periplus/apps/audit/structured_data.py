@@ -1,4 +1,4 @@
-"""Structured data of a page: JSON-LD, microdata and RDFa as one kind of items, and what is wrong with them.
+"""What is wrong with the structured data of a page: JSON-LD, microdata and RDFa (`content.structured_data`).
 
 Types are those of schema.org, release 30.0 (`schema_org_types.txt`: each type, and of which type in `PROPERTIES` it is
 a subtype). Required and recommended properties are those that Google documents for its rich results, in the structured
@@ -14,17 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-import msgspec
-from lxml import etree
-
-MAX_ITEMS: Final = 1000
-"""Items of a page that are looked at."""
-MAX_SCRIPT: Final = 1 << 20
-"""Bytes of a block of JSON-LD."""
-_MAX_DEPTH: Final = 20
-_MAX_VALUE: Final = 200
-"""Characters of a text that is a value."""
-_SCHEMA: Final = re.compile(r"https?://(?:www\.)?schema\.org/?(.*)", re.IGNORECASE)
+from periplus.content.structured_data import BAD_JSON, MAX_DEPTH, MAX_ITEMS, json_items, marked_items, types_of
 
 
 class Properties(NamedTuple):
@@ -87,9 +77,6 @@ _DATE: Final = re.compile(
 )
 _NUMBERS: Final = frozenset({"price", "lowPrice", "highPrice", "ratingValue", "ratingCount", "reviewCount"})
 _NUMBER: Final = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
-_WRAPPERS: Final = re.compile(
-    rb"^\s*(?:<!--|(?://|/\*)?\s*<!\[CDATA\[(?:\s*\*/)?)|(?:-->|(?://|/\*)?\s*\]\]>(?:\s*\*/)?)\s*$"
-)
 
 
 ITEM: Final = "item"
@@ -116,21 +103,11 @@ def schema_types() -> dict[str, str]:
 
 def json_faults(source: bytes) -> Iterator[DataFault]:
     """Check one block of JSON-LD."""
-    text = _WRAPPERS.sub(b"", source).strip()
-    if not text or len(text) > MAX_SCRIPT:
-        return
     try:
-        data = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        for item, context in json_items(source):
+            yield from _with_context(item, context)
+    except BAD_JSON as error:
         yield DataFault("data-syntax", "", f"JSON-LD: {error}")
-        return
-    tops = [top for top in (data if isinstance(data, list) else [data]) if isinstance(top, dict)]
-    for top in tops[:MAX_ITEMS]:
-        graph = top.get("@graph")
-        items = graph if isinstance(graph, list) and "@type" not in top else [top]
-        for item in items[:MAX_ITEMS]:
-            if isinstance(item, dict):
-                yield from _with_context(item, item.get("@context", top.get("@context")))
 
 
 def _with_context(item: dict[str, Any], context: object) -> Iterator[DataFault]:
@@ -143,9 +120,9 @@ def _with_context(item: dict[str, Any], context: object) -> Iterator[DataFault]:
 def item_faults(item: Mapping[str, Any], depth: int = 0, parent: str = "") -> Iterator[DataFault]:
     """Check an item and the items in it. Keys with `@` are those of JSON-LD; `parent` is the type around it."""
     own = [key for key in item if not key.startswith("@")]
-    if not own or depth > _MAX_DEPTH:  # a reference to an item elsewhere
+    if not own or depth > MAX_DEPTH:  # a reference to an item elsewhere
         return
-    names = [name for name in _types(item) if name]
+    names = [name for name in types_of(item) if name]
     if not names and depth == 0:
         yield DataFault("data-type-missing", "", f"an item with {', '.join(own[:3])}, but without a type")
     if not any(name in schema_types() for name in names):  # beside a known one, a type of one's own is no loss
@@ -161,19 +138,6 @@ def item_faults(item: Mapping[str, Any], depth: int = 0, parent: str = "") -> It
         for value in values[:MAX_ITEMS]:
             if isinstance(value, dict):
                 yield from item_faults(value, depth + 1, base)
-
-
-def _types(item: Mapping[str, Any]) -> list[str]:
-    written = item.get("@type")
-    names = written if isinstance(written, list) else [written] if written else []
-    return [_short(str(name)) for name in names]
-
-
-def _short(name: str) -> str:
-    """The name of a type of schema.org; empty for types of other vocabularies."""
-    found = _SCHEMA.fullmatch(name)
-    name = found[1] if found else name.removeprefix("schema:")
-    return "" if ":" in name or "/" in name else name
 
 
 def _missing(item: Mapping[str, Any], name: str, base: str, parent: str, *, is_nested: bool) -> Iterator[DataFault]:
@@ -205,87 +169,10 @@ def _wrong_values(item: Mapping[str, Any], name: str) -> Iterator[DataFault]:
             yield DataFault("data-values", name, f"{name} {key} is {value[:60]!r}, not {kind}")
 
 
-_LINKED: Final = {
-    "a": "href", "area": "href", "link": "href", "img": "src", "audio": "src", "embed": "src", "iframe": "src",
-    "source": "src", "track": "src", "video": "src", "object": "data",
-}  # fmt: skip
-
-
 def markup_faults(html: bytes) -> Iterator[tuple[int, DataFault]]:
     """Check the microdata and RDFa of a page; each fault comes with the line of its item."""
-    try:
-        parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
-        root: Any = etree.fromstring(html, parser)
-    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        return
-    if root is None:
-        return
-    marked = root.xpath("//*[@itemscope or @itemtype or @itemprop or @typeof or @property]")
-    without = next(
-        (each for each in marked if each.get("itemtype") is not None and each.get("itemscope") is None), None
-    )
-    if without is not None:
-        yield without.sourceline, DataFault("data-syntax", "", "microdata: itemtype without itemscope")
-    for item in [*_microdata(root, marked), *_rdfa(marked)]:
+    found = marked_items(html)
+    if found.stray is not None:
+        yield found.stray, DataFault("data-syntax", "", "microdata: itemtype without itemscope")
+    for item in (*found.microdata, *found.rdfa):
         yield from ((item["@line"], fault) for fault in item_faults(item))
-
-
-def _microdata(root: Any, marked: list[Any]) -> list[dict[str, Any]]:
-    """The items that are not a property of another one."""
-    scopes = [
-        each
-        for each in marked
-        if each.get("itemscope") is not None
-        and each.get("itemprop") is None
-        and "schema.org" in (each.get("itemtype") or "")
-    ][:MAX_ITEMS]
-    referred = {each for names in root.xpath("//@itemref") for each in str(names).split()} if scopes else ()
-    tops = [scope for scope in scopes if scope.get("id") not in referred and not scope.get("itemref")]
-    return _items(marked, tops, "itemscope", "itemprop", "itemtype")
-
-
-def _rdfa(marked: list[Any]) -> list[dict[str, Any]]:
-    tops = []
-    for element in [each for each in marked if each.get("typeof") is not None and each.get("property") is None][
-        :MAX_ITEMS
-    ]:
-        vocabularies = [str(each.get("vocab")) for each in element.xpath("ancestor-or-self::*[@vocab]")]
-        if vocabularies and "schema.org" in vocabularies[-1].lower():
-            tops.append(element)
-    return _items(marked, tops, "typeof", "property", "typeof")
-
-
-def _items(marked: list[Any], tops: list[Any], marker: str, property_name: str, type_name: str) -> list[dict[str, Any]]:
-    """The items of these elements, with the items in them: a property belongs to the nearest item around it."""
-    if not tops:
-        return []
-    scopes = {each: _new_item(each, type_name) for each in marked if each.get(marker) is not None}
-    for element in marked:
-        names = str(element.get(property_name) or "").split()
-        around = next((scope for scope in element.iterancestors() if scope in scopes), None) if names else None
-        if around is not None:
-            value = scopes[element] if element in scopes else _value(element)
-            for name in names:
-                scopes[around].setdefault(name.removeprefix("schema:"), []).append(value)
-    return [scopes[top] for top in tops]
-
-
-def _new_item(scope: Any, type_name: str) -> dict[str, Any]:
-    types = str(scope.get(type_name) or "").split()
-    return {"@line": scope.sourceline, "@type": types} if types else {"@line": scope.sourceline}
-
-
-def _value(element: Any) -> str:
-    content = element.get("content")
-    if content is None and (linked := element.get(_LINKED.get(str(element.tag), "resource"))) is not None:
-        content = linked or "."
-    if content is None and element.tag in ("time", "data", "meter"):
-        content = element.get("datetime") or element.get("value")
-    if content is not None:
-        return str(content)
-    text = ""
-    for part in element.itertext():
-        text = (text + str(part)).lstrip()
-        if len(text) > _MAX_VALUE:
-            break
-    return text[:_MAX_VALUE].rstrip()

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-Scan = Callable[[bytes, str, bool, bool], Columns]
+Scan = Callable[[bytes, str, bool, bool, bool], Columns]
 Resolve = Callable[[str, list[str]], list[str | None]]
 
 
@@ -55,9 +55,11 @@ READER: Final = _READER
 """Which scanner is used: "native" or "python"."""
 
 
-def scan(html: bytes, url: str, *, wants_blocks: bool = False, wants_events: bool = False) -> Columns:
+def scan(
+    html: bytes, url: str, *, wants_blocks: bool = False, wants_events: bool = False, wants_sections: bool = False
+) -> Columns:
     """Scan a page once. `html` is in UTF-8, perhaps with invalid bytes; only the first 16 MiB are read."""
-    return _SCAN(html, url, wants_blocks, wants_events)
+    return _SCAN(html, url, wants_blocks, wants_events, wants_sections)
 
 
 def list_tags(html: bytes) -> TagList:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-TEXT_RULE: Final = 3
+TEXT_RULE: Final = 4
 """The number of the rule by which main text and blocks are found, from 1 to 63.
 
 To be raised with every change after which the same page has another main text, other blocks or another sketch.
@@ -42,6 +42,15 @@ META_NAMES: Final = frozenset(
 """The `name` or `property` of `<meta>` elements that are read, in lower case. `native/head.h` has the same words."""
 META_EQUIVALENTS: Final = frozenset({"refresh", "content-language"})
 """The `http-equiv` of `<meta>` elements that are read, in lower case."""
+
+PERMALINK_CLASSES: Final = frozenset(
+    {
+        *("anchor", "anchor-link", "anchorjs-link", "hash-link", "header-anchor", "header-link", "headeranchor"),
+        *("headeranchor-link", "headerlink", "heading-anchor", "heading-link", "headinganchor", "headinglink"),
+        "permalink",
+    }
+)
+"""Classes of links that are there to be copied. `native/text.h` has the same."""
 
 Attributes = dict[str, str | None]
 """Attributes by lower-case name, the first of each name; `None` where no value is written."""
@@ -111,8 +120,8 @@ class Event(NamedTuple):
     """One step through the visible part of a page, for writers of Markdown and text.
 
     OPEN and CLOSE carry the tag and (OPEN) the attributes that writers use: href, src, alt, class, title, start,
-    colspan, rowspan, id. Elements that end implicitly (a paragraph at the next heading, list items, cells) are closed
-    by the scanner; inline elements are reported where they stand and may be unbalanced. TEXT carries the text as
+    colspan, rowspan, id, name. Elements that end implicitly (a paragraph at the next heading, list items, cells) are
+    closed by the scanner; inline elements are reported where they stand and may be unbalanced. TEXT carries the text as
     written, character references decoded, white space untouched, and whether its block belongs to the main text.
     """
 
@@ -120,6 +129,17 @@ class Event(NamedTuple):
     value: str
     attributes: Attributes | None
     is_main: bool
+
+
+class Section(NamedTuple):
+    """A heading, or a term of a definition, in the main text: bytes before it there, and bytes of it."""
+
+    start: int
+    size: int
+    level: int
+    """From 1 to 6 for headings, 7 for terms."""
+    anchor: str
+    """What a link to it has behind "#", references decoded; empty if there is none."""
 
 
 TextCounts = tuple[int, int, int, int, int]
@@ -174,6 +194,8 @@ class Columns(NamedTuple):
     `statistics.text_counts_in_python` has to count."""
     anchor_words: int
     """Words of `anchors`, split at spaces; an anchor without text counts as one."""
+    sections: list[Section]
+    """The sections of the main text, if they were asked for."""
 
 
 class ListedTag(NamedTuple):

@@ -44,6 +44,7 @@ def start_anchor(page: PageScan, tag: Tag) -> None:
     """`<a>`: without a target, too, it ends the link before it."""
     page.is_split = False
     if tag.href is not None:
+        page.link_tag = tag
         _open_link(page, tag.href, tag.rel, tag.mark, tag.is_to_itself)
     elif page.is_linked:
         close_anchor(page)

@@ -1,8 +1,8 @@
 """All visible text of a page, white space folded, in blocks: on arrays, because text is most of a page.
 
 White space are the bytes up to 0x20 and the no-break, ideographic and zero-width spaces; of a run of it one space is
-left. A border between two elements is a space too, unless punctuation is beside it: "<a>a link</a>, and" is "a link,
-and". A block is text without a border of a block element (paragraph, heading, cell, ...) inside.
+left. A block is text without a border of a block element (paragraph, heading, cell, ...) inside; another space is
+between two blocks. Elements inside a line add none: "<b>json</b>.<i>dumps</i>(" is "json.dumps(".
 
 `contents_by_way` gives `content.churn` the parts of a page, each by the way to it: names and classes of elements from
 the body down. All items of a list have one way, on all pages of a site. Elements inside a line do not count, nor do
@@ -22,22 +22,16 @@ from numpy.typing import NDArray
 
 from .columns import MAX_TEXT
 from .markup import IN_ARTICLE, IN_MAIN, Tag
-from .stack import EDGE
 from .state import PageScan, Run
 from .tags import NUMBERS, numbers_of
 from .tokens import decode_text
 
 _BORDER: Final = b"\x02"
 """Between two runs of text."""
-_HARD_SPACE: Final = b"\x03"
-"""In place of a wide space: white space also alone between two tags, where other white space is nothing."""
-_SIGNS: Final = _BORDER + _HARD_SPACE
-_NO_SIGNS: Final = bytes.maketrans(_SIGNS, b"  ")
-_WIDE_SPACES: Final = ("\xa0".encode(), "\u200b".encode(), "\u3000".encode())
+_NO_BORDERS: Final = bytes.maketrans(_BORDER, b" ")
+WIDE_SPACES: Final = ("\xa0".encode(), "\u200b".encode(), "\u3000".encode())
 _BLANK: Final = 0x20
 """This byte and all below it are white space or signs."""
-_OPENS: Final = np.isin(np.arange(256), np.frombuffer(b"([{", dtype=np.uint8))
-_CLOSES: Final = np.isin(np.arange(256), np.frombuffer(b",.;:!?)]}", dtype=np.uint8))
 
 
 class Folded(NamedTuple):
@@ -58,11 +52,10 @@ class Folded(NamedTuple):
 _EMPTY: Final = Folded(b"", False, [], [], [], [], [])
 
 
-class _Spaces(NamedTuple):
-    """The runs of white space and signs: where they are, and where in the folded text a run begins and ends."""
+class _Folding(NamedTuple):
+    """The folded text, and for each border where in it the white space around that begins and ends."""
 
-    starts: NDArray[np.intp]
-    ends: NDArray[np.intp]
+    text: bytes
     before: NDArray[np.intp]
     after: NDArray[np.intp]
 
@@ -73,34 +66,35 @@ def fold_runs(runs: Sequence[Run], *, has_signs: bool, wants_events: bool = Fals
         return _EMPTY
     sources, elements, blocks, is_linked = zip(*runs, strict=True)
     codes = np.frombuffer(_joined(sources, has_signs), dtype=np.uint8)
-    separators = (codes == _BORDER[0]).nonzero()[0]
-    spaces, text = _fold(codes)
-    places = spaces.starts.searchsorted(separators, side="right") - 1
-    starts = spaces.after[places[:-1]]
-    ends = spaces.before[places[1:]]
-    return _in_blocks(text, starts, ends, np.array(elements), np.array(blocks), np.array(is_linked), wants_events)
+    numbers = np.array(blocks)
+    text, before, after = _fold(codes, numbers)
+    starts, ends = after[:-1], before[1:]
+    return _in_blocks(text, starts, ends, np.array(elements), numbers, np.array(is_linked), wants_events)
 
 
 def _joined(sources: Sequence[bytes], has_signs: bool) -> bytes:
     """All runs with a border between them, references decoded."""
     if has_signs:
-        sources = [source if source is EDGE else source.translate(_NO_SIGNS) for source in sources]
+        sources = [source.translate(_NO_BORDERS) for source in sources]
     joined = _BORDER.join((b"", *sources, b""))
     if b"&" in joined:
         joined = decode_text(joined, has_signs=True)
     if not joined.isascii():
-        for space in _WIDE_SPACES:
-            joined = joined.replace(space, _HARD_SPACE)
+        for space in WIDE_SPACES:
+            joined = joined.replace(space, b" ")
     return joined
 
 
-def _fold(codes: NDArray[np.uint8]) -> tuple[_Spaces, bytes]:
-    """The folded text. Both ends of `codes` are signs."""
+def _fold(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> _Folding:
+    """Fold white space. Both ends of `codes` are borders, and there is one between every two runs."""
     is_blank = codes <= _BLANK
     edges = (is_blank[1:] != is_blank[:-1]).nonzero()[0] + 1
     starts = np.concatenate(([0], edges[1::2]))
     ends = np.append(edges[0::2], len(codes))
-    is_space = _are_spaces(codes, starts, ends)
+    borders = (codes == _BORDER[0]).nonzero()[0]
+    places = starts.searchsorted(borders, side="right") - 1
+    is_space = ends - starts > np.bincount(places, minlength=len(starts))
+    is_space[places[1:-1][blocks[1:] != blocks[:-1]]] = True
     is_space[0] = is_space[-1] = False
     sizes = np.subtract(starts[1:], ends[:-1])
     before = np.concatenate(([0], (sizes + is_space[:-1]).cumsum()))
@@ -108,26 +102,7 @@ def _fold(codes: NDArray[np.uint8]) -> tuple[_Spaces, bytes]:
     spaces = ends[is_space] - 1
     is_kept[spaces] = True
     folded = np.maximum(codes, _BLANK)[is_kept]
-    return _Spaces(starts, ends, before, before + is_space), folded.tobytes()
-
-
-def _are_spaces(codes: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which runs of white space and signs are a space.
-
-    One with a border at both ends is none beside punctuation: white space in the middle is that between two tags, which
-    is nothing, unless it is hard.
-    """
-    is_space = np.ones(len(starts), dtype=np.bool_)
-    if len(starts) <= 2:
-        return is_space
-    inner = slice(1, -1)
-    first, last = codes[starts[inner]], codes[ends[inner] - 1]
-    is_border = (first == _BORDER[0]) & (last == _BORDER[0])
-    is_border &= _OPENS[codes[starts[inner] - 1]] | _CLOSES[codes[ends[inner]]]
-    is_space[inner] = ~is_border
-    hard = (codes == _HARD_SPACE[0]).nonzero()[0]
-    is_space[starts.searchsorted(hard, side="right") - 1] = True
-    return is_space
+    return _Folding(folded.tobytes(), before[places], (before + is_space)[places])
 
 
 def _in_blocks(

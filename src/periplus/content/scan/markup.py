@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from .columns import MARKED_NEXT, Attributes, Medium
+from .columns import MARKED_NEXT, PERMALINK_CLASSES, Attributes, Medium
 from .hints import attribute_hints
 from .tags import FLAGS_OF, FORM_PART, NAMES, NUMBERS, PUSH, numbers_of
 from .tokens import RawAttributes, attributes_in, decode_references, decode_value, decoded, is_self_closing, name_of
@@ -50,7 +50,9 @@ _MARKING: Final = (b"class", b"id", b"title", b"aria-label")
 """Attributes in which a link may say that it leads to the next page."""
 _MAY_BE_EMPTY: Final = numbers_of("svg", "math", "foreignobject", "desc", "title", "script", "style")
 """Tags that have no content if they end with a slash, in foreign content."""
-_EVENT_ATTRIBUTES: Final = frozenset({"href", "src", "alt", "class", "title", "start", "colspan", "rowspan", "id"})
+_EVENT_ATTRIBUTES: Final = frozenset(
+    {"href", "src", "alt", "class", "title", "start", "colspan", "rowspan", "id", "name"}
+)
 _PLAIN_ANCHOR: Final = re.compile(rb'a(?>(?: (?:class|title|id|target)="[^"]*+")*) href="([^"]++)"')
 """How nearly all links are written: the first `href` is behind attributes that do not matter."""
 _A: Final = NUMBERS["a"]
@@ -60,6 +62,10 @@ _NEVER_PLAIN: Final = _OF_FOREIGN + numbers_of("fieldset", "legend")
 """Tags that are more than a block, whatever their attributes: also those that may disable controls."""
 _NAMES: Final = tuple("img" if name == "image" else name for name in NAMES)
 _NUMBERS: Final = {name.encode(): number for name, number in NUMBERS.items() if name}
+
+
+_PERMALINK_CLASSES: Final = frozenset(name.encode() for name in PERMALINK_CLASSES)
+_SPACE: Final = re.compile(rb"[\t\n\f\r ]+")
 
 
 def is_to_itself(href: bytes | None) -> bool:
@@ -141,6 +147,11 @@ class Tag:
         """The value of an attribute, references decoded; empty if it is missing."""
         value = self.raw.get(name)
         return decode_value(value) if value else ""
+
+    @property
+    def is_permalink(self) -> bool:
+        """Whether a class says that a link is there to be copied."""
+        return not _PERMALINK_CLASSES.isdisjoint(_SPACE.split(self.raw.get(b"class") or b""))
 
     def medium(self) -> Medium:
         """The tag as a picture, a film or a sound."""

@@ -12,6 +12,7 @@ nothing in a tag depends on what is around it. All else is read with the care of
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec import msgpack
@@ -30,10 +31,11 @@ from .elements import (
 from .folding import Folded, contents_by_way, fold_runs
 from .main_text import chosen_blocks
 from .markup import Tag
+from .sections import sections_of
 from .stack import add_event, add_open_event, has_events, leave_foreign, pop_to, push
 from .state import NONE, PageScan, WrittenEvent
-from .steps import known, new_tag, tag_of
-from .tags import BLOCK, BREAKOUT, HEAD, NUMBERS, PUSH, RAW, RCDATA, VOID, numbers_of
+from .steps import add_gap, known, new_tag, tag_of
+from .tags import BLOCK, BREAKOUT, HEAD, NUMBERS, PUSH, RAW, RCDATA, SPACED, VOID, numbers_of
 from .tokens import decode_text, raw_text_end, text_end, token_at
 
 _WINDOW: Final = 1 << 16
@@ -47,6 +49,11 @@ _PLAINTEXT: Final = NUMBERS["plaintext"]
 _TEMPLATE: Final = NUMBERS["template"]
 _OF_FOREIGN: Final = numbers_of("svg", "math", "foreignobject", "desc", "title")
 _SCRIPT_OR_STYLE: Final = numbers_of("script", "style")
+_SVG: Final = NUMBERS["svg"]
+_LONGEST_SIGN: Final = 16
+"""Bytes of the sign of a permalink, as written."""
+_SIGN: Final = re.compile("(?:#|\xb6|\xa7|\U0001f517)(?:\ufe0e|\ufe0f)?".encode())
+"""Number sign, pilcrow, section sign or chain, perhaps with a variation selector."""
 
 
 def walk(page: PageScan) -> None:
@@ -126,9 +133,9 @@ def _read_known(page: PageScan, window: _Window) -> int | None:
             window.text = text
             return _read_unknown(page, window, number)
         if text:
-            if page.sinks or wants_events:
+            if page.is_linked or page.sinks or wants_events:
                 _add_text(page, text)
-            elif page.is_visible and not text.isspace():
+            elif page.is_visible and (not text.isspace() or (runs and runs[-1][2] == page.block)):
                 runs.append((text, page.element, page.block, page.is_linked))
         act = tag.act
         if act is not None and act(page, tag):
@@ -238,6 +245,8 @@ def _read_in_template(page: PageScan, tag: Tag, after: int) -> int:
 
 def _read_foreign(page: PageScan, tag: Tag, after: int) -> int:
     """A start tag in svg or math. Links count; inside foreignobject, desc and title is HTML again."""
+    if page.stack[-1] == _SVG:
+        add_gap(page)  # each text of a drawing has a place of its own
     if tag.number == _A:
         start_anchor(page, tag)
     elif tag.is_self_closing:
@@ -272,6 +281,8 @@ def _read_raw_element(page: PageScan, tag: Tag, start: int) -> int:
     page.block += bool(tag.flags & BLOCK)
     _add_raw_content(page, tag, page.html[start:end])
     page.block += bool(tag.flags & BLOCK)
+    if tag.flags & SPACED:
+        add_gap(page)
     if has_event:
         add_event(page, WrittenEvent(EventKind.CLOSE, tag.name, None, NONE))
     return after
@@ -313,7 +324,16 @@ def _add_text(page: PageScan, text: bytes) -> None:
         page.is_in_body = True
     if page.sinks:
         _collect(page, text)
-    _show_text(page, text)
+    if not (page.is_linked and _is_permalink_sign(page, text)):
+        _show_text(page, text)
+
+
+def _is_permalink_sign(page: PageScan, text: bytes) -> bool:
+    """Whether a text in a link is only the sign by which the link of a heading is copied."""
+    text = text.strip(_SPACE)
+    if len(text) > _LONGEST_SIGN or not _SIGN.fullmatch(decode_text(text)):
+        return False
+    return page.is_link_to_itself or (page.link_tag is not None and page.link_tag.is_permalink)
 
 
 def _add_textarea_text(page: PageScan, text: bytes) -> None:
@@ -344,12 +364,12 @@ MAX_PAGE: Final = 16 << 20
 """Bytes of a page that are read."""
 
 
-def scan(html: bytes, _: str, wants_blocks: bool, wants_events: bool) -> Columns:
+def scan(html: bytes, _: str, wants_blocks: bool, wants_events: bool, wants_sections: bool) -> Columns:
     """Scan a page once. Links are left to the URL parser, whatever the page's URL is."""
-    page = PageScan(html[:MAX_PAGE], wants_blocks=wants_blocks, wants_events=wants_events)
+    page = PageScan(html[:MAX_PAGE], wants_blocks=wants_blocks, wants_events=wants_events or wants_sections)
     walk(page)
     pop_to(page, 1)
-    return _columns(page)
+    return _columns(page, wants_events, wants_sections)
 
 
 def resolve(_: str, hrefs: list[str]) -> list[str | None]:
@@ -357,7 +377,7 @@ def resolve(_: str, hrefs: list[str]) -> list[str | None]:
     return [None] * len(hrefs)
 
 
-def _columns(page: PageScan) -> Columns:
+def _columns(page: PageScan, wants_events: bool, wants_sections: bool) -> Columns:
     folded = fold_runs(page.runs, has_signs=page.has_signs, wants_events=page.wants_events)
     tags = [tag.number if tag else NUMBERS["body"] for _, tag in page.elements]
     hints = [tag.hints if tag else 0 for _, tag in page.elements]
@@ -382,12 +402,13 @@ def _columns(page: PageScan) -> Columns:
         forms=msgpack.encode(form_elements(page)) if page.form_count else b"",
         sketch=None,
         blocks=contents_by_way(page, folded) if page.wants_blocks else [],
-        events=_events(page, folded, is_main) if page.wants_events else [],
+        events=_events(page, folded, is_main) if wants_events else [],
         own=page.own_links,
         masked=None,
         targets=None,
         counts=None,
         anchor_words=" ".join(anchors).count(" ") + 1 if anchors else 0,
+        sections=sections_of(page, folded, is_main) if wants_sections else [],
     )
 
 

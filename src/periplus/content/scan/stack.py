@@ -17,9 +17,6 @@ from .tags import BARRIER, FLAGS_OF, HEAD, NAMES, NUMBERS, SPECIAL, numbers_of, 
 MAX_OPEN: Final = 512
 """Elements on the stack, the body included; deeper ones are not put there: such pages are mistakes or attacks."""
 MAX_EVENTS: Final = 500_000
-EDGE: Final = b"\x03\x03"
-"""A run of text that stands for the border of a region: a space, whatever is beside it. It is distinguished from equal
-bytes of a page by its identity, which single bytes do not have."""
 
 _EVERY: Final = bytes(range(256))
 _P: Final = NUMBERS["p"]
@@ -115,7 +112,6 @@ def cross_region(page: PageScan, region: int) -> None:
     """End the block of text where the main part, navigation, a header or a form begins or ends."""
     page.region = region
     page.block += 1
-    page.runs.append((EDGE, page.element, page.block, False))
 
 
 def close_paragraph(page: PageScan) -> None:

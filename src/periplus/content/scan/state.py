@@ -38,7 +38,7 @@ class PageScan:
 
     def __init__(self, html: bytes, *, wants_blocks: bool, wants_events: bool) -> None:
         self.html = html
-        self.has_signs = any(sign in html for sign in (b"\x01", b"\x02", b"\x03"))
+        self.has_signs = any(sign in html for sign in (b"\x01", b"\x02"))
         """Whether the page holds bytes that are signs in the texts that are put together of it."""
         self.wants_blocks = wants_blocks
         self.wants_events = wants_events
@@ -82,6 +82,8 @@ class PageScan:
         self.link = NONE
         """The open link."""
         self.is_link_to_itself = False
+        self.link_tag: Tag | None = None
+        """The tag of the link that was opened last."""
         self.link_depth = 0
         """How many elements were open when it was opened; 0 if it will be opened again."""
         self.is_split = False

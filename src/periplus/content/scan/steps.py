@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from .elements import (
@@ -26,7 +27,20 @@ from .stack import (
     push,
 )
 from .state import NONE, PageScan
-from .tags import BLOCK, CLOSES_P, FLAGS, FORM_PART, HEAD_PART, MEDIA, NUMBERS, PUSH, RAW, RCDATA, numbers_of
+from .tags import (
+    BLOCK,
+    CLOSES_P,
+    FLAGS,
+    FORM_PART,
+    HEAD_PART,
+    MEDIA,
+    NUMBERS,
+    PUSH,
+    RAW,
+    RCDATA,
+    SPACED,
+    numbers_of,
+)
 from .tokens import is_complete
 
 _P: Final = NUMBERS["p"]
@@ -182,6 +196,19 @@ _END_ACTS: Final[dict[str, Act | None]] = {
 }
 
 
+def add_gap(page: PageScan) -> None:
+    """What follows is another word, though no blank be written."""
+    page.runs.append((b" ", page.element, page.block, False))
+
+
+def _with_gap(act: Act | None) -> Act:
+    def act_behind_gap(page: PageScan, tag: Tag) -> bool | None:
+        add_gap(page)
+        return act(page, tag) if act else None
+
+    return act_behind_gap
+
+
 def _start_act(name: str, flags: int) -> Act | None:
     if name in _START_ACTS:
         return _START_ACTS[name]
@@ -206,8 +233,14 @@ def _end_act(name: str, flags: int) -> Act | None:
     return _start_body if flags & BLOCK else None
 
 
-_STARTS: Final = (None, *(_start_act(name, flags) for name, flags in FLAGS.items()))
-_ENDS: Final = (None, *(_end_act(name, flags) for name, flags in FLAGS.items()))
+def _acts(act_of: Callable[[str, int], Act | None]) -> tuple[Act | None, ...]:
+    """The acts of tags by number, 0 being every unknown tag."""
+    acts = ((act_of(name, flags), flags) for name, flags in FLAGS.items())
+    return (None, *(_with_gap(act) if flags & SPACED else act for act, flags in acts))
+
+
+_STARTS: Final = _acts(_start_act)
+_ENDS: Final = _acts(_end_act)
 
 known: dict[bytes, Tag] = {}
 """Tags by what is between their brackets, from page to page: those of a site have most in common."""

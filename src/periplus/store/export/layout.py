@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
-from periplus.content.scan.columns import Event, EventKind
+from periplus.content.scan.columns import PERMALINK_CLASSES, Event, EventKind
 
 MAX_NESTING: Final = 12
 """Maximum nesting of lists and quotes; deeper ones are written at the level of their parent."""
@@ -126,10 +126,6 @@ _CLUTTER: Final = re.compile(
     r"|mw-editsection)(?:\s|$)"
 )
 """Classes of line numbers beside code, and of links that edit a section."""
-_PERMALINK: Final = re.compile(
-    r"(?:^|\s)(?:(?:header|heading)-?(?:anchor|link)|headeranchor-link|(?:anchorjs|anchor|hash)-link|anchor|permalink)"
-    r"(?:\s|$)"
-)
 _LANGUAGES: Final = tuple(
     re.compile(rf"(?:^|\s){before}([A-Za-z][\w+#.-]{{0,29}}){behind}")
     for before, behind in (
@@ -169,7 +165,7 @@ def is_clutter(tag: str, classes: str) -> bool:
 
 def is_permalink(classes: str) -> bool:
     """Whether the classes of a link mark it as a permalink."""
-    return _PERMALINK.search(classes) is not None
+    return not PERMALINK_CLASSES.isdisjoint(classes.split())
 
 
 def are_numbers(lines: Sequence[str]) -> bool:

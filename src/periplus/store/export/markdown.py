@@ -40,7 +40,6 @@ MAX_URL: Final = 2000
 
 _TERM: Final = 7
 """The kind of a block that is a term of a definition; headings have their level, and paragraphs 0."""
-_PILCROW: Final = "\u00b6"
 _LONGEST_SIGN: Final = 2
 """Characters of a link that is only a sign, perhaps with a variation selector."""
 _SKIPPED: Final = frozenset(
@@ -242,7 +241,7 @@ class _Writer:
     def _is_dropped(self, link: Link, text: str, texts: Iterable[Link | None]) -> bool:
         is_sign = len(text) <= _LONGEST_SIGN and not any(map(str.isalnum, text))
         if not self._block:
-            return is_sign and (link.is_permalink or text == _PILCROW)
+            return is_sign and link.is_permalink
         return is_sign or (link.is_permalink and None in texts)
 
     def _open_heading(self, tag: str, _: Attributes) -> None:

@@ -12,6 +12,7 @@
 #define MEDIUM_FIELDS 5
 #define FORM_FIELDS 5
 #define EVENT_FIELDS 4
+#define SECTION_FIELDS 4
 
 /* What the module keeps: types of columns.py, and strings that are made once. */
 typedef struct {
@@ -21,6 +22,7 @@ typedef struct {
     PyObject *head_element_type;
     PyObject *medium_type;
     PyObject *event_type;
+    PyObject *section_type;
     PyObject *event_kinds[3];
     PyObject *empty;
     u32 text_rule; /* `TEXT_RULE` */
@@ -463,6 +465,45 @@ static PyObject *event_row(const State *state, const Scanner *scanner, const Eve
         PyBool_FromLong(is_text && has_block && is_main[event->block - 1]),
     };
     return row_of(state, state->event_type, values, EVENT_FIELDS);
+}
+
+/* Add the section that begins with the block `first`, at `start` in the main text, if it is main text. */
+static bool add_section_row(const State *state, const Scanner *scanner, const u8 *is_main, const Section *section, u32 start, PyObject *list) {
+    u32 size = 0;
+    for (u32 i = section->first; i < section->end && i < scanner->blocks.count && is_main[i]; i++) {
+        size += scanner->blocks.items[i].end - scanner->blocks.items[i].start + (size > 0);
+    }
+    if (!size) {
+        return true;
+    }
+    PyObject *values[] = {
+        PyLong_FromUnsignedLong(start),
+        PyLong_FromUnsignedLong(size),
+        PyLong_FromUnsignedLong(section->level),
+        decoded_string(state, section->anchor, true),
+    };
+    PyObject *row = row_of(state, state->section_type, values, SECTION_FIELDS);
+    bool is_added = row && PyList_Append(list, row) == 0;
+    Py_XDECREF(row);
+    return is_added;
+}
+
+/* Of several sections that begin with the same text the last counts: a heading in a term. */
+static PyObject *sections_column(const State *state, const Scanner *scanner, const u8 *is_main) {
+    PyObject *list = PyList_New(0);
+    const Section *sections = scanner->sections.list.items;
+    u32 start = 0, block = 0;
+    for (u32 i = 0; list && i < scanner->sections.list.count; i++) {
+        u32 first = sections[i].first;
+        for (; block < first && block < scanner->blocks.count; block++) {
+            start += is_main[block] ? scanner->blocks.items[block].end - scanner->blocks.items[block].start + 1 : 0;
+        }
+        bool is_last = i + 1 == scanner->sections.list.count || sections[i + 1].first != first;
+        if (is_last && !add_section_row(state, scanner, is_main, &sections[i], start, list)) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
 }
 
 static PyObject *events_column(const State *state, const Scanner *scanner, const u8 *is_main) {

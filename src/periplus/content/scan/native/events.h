@@ -3,16 +3,18 @@
 #define PERIPLUS_EVENTS_H
 
 #include "scanner.h"
+#include "sections.h"
 
 /* Attributes that writers use. */
 static const bool IS_EVENT_ATTRIBUTE[ATTR_COUNT] = {
     [ATTR_alt] = true, [ATTR_class] = true,   [ATTR_colspan] = true, [ATTR_href] = true,  [ATTR_id] = true,
+    [ATTR_name] = true,
     [ATTR_src] = true, [ATTR_rowspan] = true, [ATTR_start] = true,   [ATTR_title] = true,
 };
 
 /* Elements of the body that a writer may care about; drawings only as a whole. */
 static inline bool has_events(const Scanner *scanner, u8 tag) {
-    if (!scanner->wants_events) {
+    if (!scanner->wants_layout) {
         return false;
     }
     bool is_reported = tag != TAG_unknown && !(TAG_FLAGS[tag] & HEAD) && tag != TAG_body && tag != TAG_foreignobject &&
@@ -20,38 +22,45 @@ static inline bool has_events(const Scanner *scanner, u8 tag) {
     return is_reported && !scanner->is_in_noscript;
 }
 
-static Event *add_event(Scanner *scanner, u8 kind) {
-    if (scanner->events.count >= MAX_EVENTS || !HAS_ROOM(&scanner->events, &scanner->has_failed)) {
-        return NULL;
+/* Whether there is room for another event: as many are counted as would be kept if they were asked for. */
+static inline bool count_event(Scanner *scanner) {
+    return scanner->event_count < MAX_EVENTS && ++scanner->event_count;
+}
+
+static void keep_event(Scanner *scanner, Event event) {
+    if (scanner->wants_events && HAS_ROOM(&scanner->events, &scanner->has_failed)) {
+        scanner->events.items[scanner->events.count++] = event;
     }
-    Event *event = &scanner->events.items[scanner->events.count++];
-    *event = (Event){.kind = kind};
-    return event;
 }
 
 /* Whether the element is reported. */
 static inline bool add_open_event(Scanner *scanner, u8 tag) {
-    Event *event = has_events(scanner, tag) ? add_event(scanner, EVENT_OPEN) : NULL;
-    if (event) {
-        event->tag = tag;
-        event->attributes = keep_attributes(scanner, IS_EVENT_ATTRIBUTE);
+    if (!has_events(scanner, tag) || !count_event(scanner)) {
+        return false;
     }
-    return event != NULL;
+    if (scanner->wants_events) {
+        keep_event(scanner, (Event){.kind = EVENT_OPEN, .tag = tag, .attributes = keep_attributes(scanner, IS_EVENT_ATTRIBUTE)});
+    }
+    if (scanner->wants_sections) {
+        note_opened(scanner, tag);
+    }
+    return true;
 }
 
 static void add_close_event(Scanner *scanner, u8 tag) {
-    Event *event = add_event(scanner, EVENT_CLOSE);
-    if (event) {
-        event->tag = tag;
+    if (!count_event(scanner)) {
+        return;
+    }
+    keep_event(scanner, (Event){.kind = EVENT_CLOSE, .tag = tag});
+    if (scanner->wants_sections) {
+        note_closed(scanner, tag);
     }
 }
 
 static void add_text_event(Scanner *scanner, Span source, bool is_raw) {
-    Event *event = scanner->wants_events ? add_event(scanner, EVENT_TEXT) : NULL;
-    if (event) {
-        event->text = source;
-        event->is_raw = is_raw;
-        event->block = scanner->text.is_block_open ? scanner->blocks.count : 0;
+    if (scanner->wants_layout && count_event(scanner)) {
+        u32 block = scanner->text.is_block_open ? scanner->blocks.count : 0;
+        keep_event(scanner, (Event){.kind = EVENT_TEXT, .text = source, .is_raw = is_raw, .block = block});
     }
 }
 

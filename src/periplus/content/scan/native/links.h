@@ -43,11 +43,16 @@ static bool is_marked_next(const Attributes *attributes) {
     return false;
 }
 
+/* Whether a link is to the page itself, as far as that can be seen without a URL parser. */
+static inline bool is_to_itself(Span href) {
+    return !href.size || href.at[0] == '#';
+}
+
 /* A new link, or NULL if there are too many or there is no memory. Links to the page itself have a bound of their own: a
    long table of contents must not push out the links to other pages. */
 static Link *add_link(Scanner *scanner, Span href, u8 kind) {
     Links *links = &scanner->links;
-    bool is_own = !href.size || href.at[0] == '#';
+    bool is_own = is_to_itself(href);
     u32 others = links->list.count - links->own_count;
     bool is_too_many = is_own ? links->own_count >= MAX_OWN_LINKS : others >= MAX_LINKS;
     if (is_too_many || !HAS_ROOM(&links->list, &scanner->has_failed)) {
@@ -105,6 +110,8 @@ static void start_anchor(Scanner *scanner) {
     if (!href) {
         return;
     }
+    scanner->links.is_own = is_to_itself(href->value);
+    scanner->links.classes = value_of(attributes, ATTR_class);
     Link *link = add_link(scanner, href->value, LINK_ANCHOR);
     if (link) {
         link->rel = value_of(attributes, ATTR_rel);

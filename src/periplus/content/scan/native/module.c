@@ -1,6 +1,6 @@
 /* `periplus.content.scan._native`: the compiled page scanner. All arguments are positional.
 
-   scan(html: bytes, url: str, wants_blocks: bool, wants_events: bool) -> Columns
+   scan(html: bytes, url: str, wants_blocks: bool, wants_events: bool, wants_sections: bool) -> Columns
        The named tuples of columns.py themselves, so that nothing is left to wrap. `Columns.sketch` and
        `Columns.targets` are None where Python has to compute them.
    resolve(url: str, hrefs: list[str]) -> list[str | None]
@@ -36,7 +36,7 @@
 #ifndef SOURCES_DIGEST
 #define SOURCES_DIGEST "" /* hatch_build.py has one, by which a test can tell whether a build is up to date */
 #endif
-#define COLUMN_COUNT 21
+#define COLUMN_COUNT 22
 
 #define MARK_FACTOR 0x9E3779B1u /* `content.digests` marks the sketches that it has to compute with the same */
 
@@ -99,13 +99,14 @@ static PyObject *columns_of(const State *state, const Page *page) {
         targets_column(&page->digested),
         counts_tuple(page->spaces, &page->counts),
         PyLong_FromUnsignedLong(links.anchor_words),
+        sections_column(state, scanner, page->is_main),
     };
     return row_of(state, state->columns_type, values, COLUMN_COUNT);
 }
 
 static PyObject *scan(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-    if (count != 4) {
-        PyErr_Format(PyExc_TypeError, "scan takes 4 arguments, got %zd", count);
+    if (count != 5) {
+        PyErr_Format(PyExc_TypeError, "scan takes 5 arguments, got %zd", count);
         return NULL;
     }
     char *html;
@@ -117,7 +118,9 @@ static PyObject *scan(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     }
     int wants_blocks = PyObject_IsTrue(arguments[2]);
     int wants_events = PyObject_IsTrue(arguments[3]);
-    Page *page = wants_blocks < 0 || wants_events < 0 ? NULL : new_page(wants_blocks, wants_events);
+    int wants_sections = PyObject_IsTrue(arguments[4]);
+    bool is_known = wants_blocks >= 0 && wants_events >= 0 && wants_sections >= 0;
+    Page *page = is_known ? new_page(wants_blocks, wants_events, wants_sections) : NULL;
     if (!page) {
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
@@ -228,7 +231,7 @@ static PyObject *list_tags(PyObject *module, PyObject *html) {
         return NULL;
     }
     span.size = span.size > MAX_PAGE ? MAX_PAGE : span.size;
-    Page *page = new_page(false, false);
+    Page *page = new_page(false, false, false);
     TagList *list = calloc(1, sizeof *list);
     u8 *copy = malloc((size_t)span.size + PADDING);
     PyObject *result = NULL;
@@ -303,7 +306,8 @@ static bool find_types(State *state) {
     state->head_element_type = state->head_type ? find_type(columns, "HeadElement", HEAD_FIELDS) : NULL;
     state->medium_type = state->head_element_type ? find_type(columns, "Medium", MEDIUM_FIELDS) : NULL;
     state->event_type = state->medium_type ? find_type(columns, "Event", EVENT_FIELDS) : NULL;
-    PyObject *form_type = state->event_type ? find_type(columns, "FormElement", FORM_FIELDS) : NULL;
+    state->section_type = state->event_type ? find_type(columns, "Section", SECTION_FIELDS) : NULL;
+    PyObject *form_type = state->section_type ? find_type(columns, "FormElement", FORM_FIELDS) : NULL;
     PyObject *kinds = form_type && read_text_rule(state, columns) ? PyObject_GetAttrString(columns, "EventKind") : NULL;
     Py_XDECREF(form_type);
     Py_DECREF(columns);
@@ -333,6 +337,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->head_element_type);
     Py_VISIT(state->medium_type);
     Py_VISIT(state->event_type);
+    Py_VISIT(state->section_type);
     for (int kind = 0; kind < 3; kind++) {
         Py_VISIT(state->event_kinds[kind]);
     }
@@ -346,6 +351,7 @@ static int clear(PyObject *module) {
     Py_CLEAR(state->head_element_type);
     Py_CLEAR(state->medium_type);
     Py_CLEAR(state->event_type);
+    Py_CLEAR(state->section_type);
     Py_CLEAR(state->empty);
     for (int kind = 0; kind < 3; kind++) {
         Py_CLEAR(state->event_kinds[kind]);

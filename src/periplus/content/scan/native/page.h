@@ -89,11 +89,8 @@ static const u8 *read_raw_element(Scanner *scanner, u8 tag, const u8 *at) {
     const u8 *after;
     const u8 *end = find_content_end(scanner, at, tag, &after);
     Span content = {at, (u32)(end - at)};
-    bool is_block = TAG_FLAGS[tag] & BLOCK;
     bool has_event = add_open_event(scanner, tag);
-    if (is_block) {
-        end_block(scanner);
-    }
+    part_text(scanner, TAG_FLAGS[tag]);
     switch (tag) {
         case TAG_script:
             add_script(scanner, content);
@@ -119,9 +116,7 @@ static const u8 *read_raw_element(Scanner *scanner, u8 tag, const u8 *at) {
             }
             break;
     }
-    if (is_block) {
-        end_block(scanner);
-    }
+    part_text(scanner, TAG_FLAGS[tag]);
     if (has_event) {
         add_close_event(scanner, tag);
     }
@@ -163,6 +158,7 @@ static void leave_foreign(Scanner *scanner) {
 static const u8 *read_foreign(Scanner *scanner, u8 tag, const u8 *at) {
     const u8 *after = at;
     bool is_empty = scanner->attributes.is_self_closing;
+    scanner->text.has_gap |= top_of(scanner)->tag == TAG_svg; /* each text of a drawing has a place of its own */
     switch (tag) {
         case TAG_a:
             start_anchor(scanner);
@@ -207,9 +203,7 @@ static void start_element(Scanner *scanner, u8 tag) {
         return;
     }
     close_implied(scanner, tag);
-    if (flags & BLOCK) {
-        end_block(scanner);
-    }
+    part_text(scanner, flags);
     if (tag == TAG_form) {
         start_form_tag(scanner);
         return;
@@ -306,9 +300,7 @@ static void read_end_tag(Scanner *scanner, u8 tag) {
         default:
             break;
     }
-    if (flags & BLOCK) {
-        end_block(scanner);
-    }
+    part_text(scanner, flags);
     if ((flags & PUSH) || tag == TAG_title) {
         close_element(scanner, tag);
     } else if (!(flags & VOID) && !top_of(scanner)->is_foreign && has_events(scanner, tag)) {
@@ -430,6 +422,7 @@ static void begin_page(Scanner *scanner) {
     scanner->forms.text_owner = NONE;
     scanner->forms.label = NONE;
     scanner->forms.options = NONE;
+    scanner->sections.open = NONE;
     scanner->text.bytes = malloc(decoded_room((size_t)(scanner->end - scanner->start)) + PADDING);
     scanner->has_failed = !scanner->text.bytes;
     scanner->attributes.count = 0;

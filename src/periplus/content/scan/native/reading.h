@@ -39,12 +39,14 @@ typedef struct {
 } Page;
 
 /* A page that is not read yet; NULL if there is no memory. */
-static Page *new_page(bool wants_blocks, bool wants_events) {
+static Page *new_page(bool wants_blocks, bool wants_events, bool wants_sections) {
     Page *page = malloc(sizeof *page);
     if (page) {
         memset(page, 0, offsetof(Page, scanner) + SCANNER_ZEROED);
         page->scanner.wants_blocks = wants_blocks;
         page->scanner.wants_events = wants_events;
+        page->scanner.wants_sections = wants_sections;
+        page->scanner.wants_layout = wants_events || wants_sections;
     }
     return page;
 }

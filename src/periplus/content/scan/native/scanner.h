@@ -126,14 +126,10 @@ typedef struct {
 #define HINT_MEMOS 64        /* a power of two */
 #define LONGEST_MEMO 100     /* bytes of a value that is worth a comparison */
 
-/* What stands between the last visible character and the next. */
-enum Gap { NO_GAP, BORDER, SPACE };
-
 typedef struct {
     u8 *bytes; /* as much room as the page can need */
     u32 size;
-    u8 last;
-    u8 gap;
+    bool has_gap; /* there is white space behind the last visible character */
     bool is_block_open;
     bool is_cut;
 } Text;
@@ -145,6 +141,8 @@ typedef struct {
     u32 depth;         /* of the stack when it was opened */
     bool is_split;     /* an element around it ended: the next text opens the link again */
     bool is_uncounted; /* the open link is beyond MAX_LINKS */
+    bool is_own;       /* the open link leads to the page itself */
+    Span classes;      /* of the open link */
 } Links;
 
 /* Controls of a disabled fieldset are disabled, but for those in its first legend (HTML Standard, 4.10.19.5). */
@@ -174,12 +172,30 @@ typedef struct {
     bool has_base; /* links are relative to something else than the page */
 } Head;
 
+/* A heading or a term: blocks from and to. */
+typedef struct {
+    Span anchor; /* as written */
+    u32 first;
+    u32 end;
+    u8 level;
+} Section;
+
+typedef struct {
+    LIST(Section) list;
+    i32 open;        /* the heading or term that is open, or NONE */
+    bool has_own;    /* its anchor is its own, or inside of it */
+    Span anchor;     /* the last one */
+    u32 anchored_at; /* bytes of text before that */
+} Sections;
+
 typedef struct {
     const u8 *start;
     const u8 *end;
     bool has_failed; /* there is no memory */
     bool wants_blocks;
     bool wants_events;
+    bool wants_sections;
+    bool wants_layout; /* events or sections */
     bool is_in_body;
     bool is_frameset;
     bool is_in_noscript;
@@ -197,6 +213,8 @@ typedef struct {
     LIST(Attribute) kept;
     LIST(Medium) media;
     LIST(Event) events;
+    u32 event_count; /* also of those that are not kept */
+    Sections sections;
     HintMemo hints[HINT_MEMOS];
     /* From here on nothing has to be 0 at the start of a page. */
     Attributes attributes; /* of the tag that is being read */
@@ -250,6 +268,7 @@ static void release(Scanner *scanner) {
     free(scanner->kept.items);
     free(scanner->media.items);
     free(scanner->events.items);
+    free(scanner->sections.list.items);
 }
 
 #endif

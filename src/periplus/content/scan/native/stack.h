@@ -16,7 +16,6 @@
 /* Where main part, navigation, header or form begins or ends, a block of text ends too. */
 static void cross_region(Scanner *scanner, u8 from, u8 to) {
     if (from != to) {
-        scanner->text.gap = SPACE;
         end_block(scanner);
     }
 }

@@ -18,6 +18,7 @@ enum TagFlag {
     SPECIAL = 1024,   /* of the "special" category: end tags of others stop at it */
     FORM_PART = 2048, /* reported as a `FormElement` */
     HEAD_PART = 4096, /* reported as a `HeadElement` */
+    SPACED = 8192,    /* stands between two words, though no blank be written: a line break, a control, a picture */
 };
 
 #define FLOW (BLOCK | PUSH | CLOSES_P | SPECIAL)
@@ -27,11 +28,11 @@ enum TagFlag {
     X(abbr, 0)                                       \
     X(acronym, 0)                                    \
     X(address, FLOW)                                 \
-    X(applet, PUSH | BARRIER | SPECIAL)              \
+    X(applet, PUSH | BARRIER | SPECIAL | SPACED)     \
     X(area, VOID)                                    \
     X(article, FLOW)                                 \
     X(aside, FLOW)                                   \
-    X(audio, MEDIA)                                  \
+    X(audio, MEDIA | SPACED)                         \
     X(b, BREAKOUT)                                   \
     X(base, VOID | HEAD | HEAD_PART)                 \
     X(basefont, VOID | HEAD)                         \
@@ -41,8 +42,8 @@ enum TagFlag {
     X(big, BREAKOUT)                                 \
     X(blockquote, FLOW | BREAKOUT)                   \
     X(body, BLOCK | SPECIAL | BREAKOUT)              \
-    X(br, VOID | BREAKOUT)                           \
-    X(button, PUSH | SPECIAL | FORM_PART)            \
+    X(br, VOID | BREAKOUT | SPACED)                  \
+    X(button, PUSH | SPECIAL | FORM_PART | SPACED)   \
     X(caption, BLOCK | PUSH | BARRIER | SPECIAL)     \
     X(center, FLOW | BREAKOUT)                       \
     X(cite, 0)                                       \
@@ -50,10 +51,10 @@ enum TagFlag {
     X(col, VOID)                                     \
     X(colgroup, 0)                                   \
     X(data, 0)                                       \
-    X(datalist, PUSH | FORM_PART)                    \
+    X(datalist, PUSH | FORM_PART | SPACED)           \
     X(dd, FLOW | BREAKOUT)                           \
     X(del, 0)                                        \
-    X(desc, PUSH)                                    \
+    X(desc, PUSH | SPACED)                           \
     X(details, FLOW)                                 \
     X(dfn, 0)                                        \
     X(dialog, FLOW)                                  \
@@ -62,15 +63,15 @@ enum TagFlag {
     X(dl, FLOW | BREAKOUT)                           \
     X(dt, FLOW | BREAKOUT)                           \
     X(em, BREAKOUT)                                  \
-    X(embed, VOID | BREAKOUT)                        \
+    X(embed, VOID | BREAKOUT | SPACED)               \
     X(fieldset, FLOW)                                \
     X(figcaption, FLOW)                              \
     X(figure, FLOW)                                  \
     X(font, 0)                                       \
     X(footer, FLOW)                                  \
-    X(foreignobject, PUSH)                           \
+    X(foreignobject, PUSH | SPACED)                  \
     X(form, FLOW | FORM_PART)                        \
-    X(frame, VOID)                                   \
+    X(frame, VOID | SPACED)                          \
     X(frameset, 0)                                   \
     X(h1, FLOW | BREAKOUT)                           \
     X(h2, FLOW | BREAKOUT)                           \
@@ -84,13 +85,13 @@ enum TagFlag {
     X(hr, VOID | BLOCK | CLOSES_P | BREAKOUT)        \
     X(html, HEAD | HEAD_PART)                        \
     X(i, BREAKOUT)                                   \
-    X(iframe, RAW)                                   \
-    X(image, VOID | MEDIA)                           \
-    X(img, VOID | MEDIA | BREAKOUT)                  \
-    X(input, VOID | FORM_PART)                       \
+    X(iframe, RAW | SPACED)                          \
+    X(image, VOID | MEDIA | SPACED)                  \
+    X(img, VOID | MEDIA | BREAKOUT | SPACED)         \
+    X(input, VOID | FORM_PART | SPACED)              \
     X(ins, 0)                                        \
     X(kbd, 0)                                        \
-    X(keygen, VOID)                                  \
+    X(keygen, VOID | SPACED)                         \
     X(label, PUSH | FORM_PART)                       \
     X(legend, BLOCK | PUSH)                          \
     X(li, FLOW | BREAKOUT)                           \
@@ -99,19 +100,19 @@ enum TagFlag {
     X(main, FLOW)                                    \
     X(map, 0)                                        \
     X(mark, 0)                                       \
-    X(marquee, PUSH | BARRIER | SPECIAL)             \
+    X(marquee, PUSH | BARRIER | SPECIAL | SPACED)    \
     X(math, PUSH)                                    \
     X(menu, FLOW | BREAKOUT)                         \
     X(meta, VOID | HEAD | BREAKOUT | HEAD_PART)      \
-    X(meter, 0)                                      \
+    X(meter, SPACED)                                 \
     X(nav, FLOW)                                     \
     X(nobr, BREAKOUT)                                \
-    X(noembed, RAW)                                  \
-    X(noframes, RAW | HEAD)                          \
+    X(noembed, RAW | SPACED)                         \
+    X(noframes, RAW | HEAD | SPACED)                 \
     X(noscript, HEAD)                                \
-    X(object, PUSH | BARRIER | SPECIAL)              \
+    X(object, PUSH | BARRIER | SPECIAL | SPACED)     \
     X(ol, FLOW | BREAKOUT)                           \
-    X(optgroup, PUSH)                                \
+    X(optgroup, PUSH | SPACED)                       \
     X(option, BLOCK | PUSH | FORM_PART)              \
     X(output, 0)                                     \
     X(p, FLOW | BREAKOUT)                            \
@@ -119,7 +120,7 @@ enum TagFlag {
     X(picture, 0)                                    \
     X(plaintext, BLOCK)                              \
     X(pre, FLOW | BREAKOUT)                          \
-    X(progress, 0)                                   \
+    X(progress, SPACED)                              \
     X(q, 0)                                          \
     X(rp, 0)                                         \
     X(rt, 0)                                         \
@@ -129,7 +130,7 @@ enum TagFlag {
     X(script, RAW | HEAD | HEAD_PART)                \
     X(search, FLOW)                                  \
     X(section, FLOW)                                 \
-    X(select, PUSH | SPECIAL | FORM_PART)            \
+    X(select, PUSH | SPECIAL | FORM_PART | SPACED)   \
     X(slot, 0)                                       \
     X(small, BREAKOUT)                               \
     X(source, VOID | MEDIA)                          \
@@ -140,24 +141,24 @@ enum TagFlag {
     X(sub, BREAKOUT)                                 \
     X(summary, FLOW)                                 \
     X(sup, BREAKOUT)                                 \
-    X(svg, PUSH)                                     \
+    X(svg, PUSH | SPACED)                            \
     X(table, BLOCK | PUSH | BARRIER | BREAKOUT | SPECIAL) \
     X(tbody, BLOCK | PUSH | SPECIAL)                 \
     X(td, BLOCK | PUSH | BARRIER | SPECIAL)          \
     X(template, BARRIER | SPECIAL | HEAD)            \
-    X(textarea, RCDATA | FORM_PART)                  \
+    X(textarea, RCDATA | FORM_PART | SPACED)         \
     X(tfoot, BLOCK | PUSH | SPECIAL)                 \
     X(th, BLOCK | PUSH | BARRIER | SPECIAL)          \
     X(thead, BLOCK | PUSH | SPECIAL)                 \
     X(time, 0)                                       \
-    X(title, RCDATA | HEAD)                          \
+    X(title, RCDATA | HEAD | SPACED)                 \
     X(tr, BLOCK | PUSH | SPECIAL)                    \
     X(track, VOID)                                   \
     X(tt, BREAKOUT)                                  \
     X(u, BREAKOUT)                                   \
     X(ul, FLOW | BREAKOUT)                           \
     X(var, BREAKOUT)                                 \
-    X(video, MEDIA)                                  \
+    X(video, MEDIA | SPACED)                         \
     X(wbr, VOID)                                     \
     X(xmp, RAW | BLOCK | CLOSES_P)
 

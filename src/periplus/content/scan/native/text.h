@@ -1,7 +1,7 @@
 /* The visible text, white space folded, in blocks.
 
-   Of a run of white space one space is left. A border between two elements is a space too, unless punctuation is beside
-   it: "<a>a link</a>, and" is "a link, and". */
+   Of a run of white space one space is left; another is between two blocks, and where a line break, a control or a
+   picture stands. Elements inside a line add none: "<b>json</b>.<i>dumps</i>(" is "json.dumps(". */
 #ifndef PERIPLUS_TEXT_H
 #define PERIPLUS_TEXT_H
 
@@ -36,27 +36,6 @@ static inline u32 wide_space(const u8 *at) {
     return at[0] == 0xE3 && at[1] == 0x80 && at[2] == 0x80 ? 3 : 0;
 }
 
-static inline bool is_opening(u8 byte) {
-    return byte == '(' || byte == '[' || byte == '{';
-}
-
-static inline bool is_closing(u8 byte) {
-    switch (byte) {
-        case ',':
-        case '.':
-        case ';':
-        case ':':
-        case '!':
-        case '?':
-        case ')':
-        case ']':
-        case '}':
-            return true;
-        default:
-            return false;
-    }
-}
-
 static void open_block(Scanner *scanner, u32 start) {
     if (HAS_ROOM(&scanner->blocks, &scanner->has_failed)) {
         scanner->blocks.items[scanner->blocks.count++] = (Block){start, start, 0, top_of(scanner)->element};
@@ -69,16 +48,22 @@ static inline void end_block(Scanner *scanner) {
     scanner->text.is_block_open = false;
 }
 
-/* Write what stands before the character that begins with `first`, and return where it goes. */
-static inline u8 *before_character(Scanner *scanner, u8 *out, u8 first) {
-    Text *text = &scanner->text;
-    if (text->gap != NO_GAP) {
-        bool is_space = text->gap == SPACE || !(is_opening(text->last) || is_closing(first));
-        if (is_space && out > text->bytes) {
-            *out++ = ' ';
-        }
-        text->gap = NO_GAP;
+/* A tag: what follows may be another block, or at least another word. */
+static inline void part_text(Scanner *scanner, u32 flags) {
+    if (flags & BLOCK) {
+        end_block(scanner);
+    } else if (flags & SPACED) {
+        scanner->text.has_gap = true;
     }
+}
+
+/* Write what stands before a visible character, and return where that goes. */
+static inline u8 *before_character(Scanner *scanner, u8 *out) {
+    Text *text = &scanner->text;
+    if ((text->has_gap || !text->is_block_open) && out > text->bytes) {
+        *out++ = ' ';
+    }
+    text->has_gap = false;
     if (!text->is_block_open) {
         open_block(scanner, (u32)(out - text->bytes));
     }
@@ -86,8 +71,7 @@ static inline u8 *before_character(Scanner *scanner, u8 *out, u8 first) {
 }
 
 /* Write a reference, or "&" where there is none. Returns what follows it. */
-static const u8 *write_reference(Scanner *scanner, const u8 *at, const u8 *end, u8 **out, bool *is_node) {
-    Text *text = &scanner->text;
+static const u8 *write_reference(Scanner *scanner, const u8 *at, const u8 *end, u8 **out) {
     u8 character[MAX_CHARACTER + 2] = {0};
     u32 size = 1;
     const u8 *next = read_reference(at, end, false, character, &size);
@@ -96,19 +80,13 @@ static const u8 *write_reference(Scanner *scanner, const u8 *at, const u8 *end, 
         size = 1;
         next = at + 1;
     }
-    if (size == 1 && character[0] <= ' ') {
-        text->gap = SPACE;
+    if ((size == 1 && character[0] <= ' ') || (size > 1 && wide_space(character) == size)) {
+        scanner->text.has_gap = true;
         return next;
     }
-    *is_node = true;
-    if (size > 1 && wide_space(character) == size) {
-        text->gap = SPACE;
-        return next;
-    }
-    *out = before_character(scanner, *out, character[0]);
+    *out = before_character(scanner, *out);
     memcpy(*out, character, size);
     *out += size;
-    text->last = character[size - 1];
     return next;
 }
 
@@ -150,7 +128,7 @@ static inline const u8 *write_words(const u8 *at, const u8 *end, u8 **out) {
     return at;
 }
 
-/* Write a run of text; if it is raw, references are not decoded. A run of white space alone is as good as none. */
+/* Write a run of text; if it is raw, references are not decoded. */
 static void write_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_raw) {
     Text *text = &scanner->text;
     if (text->size > MAX_TEXT) {
@@ -159,33 +137,22 @@ static void write_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_ra
     }
     u8 *start = text->bytes + text->size;
     u8 *out = start;
-    u8 gap_before = text->gap;
-    bool is_node = false;
-    if (text->gap == NO_GAP) {
-        text->gap = BORDER;
-    }
     while (at < end) {
         u8 kind = TEXT_KIND[*at];
         u32 size = kind == WIDE_LEAD ? wide_space(at) : 0;
         if (kind == BLANK || size) {
-            is_node |= size > 0;
-            text->gap = SPACE;
+            text->has_gap = true;
             at += size ? size : 1;
         } else if (kind == AMPERSAND && !is_raw) {
-            at = write_reference(scanner, at, end, &out, &is_node);
+            at = write_reference(scanner, at, end, &out);
         } else {
-            is_node = true;
-            out = before_character(scanner, out, *at);
+            out = before_character(scanner, out);
             at = write_words(at, end, &out);
             if (out[-1] == ' ') {
                 out--;
-                text->gap = SPACE;
+                text->has_gap = true;
             }
-            text->last = out[-1];
         }
-    }
-    if (!is_node) {
-        text->gap = gap_before;
     }
     text->size = (u32)(out - text->bytes);
     if (out > start && scanner->blocks.count) {
@@ -218,6 +185,60 @@ static bool is_blank(const u8 *at, const u8 *end) {
     return at == end;
 }
 
+#define LONGEST_SIGN 16 /* bytes of a sign, as written */
+
+static const char *const PERMALINK_CLASSES[] = {
+    "anchor",          "anchor-link",  "anchorjs-link", "hash-link",     "header-anchor",  "header-link",  "headeranchor",
+    "headeranchor-link", "headerlink", "heading-anchor", "heading-link", "headinganchor", "headinglink", "permalink",
+};
+
+/* Whether a class says that a link is there to be copied. */
+static bool has_permalink_class(Span classes) {
+    const u8 *at = classes.at, *end = classes.at + classes.size;
+    while (at < end) {
+        const u8 *start = at;
+        while (at < end && !IS_SPACE[*at]) {
+            at++;
+        }
+        for (u32 i = 0; i < sizeof PERMALINK_CLASSES / sizeof *PERMALINK_CLASSES; i++) {
+            size_t size = strlen(PERMALINK_CLASSES[i]);
+            if ((size_t)(at - start) == size && memcmp(start, PERMALINK_CLASSES[i], size) == 0) {
+                return true;
+            }
+        }
+        at += at < end;
+    }
+    return false;
+}
+
+/* Whether a text is "#", a pilcrow, a section sign, or a chain, perhaps with a variation selector. */
+static bool is_sign(const u8 *at, u32 size) {
+    if (size > 3 && at[size - 3] == 0xEF && at[size - 2] == 0xB8 && (at[size - 1] & 0xFE) == 0x8E) {
+        size -= 3;
+    }
+    return (size == 1 && at[0] == '#') || (size == 2 && at[0] == 0xC2 && (at[1] == 0xB6 || at[1] == 0xA7)) ||
+           (size == 4 && memcmp(at, "\xF0\x9F\x94\x97", 4) == 0);
+}
+
+/* Whether a text in a link is only the sign by which the link of a heading is copied. */
+static bool is_permalink_sign(const Scanner *scanner, Span text, bool is_raw) {
+    while (text.size && IS_SPACE[*text.at]) {
+        text.at++;
+        text.size--;
+    }
+    while (text.size && IS_SPACE[text.at[text.size - 1]]) {
+        text.size--;
+    }
+    if (!text.size || text.size > LONGEST_SIGN) {
+        return false;
+    }
+    u8 decoded[LONGEST_SIGN + LONGEST_SIGN / 4 + MAX_CHARACTER + 8];
+    if (*text.at == '&' && !is_raw) {
+        text = (Span){decoded, decode_references(text, false, decoded)};
+    }
+    return is_sign(text.at, text.size) && (scanner->links.is_own || has_permalink_class(scanner->links.classes));
+}
+
 /* Text between tags: for the page, for the open link, and for the open label, option or button. */
 static void add_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_raw) {
     if (at >= end || scanner->templates) {
@@ -240,7 +261,9 @@ static void add_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_raw)
     if (scanner->forms.text_owner != NONE) {
         add_piece(scanner, &scanner->forms.list.items[scanner->forms.text_owner].text, source, is_raw);
     }
-    show_text(scanner, at, end, is_raw);
+    if (!is_in_link(scanner) || !is_permalink_sign(scanner, source, is_raw)) {
+        show_text(scanner, at, end, is_raw);
+    }
 }
 
 /* Keep at most MAX_TEXT bytes, and no half of a character: at most 3 bytes less. */
