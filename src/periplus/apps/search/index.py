@@ -30,12 +30,12 @@ import numpy as np
 import zstandard
 from msgspec import Struct
 
-from periplus.model import CollectionDamaged, CollectionInUse, Url, UsageError
+from periplus.model import CollectionDamaged, CollectionInUse, PageSection, Url, UsageError
 from periplus.urls import domain_of, site_of
 
 from . import analysis
 from .analysis import language_of, terms_of, terms_of_words, words_of
-from .documents import Documents, Record, Section, hash_of, id_of
+from .documents import Documents, Record, hash_of, id_of
 from .engine import IndexEntry, SearchEngine, Weights
 from .names import beginnings_of, defined_name, names_in, parts_of_name
 from .query import Query, parse_query
@@ -65,7 +65,7 @@ class Document(Struct, frozen=True, kw_only=True):
     description: str = ""
     anchors: tuple[str, ...] = ()
     """Texts of links to it."""
-    sections: tuple[Section, ...] = ()
+    sections: tuple[PageSection, ...] = ()
     """Headings and definitions in the text, which a result may lead to."""
     is_listing: bool = False
     """Whether it mostly lists other pages."""
@@ -339,7 +339,7 @@ class Index:
         self,
         record: Record,
         anchors: Sequence[str],
-        sections: Sequence[Section],
+        sections: Sequence[PageSection],
         text: str,
         read: tuple[list[str], list[int]] | None = None,
     ) -> None:
@@ -419,7 +419,7 @@ def _is_home(url: str) -> bool:
     return bool(host) and path in ("", "index.html", "index.htm", "index.php")
 
 
-def _words_by_section(text: str, sections: Sequence[Section]) -> tuple[list[str], list[int]]:
+def _words_by_section(text: str, sections: Sequence[PageSection]) -> tuple[list[str], list[int]]:
     """The words of a text, and the number of words before each of its sections."""
     words: list[str] = []
     starts: list[int] = []

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from .documents import Section
+from periplus.model import PageSection
+
 from .reranking import AskedTerms, name_matches
 from .term_numbers import PageTerms
 
@@ -27,12 +28,12 @@ _NEARLY: Final = 0.7
 class BestSection(Struct, frozen=True):
     """A section with where it ends in the text; `is_page` if it is the beginning of the page."""
 
-    section: Section
+    section: PageSection
     end: int
     is_page: bool
 
 
-def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[Section]) -> list[BestSection]:
+def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSection]) -> list[BestSection]:
     """The sections that can be led to and have most of the query, the best first."""
     linked = [place for place, section in enumerate(sections) if section.anchor]
     if not linked or len(page.starts) != len(sections):
@@ -55,7 +56,7 @@ def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[Section
     ]
 
 
-def best_stretch(asked: AskedTerms, page: PageTerms, sections: Sequence[Section]) -> tuple[int, int | None]:
+def best_stretch(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSection]) -> tuple[int, int | None]:
     """The first and last character of the section that has the passage with most of the query; all if unknown."""
     places, words = asked.found_in(page.body)
     if not len(places) or len(page.starts) != len(sections) or not sections:
@@ -70,6 +71,6 @@ def best_stretch(asked: AskedTerms, page: PageTerms, sections: Sequence[Section]
     return begin, next((each.offset for each in sections[section + 1 :] if each.offset > begin), None)
 
 
-def _is_page(sections: Sequence[Section], place: int) -> bool:
+def _is_page(sections: Sequence[PageSection], place: int) -> bool:
     """Whether a section is the title of the page: its first, and above the others."""
     return place == 0 and all(section.level > sections[0].level for section in sections[1:])
