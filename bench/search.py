@@ -1,9 +1,11 @@
 """Search: how fast engines index and answer, and how good the order of results is.
 
 The pages are the documentation that `bench.crawl` serves; they are read once and kept in `bench/.peers`. The queries
-are questions in people's words, and entries of the back-of-the-book indexes of PostgreSQL's and Python's manuals that name exactly one page (the corpus
-of `PERIPLUS_CORPUS` has them): people wrote down which page answers which words. The index pages themselves are left
-out, and so are their links. Two classical collections with judgements, Cranfield and NPL, are the second yardstick.
+are questions in people's words, and entries of the back-of-the-book indexes of PostgreSQL's and Python's manuals that
+name exactly one page (the corpus of `PERIPLUS_CORPUS` has them): people wrote down which page answers which words. The
+index pages themselves are left out, and so are their links. Two classical collections with judgements, Cranfield and
+NPL, are the second yardstick. Sixty queries in `search_queries.json`, chosen before anything was searched, ask each of
+the two manuals for itself, with its index pages: the first result, and the section that it leads to.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.harness import Group, Target
@@ -65,7 +68,7 @@ def measure(quick: bool) -> list[Group]:
     queries = [one.query for book in judged.values() for one in book[: (QUICK_TIMED if quick else TIMED) // 2]]
     folder = Path(tempfile.mkdtemp(prefix="periplus-search-"))
     try:
-        return [_engines(folder, documents, queries), *_rankings(folder, documents, judged)]
+        return [_engines(folder, documents, queries), *_rankings(folder, documents, judged), _manuals(folder)]
     finally:
         shutil.rmtree(folder)
 
@@ -308,6 +311,45 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return [json.loads(line) for line in lines]
 
 
+# manuals
+
+
+class ManualQuery(Struct, frozen=True):
+    """A query to a manual, the pages of which any is right, and the sections of them, if there are."""
+
+    kind: str
+    manual: str
+    query: str
+    pages: tuple[str, ...]
+    sections: tuple[str, ...]
+
+
+def _manuals(folder: Path) -> Group:
+    """How many of the queries to manuals have the right page first, among the first three, and the right section."""
+    asked = msgspec.json.decode((Path(__file__).parent / "search_queries.json").read_bytes(), type=list[ManualQuery])
+    first = three = right_sections = 0
+    wrong = []
+    for package, manual in BOOKS.items():
+        documents = _read_documents(_pages([package], with_indexes=True))
+        with _made(folder / f"manual-{manual}", documents, Weights()) as index:
+            for one in (one for one in asked if one.manual == manual):
+                right = [f"http://{manual}.docs.test/{page}" for page in one.pages]
+                hits = index.search(one.query, 3).hits
+                place = next((place for place, hit in enumerate(hits, 1) if hit.url in right), 0)
+                first += place == 1
+                three += place > 0
+                leads_to = hits[place - 1].link.partition("#")[2] if place else ""
+                is_right = place > 0 and (not one.sections or leads_to in one.sections)
+                right_sections += bool(one.sections) and is_right
+                if place != 1 or not is_right:
+                    found = [hit.link.partition(".docs.test/")[2] for hit in hits]
+                    wrong.append(f"- {one.query}: {', '.join(found) or 'nothing'}")
+    rates = {"first": float(first), "first three": float(three), "section": float(right_sections)}
+    sections = sum(bool(one.sections) for one in asked)
+    facts = {"queries": str(len(asked)), "with a section": str(sections)}
+    return Group("Search: queries to manuals", "queries", rates, notes=tuple(wrong), facts=facts)
+
+
 # pages
 
 
@@ -317,20 +359,20 @@ def _documents() -> list[Document]:
         return []
     if PARSED.is_file() and PARSED.stat().st_mtime > DOCS.stat().st_mtime:
         return msgspec.msgpack.decode(PARSED.read_bytes(), type=list[Document])
-    documents = _read_documents()
+    documents = _read_documents(_pages())
     draft = PARSED.with_suffix(".new")
     draft.write_bytes(msgspec.msgpack.encode(documents))
     draft.replace(PARSED)
     return documents
 
 
-def _read_documents() -> list[Document]:
+def _read_documents(pages: Iterable[tuple[str, bytes]]) -> list[Document]:
     texts: list[tuple[str, ParsedPage]] = []
     anchors: dict[str, Counter[str]] = defaultdict(Counter)
     edges: list[tuple[str, str]] = []
     number: dict[str, int] = {}
     listings: set[str] = set()
-    for url, body in _pages():
+    for url, body in pages:
         page = read_pages([RawPage(body, url, "text/html; charset=utf-8")])[0]
         number[url] = len(texts)
         texts.append((url, read_texts(body, url, "text/html; charset=utf-8")))
@@ -362,10 +404,10 @@ def _read_documents() -> list[Document]:
     ]
 
 
-def _pages() -> Iterator[tuple[str, bytes]]:
-    for package in sorted(path for path in DOCS.iterdir() if path.is_dir()):
+def _pages(packages: Collection[str] = (), *, with_indexes: bool = False) -> Iterator[tuple[str, bytes]]:
+    for package in sorted(path for path in DOCS.iterdir() if path.is_dir() and path.name in (packages or [path.name])):
         for path in sorted(package.rglob("*.html")):
-            if path.is_symlink() or path.name.startswith(("genindex", "bookindex")):
+            if path.is_symlink() or (path.name.startswith(("genindex", "bookindex")) and not with_indexes):
                 continue
             inside = path.relative_to(package).as_posix()
             name = inside.partition("/html/")[2] if package.name in BOOKS else inside

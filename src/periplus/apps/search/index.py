@@ -37,7 +37,7 @@ from . import analysis
 from .analysis import language_of, terms_of, terms_of_words, words_of
 from .documents import Documents, Record, hash_of, id_of
 from .engine import IndexEntry, SearchEngine, Weights
-from .names import beginnings_of, defined_name, names_in, parts_of_name
+from .names import beginnings_of, defined_name, names_in, parts_of_name, without_number
 from .query import Query, parse_query
 from .ranking import Candidate, Results
 from .searcher import Searcher, Vocabulary
@@ -346,16 +346,18 @@ class Index:
         """Hand a document to its file and to the engine; `read` are `_words_by_section`, where they are known."""
         words, starts = read or _words_by_section(text, sections)
         language = record.language
-        own = [defined_name(each.title) if each.level == DEFINITION else each.title for each in sections]
+        own = [
+            defined_name(each.title) if each.level == DEFINITION else without_number(each.title) for each in sections
+        ]
         ids = [
             each.anchor if each.level == DEFINITION and names_in(each.anchor) == [each.anchor] else ""
             for each in sections
         ]
         names = names_in(" ".join((record.title, *own)))
-        anchor_words = [words_of(anchor) for anchor in anchors]
+        anchor_words = [words_of(without_number(anchor)) for anchor in anchors]
         anchor_terms = [[term for term in terms_of_words(each, language) if term] for each in anchor_words]
         terms = list(terms_of_words(words, language))
-        title = _SITE_IN_TITLE.split(record.title)[0]
+        title = without_number(_SITE_IN_TITLE.split(record.title)[0])
         page_terms = PageTerms(
             title=names_of([terms_of(title, language)]),
             sections=names_of(terms_of(each, language) for each in own),

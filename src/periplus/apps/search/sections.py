@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from periplus.model import PageSection
 
+from .names import defined_name
 from .reranking import AskedTerms, name_matches
-from .term_numbers import PageTerms
+from .term_numbers import DEFINITION, PageTerms
 
 MAX_SECTIONS: Final = 3
 """Sections of one page that a result shows."""
@@ -33,8 +34,8 @@ class BestSection(Struct, frozen=True):
     is_page: bool
 
 
-def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSection]) -> list[BestSection]:
-    """The sections that can be led to and have most of the query, the best first."""
+def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSection], typed: str) -> list[BestSection]:
+    """The sections that can be led to and have most of the query, the best first: a name as it was typed before all."""
     linked = [place for place, section in enumerate(sections) if section.anchor]
     if not linked or len(page.starts) != len(sections):
         return []
@@ -45,7 +46,8 @@ def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSec
     is_inside = of_section >= 0
     has[of_section[is_inside], words[is_inside]] = True
     shares = (has @ asked.rarities) / asked.total
-    scores = _NAME * names + shares
+    name = typed.lower()
+    scores = _NAME * names + shares + [_is_called(sections[place], name) for place in linked]
     order = np.argsort(-scores, kind="stable")[:MAX_SECTIONS]
     least = _NEARLY * float(scores[order[0]])
     offsets = [sections[place].offset for place in linked] + [-1]
@@ -54,6 +56,15 @@ def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSec
         for place in map(int, order)
         if scores[place] >= least and max(names[place], shares[place]) >= _LEAST
     ]
+
+
+def _is_called(section: PageSection, name: str) -> bool:
+    """Whether a section is the definition of a name in lower case: `json.dumps` and not `json.dump`."""
+    anchor = section.anchor.lower()
+    is_definition = section.level == DEFINITION
+    return is_definition and (
+        anchor == name or anchor.endswith(f".{name}") or defined_name(section.title).lower() == name
+    )
 
 
 def best_stretch(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSection]) -> tuple[int, int | None]:
