@@ -47,24 +47,24 @@ def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSec
     has[of_section[is_inside], words[is_inside]] = True
     shares = (has @ asked.rarities) / asked.total
     name = typed.lower()
-    scores = _NAME * names + shares + [_is_called(sections[place], name) for place in linked]
+    is_called = np.array([_is_called(sections[place], name) for place in linked])
+    scores = _NAME * names + shares + is_called
     order = np.argsort(-scores, kind="stable")[:MAX_SECTIONS]
     least = _NEARLY * float(scores[order[0]])
     offsets = [sections[place].offset for place in linked] + [-1]
     return [
         BestSection(sections[linked[place]], offsets[place + 1], is_page=_is_page(sections, linked[place]))
         for place in map(int, order)
-        if scores[place] >= least and max(names[place], shares[place]) >= _LEAST
+        if scores[place] >= least and max(names[place], shares[place], is_called[place]) >= _LEAST
     ]
 
 
 def _is_called(section: PageSection, name: str) -> bool:
     """Whether a section is the definition of a name in lower case: `json.dumps` and not `json.dump`."""
-    anchor = section.anchor.lower()
-    is_definition = section.level == DEFINITION
-    return is_definition and (
-        anchor == name or anchor.endswith(f".{name}") or defined_name(section.title).lower() == name
-    )
+    if section.level != DEFINITION:
+        return False
+    anchor, title = section.anchor.lower(), defined_name(section.title).lower()
+    return anchor == name or anchor.endswith(f".{name}") or name in (title, title.replace("_", ""))
 
 
 def best_stretch(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSection]) -> tuple[int, int | None]:
