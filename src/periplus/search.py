@@ -16,11 +16,15 @@ from periplus.apps.search import (
     Judged,
     Measures,
     Query,
+    Reranking,
     Results,
+    Section,
+    SectionHit,
     Sitelink,
     Weights,
     evaluate,
     parse_query,
+    search_many,
 )
 
 __all__ = [
@@ -33,9 +37,13 @@ __all__ = [
     "Judged",
     "Measures",
     "Query",
+    "Reranking",
     "Results",
+    "Section",
+    "SectionHit",
     "Sitelink",
     "Weights",
     "evaluate",
     "parse_query",
+    "search_many",
 ]

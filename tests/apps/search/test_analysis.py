@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 from tests.each_case import each_case
 
-from periplus.apps.search.analysis import _WORD, is_stop_word, language_of, places_of, terms_of, words_of
+from periplus.apps.search.analysis import WORD, is_stop_word, language_of, places_of, terms_of, words_of
 
 
 def test_words_are_lower_case_and_split_at_punctuation() -> None:
@@ -18,7 +18,7 @@ def test_words_are_lower_case_and_split_at_punctuation() -> None:
 @given(st.text(max_size=300) | st.text(st.sampled_from("aBéÉß“—_ .日ー๏İK1²\ud800"), max_size=60))
 def test_words_are_what_the_pattern_finds(text: str) -> None:
     """The fast ways give the same words."""
-    assert words_of(text) == _WORD.findall(text.lower())
+    assert words_of(text) == WORD.findall(text.lower())
 
 
 @each_case(

@@ -7,7 +7,6 @@ from tests.each_case import each_case
 
 from periplus.apps.search.engine import Match, Weights
 from periplus.apps.search.evaluation import Judged, average_precision, evaluate, ndcg
-from periplus.apps.search.query import corrected
 from periplus.apps.search.ranking import (
     Candidate,
     Ranked,
@@ -19,6 +18,7 @@ from periplus.apps.search.ranking import (
     sitelinks,
 )
 from periplus.apps.search.snippets import snippet_of
+from periplus.apps.search.spelling import corrected
 
 DAY = 86_400
 
@@ -118,12 +118,12 @@ def test_a_snippet_shows_the_words() -> None:
 def test_spelling() -> None:
     """The most frequent word one edit away, if it is much more frequent."""
     known = {"crawler": 50, "crawlers": 9, "trawler": 3}
-    documents_with = lambda words: {word: known[word] for word in words if word in known}  # noqa: E731
-    assert corrected("crawlre", documents_with) == "crawler"
-    assert corrected("crawlr", documents_with) == "crawler"
-    assert corrected("crawlers", documents_with) == "crawler"
-    assert corrected("crawler", documents_with) is None
-    assert corrected("zebra", documents_with) is None
+    use_of = lambda words: {word: known[word] for word in words if word in known}  # noqa: E731
+    words_like = lambda word: {other: use for other, use in known.items() if other[0] == word[0]}  # noqa: E731
+    for typed in ("crawlre", "crawlr", "crawlers", "crwlre"):
+        assert corrected(typed, use_of, words_like) == "crawler"
+    for typed in ("crawler", "zebra", "crtrwlre"):
+        assert corrected(typed, use_of, words_like) is None
 
 
 def test_measures() -> None:

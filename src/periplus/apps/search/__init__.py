@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .documents import hash_of, id_of
-    from .engine import Weights
+    from .documents import Section, hash_of, id_of
+    from .engine import Reranking, Weights
     from .evaluation import PLAIN, TITLE_BOOST, Judged, Measures, evaluate
     from .index import Document, Index, IndexOutdated
+    from .many import search_many
     from .query import Query, parse_query
-    from .ranking import Hit, Results, Sitelink
+    from .ranking import Hit, Results, SectionHit, Sitelink
 else:
     __getattr__ = lazy_exports(__name__)
 
@@ -30,11 +31,15 @@ __all__ = [
     "Judged",
     "Measures",
     "Query",
+    "Reranking",
     "Results",
+    "Section",
+    "SectionHit",
     "Sitelink",
     "Weights",
     "evaluate",
     "hash_of",
     "id_of",
     "parse_query",
+    "search_many",
 ]

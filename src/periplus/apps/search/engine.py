@@ -27,6 +27,27 @@ class IndexEntry(Struct, frozen=True):
     time: int
 
 
+class Reranking(Struct, frozen=True):
+    """How much each part counts in the order of the first results (`reranking`); fitted on book indexes and questions.
+
+    Change one, measure again.
+    """
+
+    results: int = 30
+    """Results that are ordered so; 0 for none."""
+    near: float = 17.0
+    passage: float = 16.5
+    definition: float = 10.7
+    title: float = 10.8
+    anchor: float = 6.2
+    anchors: float = 7.0
+    length: float = 1.5
+    coverage: float = 15.0
+    every_word: float = -12.0
+    rank: float = 1.2
+    """Of ln(1 + PageRank times the number of pages), instead of `Weights.rank`."""
+
+
 class Weights(Struct, frozen=True):
     """How much each part of a match counts. Chosen by experiment (see docs/search.md); change one, measure again."""
 
@@ -39,7 +60,11 @@ class Weights(Struct, frozen=True):
     names: float = 10.0
     """For a document in which the words of every name (`os.path`, `log_hostname`) are beside each other."""
     all_words: float = 10.0
-    """For a document that has every word. It outweighs any score, so documents with every word come first."""
+    """For a document that has every word of a short query: it outweighs most scores. Sentences have words to spare."""
+    short: int = 5
+    """Words of a short query, without stop words."""
+    long: int = 12
+    """Words of a query above which a word that is typed twice counts twice."""
     rank: float = 0.3
     """Of ln(1 + PageRank times the number of pages)."""
     spam: float = 2.0
@@ -48,18 +73,25 @@ class Weights(Struct, frozen=True):
     fresh_days: float = 30.0
     home: float = 3.0
     """For the home page of a site whose name the query is."""
+    listing: float = 5.0
+    """Taken from a page that mostly lists others, which comes after what it lists (see `reranking`)."""
     slop: int = 3
     """Words that may lie between the words of the query in the phrase."""
     max_phrase: int = 6
     """Words of a query that is looked up as a phrase, too; longer ones are sentences."""
     candidates: int = 200
-    """Documents that the engine gives for ranking."""
+    """Documents that the engine gives for ranking, if not more are asked for."""
+    reranking: Reranking = Reranking()
 
 
 class Question(Struct, frozen=True):
     """A query in terms. A word is a tuple of alternatives (the term of each language); one of them must match."""
 
     words: tuple[tuple[str, ...], ...]
+    times: tuple[int, ...] = ()
+    """How often each word counts; empty: once."""
+    related: tuple[tuple[str, float], ...] = ()
+    """Terms that count if they match, each with a weight: words of the best pages (`expansion`)."""
     phrases: tuple[tuple[str, ...], ...] = ()
     """Each must match."""
     joined: tuple[tuple[str, ...], ...] = ()

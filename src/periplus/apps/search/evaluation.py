@@ -10,9 +10,10 @@ from math import log2
 from statistics import fmean
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .analysis import MAX_WORD, is_stop_word, term_of
-from .engine import Question, Weights
+from .engine import Question, Reranking, Weights
 from .query import Query
 
 
@@ -25,10 +26,12 @@ def looked_up(asked: Query, languages: list[str]) -> list[str]:
 def question_of(asked: Query, languages: list[str], weights: Weights) -> Question:
     """The query in terms of the languages of the index."""
     words = looked_up(asked, languages)
+    typed = dict(zip(asked.words, asked.times, strict=False))
     first = languages[0]
     terms = _terms(words, first)
     return Question(
         words=tuple(tuple(dict.fromkeys(term_of(word, language) for language in languages)) for word in words),
+        times=tuple(typed.get(word, 1) for word in words) if len(words) > weights.long else (),
         phrases=tuple(_terms(phrase, first) for phrase in asked.phrases),
         joined=tuple(_terms(joined, first) for joined in asked.joined),
         names=tuple(_terms(name, first) for name in asked.names),
@@ -48,9 +51,21 @@ def _terms(words: Sequence[str], language: str) -> tuple[str, ...]:
     return tuple(term for word in words if (term := term_of(word, language)))
 
 
-PLAIN = Weights(title_repeats=0, title=0, anchor=0, phrase=0, names=0, all_words=0, rank=0, spam=0, home=0)
+PLAIN = Weights(
+    title_repeats=0,
+    title=0,
+    anchor=0,
+    phrase=0,
+    names=0,
+    all_words=0,
+    rank=0,
+    spam=0,
+    home=0,
+    listing=0,
+    reranking=Reranking(results=0),
+)
 """BM25 of the text and nothing else: what every other ranking has to beat."""
-TITLE_BOOST = Weights(title_repeats=0, title=3, anchor=0, phrase=0, names=0, all_words=0, rank=0, spam=0, home=0)
+TITLE_BOOST = replace(PLAIN, title=3)
 """The usual sum of fields with a boosted title."""
 
 

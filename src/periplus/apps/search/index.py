@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgspec
+import numpy as np
 import zstandard
 from msgspec import Struct
 
@@ -33,20 +34,23 @@ from periplus.model import CollectionDamaged, CollectionInUse, Url, UsageError
 from periplus.urls import domain_of, site_of
 
 from . import analysis
-from .analysis import UNKNOWN, language_of, terms_of, terms_of_words, words_of
-from .documents import Documents, Record, hash_of, id_of
-from .engine import Found, IndexEntry, Question, SearchEngine, Weights
-from .evaluation import looked_up, question_of
-from .query import Query, corrected, parse_query
-from .ranking import EXACT_COUNT, Candidate, Hit, Ranked, Results, grouped, rank, rounded, site_looked_for, sitelinks
-from .snippets import LENGTH, snippet_of
+from .analysis import language_of, terms_of, terms_of_words, words_of
+from .documents import Documents, Record, Section, hash_of, id_of
+from .engine import IndexEntry, SearchEngine, Weights
+from .names import beginnings_of, defined_name, names_in, parts_of_name
+from .query import Query, parse_query
+from .ranking import Candidate, Results
+from .searcher import Searcher, Vocabulary
+from .term_numbers import DEFINITION, PageTerms, names_of, numbers_of
 
 MAX_TEXT = 200_000
 """Characters of a text that are indexed; what follows is rarely prose."""
-MAX_ANCHORS = 16
+MAX_ANCHORS = 1_000
 """Texts of links to a document that are indexed."""
-_LANGUAGES = 4
-"""Languages in which the words of a query are looked up."""
+MAX_SECTIONS = 2_000
+"""Sections of a document that are indexed."""
+_SITE_IN_TITLE = re.compile(r" (?:[\u2014|]) ")
+"""What the name of a site follows in a title."""
 _AGAIN = "For a collection: periplus index DIR --rebuild. Else delete the folder and add the documents again."
 _ADDED_AT_ONCE = 256
 """Documents handed to the engine in one call."""
@@ -61,11 +65,17 @@ class Document(Struct, frozen=True, kw_only=True):
     description: str = ""
     anchors: tuple[str, ...] = ()
     """Texts of links to it."""
+    sections: tuple[Section, ...] = ()
+    """Headings and definitions in the text, which a result may lead to."""
+    is_listing: bool = False
+    """Whether it mostly lists other pages."""
     language: str | None = None
     """As declared; it is checked against the text."""
     media_type: str = "text/html"
     fetched_at: float = 0.0
     modified_at: float | None = None
+    breadcrumbs: tuple[str, ...] = ()
+    """Its path in the site, by names."""
     page_rank: float = 1.0
     spam: float = 0.0
     max_snippet: int | None = None
@@ -87,6 +97,8 @@ class Index:
         self._lock: int | None = None
         self._added: list[IndexEntry] = []
         self._words: Counter[str] = Counter()
+        self._named: Counter[str] = Counter()
+        self._names: Counter[str] = Counter()
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, engine: str | None = None, weights: Weights | None = None) -> Self:
@@ -136,8 +148,9 @@ class Index:
         with _damage_in(self.folder):
             self._flush()
             self._engine.commit()
-            self._documents.add_words(self._words)
-            self._words = Counter()
+            self._documents.add_words(self._words, self._named)
+            self._documents.add_names(self._names)
+            self._words, self._named, self._names = Counter(), Counter(), Counter()
             self._documents.set_fact("engine", self._engine.name.encode())
             self._documents.set_fact("analysis", str(analysis.VERSION).encode())
             self._documents.commit()
@@ -158,7 +171,12 @@ class Index:
         for url, texts in anchors.items():
             if record := self._documents.get_many([id_of(url)]).get(id_of(url)):
                 changed = msgspec.structs.replace(record, anchors_hash=hash_of(texts))
-                self._put(changed, texts[:MAX_ANCHORS], self._documents.body_of(record.id))
+                self._put(
+                    changed,
+                    texts[:MAX_ANCHORS],
+                    self._documents.sections_of(record.id),
+                    self._documents.body_of(record.id),
+                )
                 done += 1
         return done
 
@@ -171,13 +189,28 @@ class Index:
         """URL and title of every document of a site."""
         return self._documents.pages_of_site(site)
 
+    def names_of_site(self, site: str) -> Iterator[tuple[str, str]]:
+        """URL and last breadcrumb of every document of a site that has some."""
+        return self._documents.names_of_site(site)
+
     def site_sizes(self) -> list[tuple[str, int]]:
         """Sites with their number of documents, the largest first."""
         return self._documents.site_sizes()
 
-    def documents(self, at_most: int | None = None) -> Iterator[Document]:
-        """Every document, or a sample of them: to make another index of the same pages."""
-        ids = sorted(id_ for id_, _, _, _ in self._documents.standings())  # hashes: the first are a random sample
+    def addresses(self) -> list[tuple[str, float]]:
+        """URL and PageRank of every document, the highest first, then by alphabet."""
+        ids = [id_ for id_, _, _, _ in self._documents.standings()]
+        return sorted(
+            ((standing[0], standing[2]) for standing in self._documents.standing_of(ids).values()),
+            key=lambda pair: (-pair[1], pair[0]),
+        )
+
+    def documents(self, at_most: int | None = None, *, by_rank: bool = False) -> Iterator[Document]:
+        """Every document, or a sample of them: to make another index of the same pages. `by_rank`: as `addresses`."""
+        if by_rank:
+            ids = [id_of(url) for url, _ in self.addresses()]
+        else:
+            ids = sorted(id_ for id_, _, _, _ in self._documents.standings())  # hashes: the first are a random sample
         for id_ in ids[:at_most]:
             if record := self._documents.get_many([id_]).get(id_):
                 yield Document(
@@ -186,10 +219,13 @@ class Index:
                     text=self._documents.body_of(id_),
                     description=record.description,
                     anchors=self._documents.anchors_of(id_),
+                    sections=tuple(self._documents.sections_of(id_)),
+                    is_listing=record.is_listing,
                     language=record.language,
                     media_type=record.media_type,
                     fetched_at=record.fetched_at,
                     modified_at=record.modified_at,
+                    breadcrumbs=tuple(filter(None, record.breadcrumbs.split("\n"))),
                     page_rank=record.page_rank,
                     spam=record.spam,
                     max_snippet=record.max_snippet,
@@ -205,42 +241,39 @@ class Index:
         """The URLs of documents."""
         return self._documents.urls_of(ids)
 
-    def search(self, query: str | Query, k: int = 10, *, skip: int = 0, by_time: bool = False) -> Results:
-        """The `k` best documents after the first `skip`."""
-        asked = parse_query(query) if isinstance(query, str) else query
-        if asked.is_empty:
-            return Results(asked.text, (), 0, notes=(*asked.notes, "Type at least one word."))
+    def search(
+        self,
+        query: str | Query,
+        k: int = 10,
+        *,
+        skip: int = 0,
+        by_time: bool = False,
+        expand: bool = False,
+        exact: bool = False,
+        beside: Sequence[Index] = (),
+    ) -> Results:
+        """The `k` best documents after the first `skip`.
+
+        `expand` searches a second time with words of the best documents: more of a topic, less exactly what was typed.
+        `exact` corrects no word. `beside` are indexes whose results these are compared with (see `search_many`).
+        """
+        searcher = Searcher(self._engine, self._documents, self.weights, [one._vocabulary for one in beside])
         with _damage_in(self.folder):
-            return self._search(asked, k, skip, by_time)
+            return searcher.search(_parsed(query), k, skip, by_time=by_time, expand=expand, exact=exact)
 
-    def _search(self, asked: Query, k: int, skip: int, by_time: bool) -> Results:
-        languages = [asked.language] if asked.language else self._languages()
-        question, found, ranked = self._ranked(asked, languages, by_time)
-        shown, more = grouped(ranked, skip + k)
-        terms = {term for word in question.words for term in word} | set(question.in_title)
-        records = self._documents.get_many([one.candidate.match.id for one in shown[skip:]])
-        hits = [self._hit(records[one.candidate.match.id], one, terms) for one in shown[skip:]]
-        notes = list(asked.notes)
-        if hits and not found.total and len(question.words) > 1:
-            notes.append("No page has all of these words; these have some.")
-        site = site_looked_for(shown, asked.words) if not skip and not asked.site else ""
-        return Results(
-            query=asked.text,
-            hits=tuple(_with_more(hits, more)),
-            total=rounded(found.total),
-            is_exact=found.total <= EXACT_COUNT,
-            notes=tuple(notes),
-            suggestion=self._suggestion(asked, looked_up(asked, languages), question),
-            sitelinks=sitelinks(self._documents.sitelinks_of(site), [hit.url for hit in hits[:1]]) if site else (),
-        )
+    def correction_of(self, query: str | Query, beside: Sequence[Index] = ()) -> str:
+        """The query with words replaced that neither this index nor those beside it have; empty if none can be."""
+        searcher = Searcher(self._engine, self._documents, self.weights, [one._vocabulary for one in beside])
+        with _damage_in(self.folder):
+            return searcher.correction_of(_parsed(query))
 
-    def rank(self, query: str, k: int = 10) -> list[Candidate]:
+    def rank(self, query: str, k: int = 10, *, expand: bool = False) -> list[Candidate]:
         """The `k` best documents in order of score, without grouping by site and without snippets."""
-        asked = parse_query(query)
-        if asked.is_empty:
-            return []
-        ranked = self._ranked(asked, [asked.language] if asked.language else self._languages(), by_time=False)[2]
-        return [one.candidate for one in ranked[:k]]
+        return Searcher(self._engine, self._documents, self.weights).rank(parse_query(query), k, expand=expand)
+
+    @property
+    def _vocabulary(self) -> Vocabulary:
+        return self._engine, self._documents
 
     def suggest(self, beginning: str, count: int = 8) -> list[str]:
         """Titles that begin with what has been typed so far."""
@@ -292,9 +325,10 @@ class Index:
 
     def _add(self, document: Document) -> None:
         text, title = document.text[:MAX_TEXT], " ".join(document.title.split())
-        words = words_of(text)
-        language = language_of(text or title, document.language, words if text else None)
         site, anchors = site_of(Url(document.url)), document.anchors[:MAX_ANCHORS]
+        sections = [section for section in document.sections if section.offset < len(text)][:MAX_SECTIONS]
+        words, starts = _words_by_section(text, sections)
+        language = language_of(text or title, document.language, words if text else None)
         moment = int(document.modified_at or document.fetched_at)
         record = Record(
             id=id_of(document.url),
@@ -314,20 +348,52 @@ class Index:
             anchors_hash=hash_of(document.anchors),
             page_rank=document.page_rank,
             spam=document.spam,
+            breadcrumbs="\n".join(document.breadcrumbs),
+            is_listing=document.is_listing,
         )
-        self._put(record, anchors, text, words)
+        self._put(record, anchors, sections, text, (words, starts))
         self._words.update(set(words))
 
-    def _put(self, record: Record, anchors: Sequence[str], text: str, words: list[str] | None = None) -> None:
-        """Hand a document to its file and to the engine; `words` are those of the text, where they are known."""
-        self._documents.put(record, anchors, text)
+    def _put(
+        self,
+        record: Record,
+        anchors: Sequence[str],
+        sections: Sequence[Section],
+        text: str,
+        read: tuple[list[str], list[int]] | None = None,
+    ) -> None:
+        """Hand a document to its file and to the engine; `read` are `_words_by_section`, where they are known."""
+        words, starts = read or _words_by_section(text, sections)
         language = record.language
+        own = [defined_name(each.title) if each.level == DEFINITION else each.title for each in sections]
+        ids = [
+            each.anchor if each.level == DEFINITION and names_in(each.anchor) == [each.anchor] else ""
+            for each in sections
+        ]
+        names = names_in(" ".join((record.title, *own)))
+        anchor_words = [words_of(anchor) for anchor in anchors]
+        anchor_terms = [[term for term in terms_of_words(each, language) if term] for each in anchor_words]
+        terms = list(terms_of_words(words, language))
+        title = _SITE_IN_TITLE.split(record.title)[0]
+        page_terms = PageTerms(
+            title=names_of([terms_of(title, language)]),
+            sections=names_of(terms_of(each, language) for each in own),
+            ids=names_of(terms_of(each, language) for each in ids),
+            anchors=names_of(anchor_terms),
+            levels=np.array([each.level for each in sections], np.uint32),
+            starts=np.array(starts, np.uint32),
+            body=numbers_of(terms),
+        )
+        self._documents.put(record, anchors, sections, text, page_terms)
+        self._named.update({word for each in (title, *own) for word in words_of(each)}.union(*anchor_words))
+        self._names.update(set(beginnings_of({*names, *filter(None, ids), *filter(_is_name, own)})))
+        extra = terms_of_words({part for name in names for part in parts_of_name(name)}, language)
         self._added.append(
             IndexEntry(
                 id=record.id,
                 title=" ".join(terms_of(record.title, language)),
-                anchors=" ".join(terms_of(" ".join(anchors), language)),
-                body=" ".join(terms_of_words(words_of(text) if words is None else words, language)),
+                anchors=" ".join(term for each in anchor_terms for term in each),
+                body=" ".join((*terms, *extra)),
                 url_words=" ".join(words_of(record.url)),
                 site=record.site,
                 domain=record.domain,
@@ -343,54 +409,6 @@ class Index:
         if self._added:
             self._engine.add(list({entry.id: entry for entry in self._added}.values()))
             self._added = []
-
-    def _ranked(self, asked: Query, languages: list[str], by_time: bool) -> tuple[Question, Found, list[Ranked]]:
-        question = question_of(asked, languages, self.weights)
-        found = self._engine.find(question, self.weights)
-        candidates = self._candidates(found)
-        return question, found, rank(candidates, asked.words, now=time.time(), weights=self.weights, by_time=by_time)
-
-    def _languages(self) -> list[str]:
-        """The languages that at least one document in a hundred has, the most frequent first."""
-        counted = self._documents.languages()
-        total = sum(number for _, number in counted)
-        return [language for language, number in counted if number * 100 >= total][:_LANGUAGES] or [UNKNOWN]
-
-    def _candidates(self, found: Found) -> list[Candidate]:
-        standing = self._documents.standing_of([match.id for match in found.matches])
-        return [Candidate(match, *standing[match.id]) for match in found.matches if match.id in standing]
-
-    def _hit(self, record: Record, ranked: Ranked, terms: set[str]) -> Hit:
-        allowed = LENGTH if record.max_snippet is None else min(LENGTH, record.max_snippet)
-        snippet = (
-            snippet_of(self._documents.body_of(record.id), terms, record.language, allowed) if allowed > 0 else None
-        )
-        text = snippet.text if snippet is not None and snippet.text else record.description[: max(0, allowed)]
-        return Hit(
-            url=record.url,
-            title=record.title or record.url,
-            snippet=text,
-            score=ranked.score,
-            marks=snippet.marks if snippet is not None else (),
-            site=record.site,
-            language=record.language,
-            fetched_at=record.fetched_at,
-            modified_at=record.modified_at,
-            parts=ranked.parts,
-            may_show_copy=not record.is_hidden,
-        )
-
-    def _suggestion(self, asked: Query, words: Sequence[str], question: Question) -> str:
-        """The query with words that no document has replaced by words that some have."""
-        replaced = {}
-        for word, terms in zip(words, question.words, strict=True):
-            if not any(map(self._engine.count_with, terms)) and (
-                better := corrected(word, self._documents.documents_with)
-            ):
-                replaced[word] = better
-        if not replaced:
-            return ""
-        return " ".join(replaced.get(part.lower(), part) for part in asked.text.split())
 
 
 @contextmanager
@@ -420,10 +438,24 @@ def _is_home(url: str) -> bool:
     return bool(host) and path in ("", "index.html", "index.htm", "index.php")
 
 
-def _with_more(hits: list[Hit], more: Mapping[str, int]) -> list[Hit]:
-    """Say on the last result of each site how many more the site has."""
-    last = {hit.site: place for place, hit in enumerate(hits)}
-    return [
-        msgspec.structs.replace(hit, more_from_site=more.get(hit.site, 0)) if last[hit.site] == place else hit
-        for place, hit in enumerate(hits)
-    ]
+def _words_by_section(text: str, sections: Sequence[Section]) -> tuple[list[str], list[int]]:
+    """The words of a text, and the number of words before each of its sections."""
+    words: list[str] = []
+    starts: list[int] = []
+    place = 0
+    for section in sections:
+        if section.offset > place:
+            words += words_of(text[place : section.offset])
+            place = section.offset
+        starts.append(len(words))
+    words += words_of(text[place:])
+    return words, starts
+
+
+def _is_name(text: str) -> bool:
+    """Whether the name of a definition is one word or more joined by punctuation, not a heading in words."""
+    return bool(text) and " " not in text
+
+
+def _parsed(query: str | Query) -> Query:
+    return parse_query(query) if isinstance(query, str) else query

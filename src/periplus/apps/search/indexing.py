@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from periplus.collection.collection import CollectionSetup
+from periplus.content.entities import PageSummary, summary_of
 from periplus.model import CollectionDamaged, CollectionInUse, UsageError
 from periplus.store.durable import write_file
 from periplus.store.export.captures import Capture, latest_captures
@@ -29,6 +30,7 @@ from periplus.store.export.documents import read_document
 from periplus.store.folders import FolderLock, FolderLocked
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
+from periplus.view.notebook import Displayed
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -65,7 +67,14 @@ with texts as (
     group by target, text)
 select target, list(text order by sites desc, number desc, text) as texts from (
     select *, row_number() over (partition by target order by sites desc, number desc, text) as place from texts)
-where place <= 16 group by target"""
+where place <= 1000 group by target"""
+PDF_FILES = (
+    "select url from media where content_type = 'application/pdf' and url not in (select url from urls where is_page)"
+)
+"""PDFs that a crawl for files fetched: they are not in `pages`."""
+_INDEXED = (
+    f"select url, pagerank * count(*) over () as page_rank from indexed union all select url, 0.0 from ({PDF_FILES})"  # noqa: S608 - our own words
+)
 _EMPTY_ANCHOR_TEXTS = """
 anterior|aquí|avanti|back|click|click here|continue|continue reading|czytaj więcej|details|download|edit|en savoir plus
 go|here|hier|home|ici|indietro|info|learn more|leer más|lees meer|leggi tutto|link|lire la suite|läs mer|meer|mehr
@@ -80,7 +89,7 @@ Say = Callable[[str], None]
 Tell = Callable[[int, int], None]
 
 
-class Indexed(Struct, frozen=True):
+class Indexed(Displayed, frozen=True):
     """What one run of indexing did. `total` are the documents of the index, `unreadable` pages without a text.
 
     `relinked` are pages that were not fetched again, but whose link texts changed.
@@ -299,7 +308,7 @@ def _planned(index: Index, pages: Mapping[str, _Page], captures: Iterator[Captur
 def _pages(views: Views) -> dict[str, _Page]:
     """Every page that is to be in the index."""
     anchors = link_texts(views)
-    rows = views.rows("select url, pagerank * count(*) over () as page_rank from indexed")
+    rows = views.rows(_INDEXED)
     return {row["url"]: _Page(float(row["page_rank"] or 0.0), anchors.get(row["url"], ())) for row in rows}
 
 
@@ -321,7 +330,8 @@ def _useful_links(index: Index) -> dict[str, list[tuple[str, str]]]:
             titles = dict(index.pages_of_site(site))
             links = [link.url for link in ulinks(Listed(url, None, None, title) for url, title in titles.items())]
             shown = without_site({url: titles[url] for url in links if titles.get(url)})
-            found[site] = [(url, shown.get(url) or titles[url]) for url in links if url in titles]
+            names = {url: name for url, name in index.names_of_site(site) if name in titles[url]}
+            found[site] = [(url, names.get(url) or shown.get(url) or titles[url]) for url in links if url in titles]
     return found
 
 
@@ -333,6 +343,7 @@ def _tables_state(layout: Layout) -> tuple[frozenset[Path], tuple[Spooled, ...]]
 def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapping[str, _Page]) -> Iterator[Document]:
     """The documents of captures, as far as they can be read and have words."""
     from . import Document
+    from .listings import is_listing
 
     for capture in captures:
         found = read_document(collection.layout.warc, capture)
@@ -340,6 +351,10 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             continue
         page, known = found.page, pages[capture.url]
         directives = page.directives
+        if directives.noindex:  # the header of a file that the crawl did not read
+            continue
+        html = found.html
+        said = summary_of(html, capture.url) if html else PageSummary()
         yield Document(
             url=capture.url,
             title=page.title,
@@ -349,8 +364,12 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             language=page.language or None,
             media_type=(capture.content_type or "text/html").partition(";")[0].strip().lower(),
             fetched_at=capture.fetched_at.timestamp(),
-            modified_at=None if found.modified_at is None else found.modified_at.timestamp(),
+            modified_at=said.modified_before(capture.fetched_at.timestamp())
+            if found.modified_at is None
+            else found.modified_at.timestamp(),
+            breadcrumbs=said.breadcrumbs,
             page_rank=known.page_rank,
+            is_listing=is_listing(page.main_text or page.text, page.links.to_others().anchors),
             max_snippet=0 if directives.nosnippet else directives.max_snippet,
             may_show_copy=not directives.noarchive,
         )

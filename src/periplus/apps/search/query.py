@@ -3,52 +3,17 @@
 words  "a phrase"  -word  -"a phrase"  site:  lang:  type:  intitle:  inurl:  after:2026-01-01  before:
 
 `--word` and `-x` are options of programs, which people look up: words, not exclusions.
-
-A misspelt word may stand for others. Which words exist is asked of the caller, many at once: everything here is pure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
 from datetime import UTC, date, datetime
 
 from msgspec import Struct
 
 from .analysis import is_unspaced, words_of
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-TIMES_MORE = 5
-"""A word is suggested if it occurs in this many times the documents of the one that was typed."""
-_LONGEST = 24
-"""Letters; a longer word has too many neighbours to look each up."""
-
-
-def corrected(word: str, documents_with: Callable[[Sequence[str]], Mapping[str, int]]) -> str | None:
-    """The most frequent word one edit away (a letter more, less or another, two swapped), if it is frequent enough."""
-    if not 3 <= len(word) <= _LONGEST:
-        return None
-    near = list(dict.fromkeys(_neighbours(word)))
-    known: dict[str, int] = {}
-    for start in range(0, len(near), 500):
-        known |= documents_with(near[start : start + 500])
-    least = max(1, TIMES_MORE * documents_with([word]).get(word, 0))
-    best = max(known, key=lambda other: (known[other], other), default=None)
-    return best if best is not None and known[best] >= least else None
-
-
-def _neighbours(word: str) -> Iterator[str]:
-    for place in range(len(word) + 1):
-        before, after = word[:place], word[place:]
-        if after:
-            yield before + after[1:]
-        if len(after) > 1:
-            yield before + after[1] + after[0] + after[2:]
-        for letter in _LETTERS:
-            yield before + letter + after
-            if after and after[0] != letter:
-                yield before + letter + after[1:]
-
 
 MAX_LENGTH = 512
 """Characters of a query that are read."""
@@ -69,6 +34,9 @@ class Query(Struct, frozen=True):
 
     text: str
     words: tuple[str, ...] = ()
+    """Each once."""
+    times: tuple[int, ...] = ()
+    """How often each word was typed."""
     phrases: tuple[tuple[str, ...], ...] = ()
     joined: tuple[tuple[str, ...], ...] = ()
     """Words that were typed as one, with punctuation between them. A result need not have them together."""
@@ -160,7 +128,8 @@ class _Reader:
 
     def query(self, text: str) -> Query:
         """What was read, within the bounds."""
-        words = list(dict.fromkeys(self.words))
+        times = Counter(self.words)
+        words = list(times)
         if len(words) > MAX_WORDS:
             self.notes.append(f"Only the first {MAX_WORDS} words were looked up.")
         if len(self.phrases) > MAX_PHRASES:
@@ -168,6 +137,7 @@ class _Reader:
         return Query(
             text=text,
             words=tuple(words[:MAX_WORDS]),
+            times=tuple(times[word] for word in words[:MAX_WORDS]),
             phrases=tuple(phrase[:MAX_WORDS] for phrase in self.phrases[:MAX_PHRASES]),
             joined=tuple(words[:MAX_WORDS] for words in self.joined[:MAX_PHRASES]),
             names=tuple(words[:MAX_WORDS] for words in self.names[:MAX_PHRASES]),

@@ -1,20 +1,20 @@
 """Orders the results of a search, and adds what is shown beside them: counts and sitelinks. Pure functions.
 
-score = text + rank ln(1 + PageRank N) - spam s + fresh 2^(-age / days) + home
+score = text + rank ln(1 + PageRank N) - spam s + fresh 2^(-age / days) + home - listing
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import log1p
+from math import log, log1p
 
 from msgspec import Struct
+
+from periplus.view.notebook import Displayed
 
 from .engine import Match, Weights
 
 DAY = 86_400.0
-PARTS = ("text", "rank", "spam", "fresh", "home")
-"""What a score is made of, in the order of `Ranked.values`."""
 
 
 class Candidate(Struct, frozen=True):
@@ -30,19 +30,16 @@ class Candidate(Struct, frozen=True):
     time: int = 0
     """Seconds since 1970: modified, or fetched where that is unknown."""
     is_home: bool = False
+    is_listing: bool = False
+    """Whether it mostly lists other pages: an index, an archive, the pages of a tag."""
 
 
 class Ranked(Struct, frozen=True):
-    """A candidate with its score, and what adds up to it in the order of `PARTS`."""
+    """A candidate with its score, and what adds up to it by name."""
 
     candidate: Candidate
     score: float
-    values: tuple[float, ...]
-
-    @property
-    def parts(self) -> Mapping[str, float]:
-        """What adds up to the score, by name."""
-        return dict(zip(PARTS, self.values, strict=True))
+    parts: Mapping[str, float]
 
 
 def rank(
@@ -57,14 +54,15 @@ def rank(
 
 
 def _scored(candidate: Candidate, name: str, now: float, weights: Weights) -> Ranked:
-    values = (
-        candidate.match.score,
-        weights.rank * log1p(max(0.0, candidate.page_rank)),
-        -weights.spam * candidate.spam,
-        _freshness(candidate.time, now, weights) if weights.fresh else 0.0,
-        weights.home if candidate.is_home and is_name_of(name, candidate.site) else 0.0,
-    )
-    return Ranked(candidate, sum(values), values)
+    parts = {
+        "text": candidate.match.score,
+        "rank": weights.rank * log1p(max(0.0, candidate.page_rank)),
+        "spam": -weights.spam * candidate.spam,
+        "fresh": _freshness(candidate.time, now, weights) if weights.fresh else 0.0,
+        "home": weights.home if candidate.is_home and is_name_of(name, candidate.site) else 0.0,
+        "listing": -weights.listing if candidate.is_listing else 0.0,
+    }
+    return Ranked(candidate, sum(parts.values()), parts)
 
 
 def _freshness(time: int, now: float, weights: Weights) -> float:
@@ -107,6 +105,16 @@ _LEAD = 1.3
 """The score of a home page over that of the next result from which its site is what was looked for."""
 
 
+class SectionHit(Struct, frozen=True):
+    """A section of a result that has what was looked for; `url` leads to it."""
+
+    url: str
+    anchor: str
+    title: str
+    snippet: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
 class Hit(Struct, frozen=True):
     """One result. `marks` are the places in the snippet of the words that were looked for."""
 
@@ -124,6 +132,16 @@ class Hit(Struct, frozen=True):
     more_from_site: int = 0
     """Other pages of the site that match, on the last result of the site."""
     may_show_copy: bool = True
+    breadcrumbs: tuple[str, ...] = ()
+    """The path of the page in its site, by names, as its structured data say."""
+    full_title: str = ""
+    """The title with what all titles of the site share."""
+    link: str = ""
+    """Where the result leads: the best section, or the page."""
+    sections: tuple[SectionHit, ...] = ()
+    """The best sections of the page, the best first."""
+    collection: str = ""
+    """Of several that were searched, the one that has it."""
 
 
 class Sitelink(Struct, frozen=True):
@@ -133,7 +151,7 @@ class Sitelink(Struct, frozen=True):
     title: str
 
 
-class Results(Struct, frozen=True):
+class Results(Displayed, frozen=True):
     """The results of one query, best first; a sequence of hits."""
 
     query: str
@@ -145,6 +163,8 @@ class Results(Struct, frozen=True):
     """Sentences about the query for the person who typed it."""
     suggestion: str = ""
     """The query with misspelt words replaced; empty if none seems misspelt."""
+    showing: str = ""
+    """What the hits are results of, if it is not what was typed: `suggestion`, when a word is on no page."""
     sitelinks: tuple[Sitelink, ...] = ()
     """The most useful pages of the first result's site, if that site is what was looked for."""
 
@@ -174,6 +194,11 @@ def sitelinks(links: Sequence[tuple[str, str]], shown: Sequence[str]) -> tuple[S
     """The first few of a site's useful links, given as URL and title, without those that are results already."""
     chosen = [Sitelink(url, title or url) for url, title in links if url not in shown]
     return tuple(chosen[:MAX_SITELINKS])
+
+
+def rarity(documents: int, total: int) -> float:
+    """The inverse document frequency of BM25."""
+    return log(1 + (max(0, total - documents) + 0.5) / (documents + 0.5))
 
 
 def rounded(total: int) -> int:

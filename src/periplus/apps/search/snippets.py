@@ -7,7 +7,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from .analysis import is_unspaced, places_of, term_of, words_of
+from .analysis import WORD, is_unspaced, places_of, term_of
 
 LENGTH = 200
 """Characters of a snippet."""
@@ -31,12 +31,17 @@ class Snippet(Struct, frozen=True):
         return self.text
 
 
-def snippet_of(text: str, terms: Collection[str], language: str, length: int = LENGTH) -> Snippet:
-    """The stretch with the most different terms, then the most terms; the beginning if it has none."""
+def snippet_of(text: str, terms: Collection[str], language: str, length: int = LENGTH, typed: str = "") -> Snippet:
+    """The stretch with what was typed as it was typed; else with the most different terms, then the most terms.
+
+    The beginning if the text has none.
+    """
     text = text[:_READ]
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters have lower-case forms of two characters
         text = lowered
+    if (exact := _place_of(lowered, typed.lower())) >= 0:
+        return _cut(text, max(0, exact - length // 5), length, terms, language)
     best, most = 0, (0, 0)
     hits = _hits(lowered, terms, language)
     for number, (start, _) in enumerate(hits):
@@ -45,6 +50,14 @@ def snippet_of(text: str, terms: Collection[str], language: str, length: int = L
         if found > most:
             best, most = start, found
     return _cut(text, max(0, best - length // 5), length, terms, language)
+
+
+def _place_of(lowered: str, typed: str) -> int:
+    """Where a text has these characters, not inside a word; -1 if nowhere."""
+    place = lowered.find(typed) if typed else -1
+    while place > 0 and lowered[place - 1].isalnum() and typed[0].isalnum():
+        place = lowered.find(typed, place + 1)
+    return place
 
 
 def _hits(lowered: str, terms: Collection[str], language: str) -> list[tuple[int, str]]:
@@ -71,8 +84,8 @@ def _starts(lowered: str, term: str, terms: Collection[str], language: str) -> I
         if is_unspaced(shared[:1]):
             yield start
         elif start == 0 or not lowered[start - 1].isalnum():
-            word = words_of(lowered[start : start + _WORD])[0]
-            if term_of(word, language) in terms:
+            word = WORD.match(lowered, start)
+            if word is not None and term_of(word.group(), language) in terms:
                 yield start
 
 

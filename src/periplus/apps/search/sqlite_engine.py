@@ -77,10 +77,17 @@ class SqliteEngine:
         every = _joined(words, " AND ")
         with_all = dict(self._scores(every, question, weights))
         is_whole = len(with_all) < weights.candidates  # else documents without a word would come behind anyway
-        scores = dict(self._scores(_joined(words, " OR "), question, weights)) if is_whole and len(words) > 1 else {}
-        scores |= with_all
+        scores = {}
+        if (is_whole or not weights.all_words) and len(words) > 1:
+            times = question.times or [1] * len(words)
+            any_word = [word for word, number in zip(words, times, strict=True) for _ in range(number)]
+            scores = dict(self._scores(_joined(any_word, " OR "), question, weights))
+        scores = with_all | scores
         for id_ in with_all:
             scores[id_] += weights.all_words
+        for term, weight in question.related:
+            for id_, score in self._scores(_any((term,)), question, weights):
+                scores[id_] = scores.get(id_, 0.0) + weight * score
         for phrase in (*question.joined, *question.phrases) if weights.phrase else ():
             _add(scores, self._scores(_phrase(phrase), question, weights), weights.phrase)
         if question.names and weights.names:

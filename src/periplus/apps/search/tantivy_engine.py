@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import log
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import tantivy
 from tantivy import Occur, Query
 
 from .engine import Found, IndexEntry, Match, Question, Weights
+from .ranking import rarity
 
 _ANALYSER = "terms"
 _WRITER_BYTES = 64 << 20
@@ -76,7 +76,7 @@ class TantivyEngine:
         """The documents that match best.
 
         Where enough documents have every word, others are not looked at: it is several times faster, and the weight of
-        having every word would put them behind.
+        having every word would put them behind. Where that has no weight, all are.
         """
         searcher = self._searcher()
         filters = self._filters(question)
@@ -87,7 +87,7 @@ class TantivyEngine:
         answer = searcher.search(strict, weights.candidates, count=True)
         found, total = answer.hits, _count(answer)
         with_all = {(address.segment_ord, address.doc) for _, address in found}
-        if total < weights.candidates and len(question.words) > 1:
+        if (total < weights.candidates or not weights.all_words) and len(question.words) > 1:
             loose = Query.boolean_query([(Occur.Should, bonus), *ranked])
             found = searcher.search(_all([*filters, (Occur.Must, loose)]), weights.candidates, count=False).hits
         if not found:
@@ -139,10 +139,10 @@ class TantivyEngine:
         if len(alternatives) == 1:
             return self._term(field, alternatives[0])
         numbers = [searcher.doc_freq(field, term) for term in alternatives]
-        rarity = _rarity(sum(numbers), searcher.num_docs)
+        whole = rarity(sum(numbers), searcher.num_docs)
         return Query.disjunction_max_query(
             [
-                _boosted(self._term(field, term), rarity / _rarity(number, searcher.num_docs))
+                _boosted(self._term(field, term), whole / rarity(number, searcher.num_docs))
                 for term, number in zip(alternatives, numbers, strict=True)
                 if number
             ]
@@ -162,6 +162,9 @@ class TantivyEngine:
         """What adds to the score of a document."""
         words = question.words
         parts = [self._word(searcher, "all", word) for word in words]
+        if question.times:
+            parts = [_boosted(part, float(times)) for part, times in zip(parts, question.times, strict=True)]
+        parts += [_boosted(self._term("all", term), weight) for term, weight in question.related]
         parts += [_boosted(self._word(searcher, "title", word), weights.title) for word in words if weights.title]
         parts += [_boosted(self._word(searcher, "anchors", word), weights.anchor) for word in words if weights.anchor]
         if weights.phrase:
@@ -201,11 +204,6 @@ class TantivyEngine:
 
 def _all(clauses: list[tuple[Occur, Query]]) -> Query:
     return Query.boolean_query(clauses) if clauses else Query.all_query()
-
-
-def _rarity(documents: int, total: int) -> float:
-    """The inverse document frequency of BM25, as the engine computes it."""
-    return log(1 + (max(0, total - documents) + 0.5) / (documents + 0.5))
 
 
 def _boosted(query: Query, weight: float) -> Query:

@@ -1,0 +1,75 @@
+"""The sections of a page that answer a query: where a result leads. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+
+from .documents import Section
+from .reranking import AskedTerms, name_matches
+from .term_numbers import PageTerms
+
+MAX_SECTIONS: Final = 3
+"""Sections of one page that a result shows."""
+_NAME: Final = 2.0
+"""How much the name of a section counts beside the words in it."""
+_LEAST: Final = 0.5
+"""Share of the query that a section must have, in its name or in its text."""
+_PASSAGE: Final = 40
+"""Words of a passage."""
+_NEARLY: Final = 0.7
+"""Share of the best section's score from which others are shown."""
+
+
+class BestSection(Struct, frozen=True):
+    """A section with where it ends in the text; `is_page` if it is the beginning of the page."""
+
+    section: Section
+    end: int
+    is_page: bool
+
+
+def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[Section]) -> list[BestSection]:
+    """The sections that can be led to and have most of the query, the best first."""
+    linked = [place for place, section in enumerate(sections) if section.anchor]
+    if not linked or len(page.starts) != len(sections):
+        return []
+    names = np.maximum(name_matches(asked, page.sections), name_matches(asked, page.ids))[linked]
+    places, words = asked.found_in(page.body)
+    of_section = np.searchsorted(page.starts[linked], places, "right") - 1
+    has = np.zeros((len(linked), len(asked)), np.bool_)
+    is_inside = of_section >= 0
+    has[of_section[is_inside], words[is_inside]] = True
+    shares = (has @ asked.rarities) / asked.total
+    scores = _NAME * names + shares
+    order = np.argsort(-scores, kind="stable")[:MAX_SECTIONS]
+    least = _NEARLY * float(scores[order[0]])
+    offsets = [sections[place].offset for place in linked] + [-1]
+    return [
+        BestSection(sections[linked[place]], offsets[place + 1], is_page=_is_page(sections, linked[place]))
+        for place in map(int, order)
+        if scores[place] >= least and max(names[place], shares[place]) >= _LEAST
+    ]
+
+
+def best_stretch(asked: AskedTerms, page: PageTerms, sections: Sequence[Section]) -> tuple[int, int | None]:
+    """The first and last character of the section that has the passage with most of the query; all if unknown."""
+    places, words = asked.found_in(page.body)
+    if not len(places) or len(page.starts) != len(sections) or not sections:
+        return 0, None
+    windows = places // _PASSAGE
+    has = np.zeros((int(windows[-1]) + 1, len(asked)), np.bool_)
+    has[windows, words] = True
+    place = int(np.argmax(has @ asked.rarities)) * _PASSAGE
+    first = places[np.searchsorted(places, place)]
+    section = int(np.searchsorted(page.starts, first, "right")) - 1
+    begin = 0 if section < 0 else sections[section].offset
+    return begin, next((each.offset for each in sections[section + 1 :] if each.offset > begin), None)
+
+
+def _is_page(sections: Sequence[Section], place: int) -> bool:
+    """Whether a section is the title of the page: its first, and above the others."""
+    return place == 0 and all(section.level > sections[0].level for section in sections[1:])
