@@ -29,6 +29,7 @@ from periplus.store.export.documents import read_document
 from periplus.store.folders import FolderLock, FolderLocked
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
+from periplus.view.notebook import Displayed
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -66,6 +67,13 @@ with texts as (
 select target, list(text order by sites desc, number desc, text) as texts from (
     select *, row_number() over (partition by target order by sites desc, number desc, text) as place from texts)
 where place <= 1000 group by target"""
+PDF_FILES = (
+    "select url from media where content_type = 'application/pdf' and url not in (select url from urls where is_page)"
+)
+"""PDFs that a crawl for files fetched: they are not in `pages`."""
+_INDEXED = (
+    f"select url, pagerank * count(*) over () as page_rank from indexed union all select url, 0.0 from ({PDF_FILES})"  # noqa: S608 - our own words
+)
 _EMPTY_ANCHOR_TEXTS = """
 anterior|aquí|avanti|back|click|click here|continue|continue reading|czytaj więcej|details|download|edit|en savoir plus
 go|here|hier|home|ici|indietro|info|learn more|leer más|lees meer|leggi tutto|link|lire la suite|läs mer|meer|mehr
@@ -80,7 +88,7 @@ Say = Callable[[str], None]
 Tell = Callable[[int, int], None]
 
 
-class Indexed(Struct, frozen=True):
+class Indexed(Displayed, frozen=True):
     """What one run of indexing did. `total` are the documents of the index, `unreadable` pages without a text.
 
     `relinked` are pages that were not fetched again, but whose link texts changed.
@@ -299,7 +307,7 @@ def _planned(index: Index, pages: Mapping[str, _Page], captures: Iterator[Captur
 def _pages(views: Views) -> dict[str, _Page]:
     """Every page that is to be in the index."""
     anchors = link_texts(views)
-    rows = views.rows("select url, pagerank * count(*) over () as page_rank from indexed")
+    rows = views.rows(_INDEXED)
     return {row["url"]: _Page(float(row["page_rank"] or 0.0), anchors.get(row["url"], ())) for row in rows}
 
 
@@ -341,6 +349,8 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             continue
         page, known = found.page, pages[capture.url]
         directives = page.directives
+        if directives.noindex:  # the header of a file that the crawl did not read
+            continue
         yield Document(
             url=capture.url,
             title=page.title,

@@ -10,6 +10,8 @@ from math import log, log1p
 
 from msgspec import Struct
 
+from periplus.view.notebook import Displayed
+
 from .engine import Match, Weights
 
 DAY = 86_400.0
@@ -147,7 +149,7 @@ class Sitelink(Struct, frozen=True):
     title: str
 
 
-class Results(Struct, frozen=True):
+class Results(Displayed, frozen=True):
     """The results of one query, best first; a sequence of hits."""
 
     query: str

@@ -17,7 +17,7 @@ from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.chunks import chunk_line, chunks_of
 from periplus.store.export.documents import DecodedCapture
 
-from .indexing import link_texts
+from .indexing import PDF_FILES, link_texts
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -26,7 +26,9 @@ CHUNKS, BULK = "chunks", "bulk"
 DEFAULT_INDEX: Final = "pages"
 """The name of the index that documents go to."""
 
-_REPRESENTATIVES: Final = "select url, cluster from urls where is_representative"
+_REPRESENTATIVES: Final = (
+    f"select url, cluster from urls where is_representative union all select url, null from ({PDF_FILES})"  # noqa: S608 - our own words
+)
 _INDEXED: Final = """
 with changed as (select url, max(seen_at) as at from changes where is_change group by url)
 select indexed.url, pagerank, depth, cluster, changed.at as modified_at from indexed left join changed using (url)

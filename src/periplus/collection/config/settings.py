@@ -348,7 +348,7 @@ class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
     def transfers(self) -> WireSettings:
         """The settings of the wire, with the types and the size of what the crawl is for."""
         media = MediaTypes(self.media)
-        if not media:
+        if not media and not self.media.pdf:
             return self.wire
         longest = max(self.wire.max_page_bytes, self.media.max_file_bytes)
         return replace(self.wire, accept_types=media.accepted(self.wire.accept_types), max_page_bytes=longest)

@@ -172,7 +172,7 @@ _OF_EVERY_CRAWL: Final = (
     ),
     TableView(
         "ranks",
-        "PageRank, links and clicks from a seed of every URL with links.",
+        "PageRank (of the links in this collection, sum 1), links and clicks from a seed of every URL with links.",
         "select url, site, domain, pagerank, inlinks, outlinks, own_links, clicks from urls where pagerank > 0",
     ),
     TableView(

@@ -131,7 +131,9 @@ class Views:
                 "allocator_bulk_deallocation_flush_threshold": "1MB",
             },
         )
-        database.execute("set enable_progress_bar = false")  # it would be written to stdout, among the rows
+        is_shown = database.execute("select current_setting('enable_progress_bar')").fetchall()
+        if is_shown == [(True,)]:  # it would be written to stdout; where it is off, notebooks may refuse to change it
+            database.execute("set enable_progress_bar = false")
         return database
 
     def close(self) -> None:
