@@ -74,6 +74,8 @@ class Document(Struct, frozen=True, kw_only=True):
     media_type: str = "text/html"
     fetched_at: float = 0.0
     modified_at: float | None = None
+    breadcrumbs: tuple[str, ...] = ()
+    """Its path in the site, by names."""
     page_rank: float = 1.0
     spam: float = 0.0
     max_snippet: int | None = None
@@ -187,6 +189,10 @@ class Index:
         """URL and title of every document of a site."""
         return self._documents.pages_of_site(site)
 
+    def names_of_site(self, site: str) -> Iterator[tuple[str, str]]:
+        """URL and last breadcrumb of every document of a site that has some."""
+        return self._documents.names_of_site(site)
+
     def site_sizes(self) -> list[tuple[str, int]]:
         """Sites with their number of documents, the largest first."""
         return self._documents.site_sizes()
@@ -216,6 +222,7 @@ class Index:
             media_type=record.media_type,
             fetched_at=record.fetched_at,
             modified_at=record.modified_at,
+            breadcrumbs=tuple(filter(None, record.breadcrumbs.split("\n"))),
             page_rank=record.page_rank,
             spam=record.spam,
             max_snippet=record.max_snippet,
@@ -342,6 +349,7 @@ class Index:
             anchors_hash=hash_of(document.anchors),
             page_rank=document.page_rank,
             spam=document.spam,
+            breadcrumbs="\n".join(document.breadcrumbs),
             is_listing=document.is_listing,
         )
         self._put(record, anchors, sections, text, (words, starts))

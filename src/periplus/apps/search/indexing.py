@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from periplus.collection.collection import CollectionSetup
+from periplus.content.entities import PageSummary, summary_of
 from periplus.model import CollectionDamaged, CollectionInUse, UsageError
 from periplus.store.durable import write_file
 from periplus.store.export.captures import Capture, latest_captures
@@ -329,7 +330,8 @@ def _useful_links(index: Index) -> dict[str, list[tuple[str, str]]]:
             titles = dict(index.pages_of_site(site))
             links = [link.url for link in ulinks(Listed(url, None, None, title) for url, title in titles.items())]
             shown = without_site({url: titles[url] for url in links if titles.get(url)})
-            found[site] = [(url, shown.get(url) or titles[url]) for url in links if url in titles]
+            names = {url: name for url, name in index.names_of_site(site) if name in titles[url]}
+            found[site] = [(url, names.get(url) or shown.get(url) or titles[url]) for url in links if url in titles]
     return found
 
 
@@ -351,6 +353,8 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
         directives = page.directives
         if directives.noindex:  # the header of a file that the crawl did not read
             continue
+        html = found.html
+        said = summary_of(html, capture.url) if html else PageSummary()
         yield Document(
             url=capture.url,
             title=page.title,
@@ -360,7 +364,10 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             language=page.language or None,
             media_type=(capture.content_type or "text/html").partition(";")[0].strip().lower(),
             fetched_at=capture.fetched_at.timestamp(),
-            modified_at=None if found.modified_at is None else found.modified_at.timestamp(),
+            modified_at=said.modified_before(capture.fetched_at.timestamp())
+            if found.modified_at is None
+            else found.modified_at.timestamp(),
+            breadcrumbs=said.breadcrumbs,
             page_rank=known.page_rank,
             is_listing=is_listing(page.main_text or page.text, page.links.to_others().anchors),
             max_snippet=0 if directives.nosnippet else directives.max_snippet,

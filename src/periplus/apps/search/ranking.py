@@ -132,6 +132,8 @@ class Hit(Struct, frozen=True):
     more_from_site: int = 0
     """Other pages of the site that match, on the last result of the site."""
     may_show_copy: bool = True
+    breadcrumbs: tuple[str, ...] = ()
+    """The path of the page in its site, by names, as its structured data say."""
     full_title: str = ""
     """The title with what all titles of the site share."""
     link: str = ""
