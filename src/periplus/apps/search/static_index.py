@@ -23,6 +23,7 @@ import tempfile
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from math import log1p
 from pathlib import Path
@@ -48,10 +49,10 @@ MAX_SHOWN: Final = 60_000
 _PASSAGES_A_FILE: Final = 3
 _PAGES_AT_THAT: Final = 2_000
 """Pages up to which a file has that many passages; with more pages more, so that there are not too many files."""
-_TERMS_BYTES, _WORDS_BYTES = 6_000, 4_000
+_TERMS_BYTES, _WORDS_BYTES = 4_500, 3_500
 """Of a file; more in large indexes, so that `_MOST_FILES` are enough and index.json stays small."""
 _MOST_FILES: Final = 2_000
-_PASSAGES_OF_TERM: Final = 10
+_PASSAGES_OF_TERM: Final = 6
 """Passages of one page that a posting names: with the term in their heading, then with the most of it."""
 _RUN: Final = 4_000_000
 """Numbers that are held in memory before they are written to a run: some 100 MB with their keys."""
@@ -247,6 +248,12 @@ class _Output:
         return [*firsts, held[0][0] if held else ""]
 
 
+@lru_cache(maxsize=200_000)
+def _parts_in(token: str) -> tuple[str, ...]:
+    """The parts of names in what stands between two blanks."""
+    return tuple(part for name in names_in(token) for part in parts_of_name(name))
+
+
 class _PageTerms:
     """The terms of one page: how often, in which passages, and the words that they were."""
 
@@ -275,8 +282,8 @@ class _PageTerms:
 
     def add_names(self, passage: StaticPassage, place: int) -> None:
         """Count names such as `os.path.join` as terms of their own, and the parts of those with capitals inside."""
-        for name in names_in(f"{passage.heading} {passage.text}"):
-            self.add(" ".join(parts_of_name(name)), 1, place)
+        tokens = dict.fromkeys(f"{passage.heading} {passage.text}".split())
+        self.add(" ".join(part for token in tokens for part in _parts_in(token)), 1, place)
         heading = passage.heading.lower()
         for name in {match.group() for match in _NAME.finditer(f"{heading} {passage.text.lower()}")}:
             if len(name) <= _MAX_NAME:

@@ -6,7 +6,7 @@
 const UNSPACED = "\\u0e00-\\u0e7f\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff";
 const WORD = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}])+`, "gu");
 const NAME = /[\p{L}\p{N}]+(?:[_.:-]+[\p{L}\p{N}]+)+/gu;
-const RERANKED = 10; // pages whose passages are read
+const RERANKED = 9; // pages whose passages are read
 const SNIPPET = 200; // characters
 const SECTIONS = 3; // of one page
 const FILES = 3; // of neighbours that are looked through for a typo
