@@ -73,7 +73,10 @@ def names_of(html: str, url: str = "http://a.test/page") -> set[str]:
         ('<link rel="canonical" href="/page">', {"canonical-in-body"}),
         ('<script type="application/ld+json">{"@context": "http://schema.org", "@type": "Thing"}</script>', set()),
         ('<meta name="twitter:card" value="summary"><meta name="twitter:card" content="summary">', set()),
-        ('<meta name="description" content="What the page is about"><meta property="description" content="It">', {"head-in-body"}),
+        (
+            '<meta name="description" content="What the page is about"><meta property="description" content="It">',
+            {"head-in-body"},
+        ),
         ('<meta name="twitter:card" content="summary"><meta property="og:image" content="http://a.test/i.png">', set()),
     ],
 )  # fmt: skip
