@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from periplus import UsageError
+from periplus.apps.search.documents import Section
 from periplus.apps.search.static_index import MAX_PASSAGE, passages_of, write_static_index
 from periplus.search import Index
 
@@ -99,7 +100,10 @@ def test_passages_are_parts_of_sections() -> None:
     """Cut between words; a section without a text has one for its heading."""
     text = "Before. " + "word " * 400 + "Second part."
     second = text.index("Second")
-    found = passages_of(text, [(8, "first", "First"), (second, "second", "Second"), (len(text), "end", "End")])
+    found = passages_of(
+        text,
+        [Section(8, "first", 2, "First"), Section(second, "second", 2, "Second"), Section(len(text), "end", 2, "End")],
+    )
     assert [each.heading for each in found if each.is_first] == ["", "First", "Second", "End"]
     assert all(len(each.text) <= MAX_PASSAGE for each in found)
     assert " ".join(each.text for each in found if each.text) == " ".join(text.split())

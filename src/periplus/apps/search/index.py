@@ -197,40 +197,41 @@ class Index:
         """Sites with their number of documents, the largest first."""
         return self._documents.site_sizes()
 
-    def addresses(self) -> list[tuple[str, float]]:
-        """URL and PageRank of every document, the highest first, then by alphabet."""
-        ids = [id_ for id_, _, _, _ in self._documents.standings()]
-        return sorted(
-            ((standing[0], standing[2]) for standing in self._documents.standing_of(ids).values()),
-            key=lambda pair: (-pair[1], pair[0]),
+    def documents(self, at_most: int | None = None) -> Iterator[Document]:
+        """Every document, or a sample of them: to make another index of the same pages."""
+        ids = sorted(id_ for id_, _, _, _ in self._documents.standings())  # hashes: the first are a random sample
+        return (document for id_ in ids[:at_most] if (document := self._document(id_)) is not None)
+
+    def document(self, url: str) -> Document | None:
+        """The document with this URL, if it is there."""
+        return self._document(id_of(url))
+
+    def _document(self, id_: int) -> Document | None:
+        record = self._documents.get_many([id_]).get(id_)
+        if record is None:
+            return None
+        return Document(
+            url=record.url,
+            title=record.title,
+            text=self._documents.body_of(id_),
+            description=record.description,
+            anchors=self._documents.anchors_of(id_),
+            sections=tuple(self._documents.sections_of(id_)),
+            is_listing=record.is_listing,
+            language=record.language,
+            media_type=record.media_type,
+            fetched_at=record.fetched_at,
+            modified_at=record.modified_at,
+            breadcrumbs=tuple(filter(None, record.breadcrumbs.split("\n"))),
+            page_rank=record.page_rank,
+            spam=record.spam,
+            max_snippet=record.max_snippet,
+            may_show_copy=not record.is_hidden,
         )
 
-    def documents(self, at_most: int | None = None, *, by_rank: bool = False) -> Iterator[Document]:
-        """Every document, or a sample of them: to make another index of the same pages. `by_rank`: as `addresses`."""
-        if by_rank:
-            ids = [id_of(url) for url, _ in self.addresses()]
-        else:
-            ids = sorted(id_ for id_, _, _, _ in self._documents.standings())  # hashes: the first are a random sample
-        for id_ in ids[:at_most]:
-            if record := self._documents.get_many([id_]).get(id_):
-                yield Document(
-                    url=record.url,
-                    title=record.title,
-                    text=self._documents.body_of(id_),
-                    description=record.description,
-                    anchors=self._documents.anchors_of(id_),
-                    sections=tuple(self._documents.sections_of(id_)),
-                    is_listing=record.is_listing,
-                    language=record.language,
-                    media_type=record.media_type,
-                    fetched_at=record.fetched_at,
-                    modified_at=record.modified_at,
-                    breadcrumbs=tuple(filter(None, record.breadcrumbs.split("\n"))),
-                    page_rank=record.page_rank,
-                    spam=record.spam,
-                    max_snippet=record.max_snippet,
-                    may_show_copy=not record.is_hidden,
-                )
+    def title_ending_of(self, site: str) -> str:
+        """What the titles of a site end with, such as ` | Example`; empty if they share nothing."""
+        return self._documents.title_ending_of(site)
 
     def standings(self) -> dict[int, tuple[float, int, float]]:
         """When each document was fetched, `hash_of` the texts of links to it, and its PageRank, by `id_of` its URL."""
