@@ -200,7 +200,42 @@ _adds(
 _adds("data-type-unknown+rdfa", '<div vocab="https://schema.org/" typeof="Lampe"><b property="name">Lamp</b></div>')
 _sets("twitter-card-invalid", metas=[("name", "twitter:card", "big")])
 _drops("twitter-card-invalid", "twitter")
+_sets("canonical-relative", canonical=["RELATIVE"])
+_sets("nofollow-pages", metas=[("name", "robots", "index, nofollow")])
+_adds("head-in-body", '<meta name="robots" content="index, follow">')
+_adds("head-in-body+title", "</div><title>A title at the wrong place</title>")
+_adds("placeholder-text", "<p>Lorem ipsum dolor sit amet, consectetur adipiscing elit.</p>")
+_adds("localhost-links", '<p><a href="http://localhost:3000/lamps">All lamps</a></p>')
+_adds("form-insecure+get", '<form action="/enter"><input name="u"><input type=password name=p></form>')
+_adds("empty-links+image", '<p><a href="OTHER"><img src="/ok.png" alt="" width="9" height="9"></a></p>')
+_adds("broken-links+error", '<p><a href="/broken">The shop</a></p>')
 _sets("meta-refresh", metas=[("http-equiv", "refresh", "600")])
+
+
+@fault("url-style")
+def _url_style(web: Web, page: Page) -> None:
+    odd = _plain(web, f"{page.path}/Old_Page")
+    web.faults[-1] = ("url-style", odd.path)
+
+
+@fault("url-style+underscore")
+def _url_underscore(web: Web, page: Page) -> None:
+    odd = _plain(web, f"{page.path}/old_page")
+    web.faults[-1] = ("url-style", odd.path)
+
+
+@fault("h1-duplicate")
+def _h1_duplicate(web: Web, page: Page) -> None:
+    twin = _plain(web, f"{page.path}-twin")
+    twin.h1 = page.h1
+    web.faults.append(("h1-duplicate", twin.path))
+
+
+@fault("redirect-chains+loop")
+def _redirect_loop(web: Web, page: Page) -> None:
+    web.move(f"{page.path}-a", f"{page.path}-b")
+    web.move(f"{page.path}-b", f"{page.path}-a")
+    page.links.append((f"{page.path}-a", "Round and round"))
 
 
 @fault("data-recommended")
@@ -572,6 +607,7 @@ def _publish(web: Web) -> None:
         "application/xml",
     )
     web.put("/robots.txt", web.robots.format(origin=origin), "text/plain")
+    web.put("/broken", "<title>Internal error</title>", status=500)
     web.put("/ok.png", b"\x89PNG" + b"0" * 300, "image/png")
     web.put("/heavy.jpg", b"0" * 900_000, "image/jpeg")
     web.put("/site.css", "body{}", "text/css")
@@ -614,7 +650,11 @@ def _write(web: Web, page: Page) -> str:
     if "canonical" not in drops and page.body_canonical == "":
         targets = page.canonical or (["SELF"] if random.random() < 0.7 else [])
         parts += [
-            tags.tag("link", rel="canonical", href=_absolute(web, target.replace("SELF", page.path)))
+            tags.tag(
+                "link",
+                rel="canonical",
+                href=_absolute(web, target.replace("SELF", page.path)).replace("RELATIVE", page.path),
+            )
             for target in targets
         ]
     if "og" not in drops:

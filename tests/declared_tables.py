@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from periplus.collection.config.fields import field_docs
+from periplus.insight.entities import EntityRow
 from periplus.insight.views import QUESTIONS, VIEWS
 from periplus.model.rows import TableQuestion, TableRow, TableView, columns_of
 from periplus.store.tables.declared import ROWS
@@ -41,7 +42,8 @@ def tables_page() -> str:
     """`docs/tables.md` with its sections as the code has them."""
     head, *sections = re.split(r"^(?=## )", TABLES.read_text(), flags=re.MULTILINE)
     below = {section[3:].partition("\n")[0]: _DECLARED.sub("", section, count=1) for section in sections}
-    tables = (table_section(row) + below.get(name, "\n") for name, row in ROWS.items())
+    rows: list[type[TableRow]] = [*ROWS.values(), EntityRow]
+    tables = (table_section(row) + below.get(row.table, "\n") for row in rows)
     return (head + "".join(tables)).rstrip("\n") + "\n"
 
 

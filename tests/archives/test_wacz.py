@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from io import BytesIO
@@ -76,6 +78,13 @@ def test_members_are_as_the_specification_has_them(package: Path) -> None:
         "datapackage.json",
         "datapackage-digest.json",
     }
+
+
+def test_the_validator_of_others_accepts_it(package: Path) -> None:
+    """`wacz validate` of py-wacz: names, hashes, and an index that has what it finds in the WARC files."""
+    program = Path(sys.executable).with_name("wacz")
+    checked = subprocess.run([program, "validate", "-f", package], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_another_reader_finds_the_same_payloads(package: Path, imported: Path) -> None:

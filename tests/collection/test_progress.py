@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from periplus.cli.crawl.live import plain
 from periplus.collection.progress import WINDOW, Meter
+from periplus.collection.progress_text import progress_line
 from periplus.engine.shard import ShardStatus
 from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Site
@@ -84,7 +84,7 @@ def test_unread_sitemaps_leave_the_time_open() -> None:
         statuses = [status(10 * second, 100), status(0, 10, 1, has_unread=True)]
         unread, bounded = meter.read(statuses, float(second)), limited.read(statuses, float(second))
     assert (read.has_unread, unread.has_unread) == (False, True)
-    assert ", about " in plain(read)
+    assert ", about " in progress_line(read)
     assert unread.left is None
-    assert plain(unread).endswith(", sitemaps list more")
+    assert progress_line(unread).endswith(", sitemaps list more")
     assert bounded.left == pytest.approx(6.0)

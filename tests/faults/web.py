@@ -97,7 +97,7 @@ class Servers:
         self.requests += 1
         site = site_of(task.url)
         if (visit := self._visits.get((shard, site))) is not None:
-            rest = max(self._politeness.delay, self._politeness.slow_factor * visit.took)
+            rest = max(self._politeness.delay, self._politeness.response_times_between_visits * visit.took)
             if site in self._slow:
                 rest = max(rest, self.crawl_delay)
             if now < visit.ended_at + rest - _TOLERANCE:

@@ -6,16 +6,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 from rich.text import Text
 
-from periplus.apps.search.indexing import Indexed, follow_index, update_index
+from periplus.apps.search.indexing import Indexed, follow_index, open_index, update_index
 from periplus.collection.collection import CollectionSetup, existing
+from periplus.model import UsageError
 from periplus.view.terminal import print_line
-from periplus.view.wording import count, counted, lasting
+from periplus.view.wording import count, counted, lasting, size
 
 from . import options
 from .consoles import stderr_console, stdout_console
@@ -32,22 +34,44 @@ def index(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Read all pages again into a new index, which then replaces the old one.")
     ] = False,
+    static: Annotated[
+        Path | None,
+        typer.Option("--static", metavar="OUT", help="Then write an index of plain files that a browser can search."),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Index the pages of a collection for `periplus search`. Run it again after a crawl: only what changed is read.
 
     Example: periplus index docs
     """
+    if follow and static is not None:
+        raise UsageError("--follow and --static exclude each other", hint="run --static when the crawl has ended")
     found = existing(collection)
     began = time.monotonic()
     if not follow:
         with _progress() as (say, tell):
             done = update_index(found, rebuild=rebuild, say=say, tell=tell)
         _print(found, done, time.monotonic() - began, is_json=json)
+        if static is not None:
+            _write_static(found, static, is_json=json)
         return
     for done in follow_index(found, _wait, rebuild=rebuild, say=lambda _: None):
         _print(found, done, time.monotonic() - began, is_json=json)
         began = time.monotonic()
+
+
+def _write_static(collection: CollectionSetup, out: Path, *, is_json: bool) -> None:
+    from periplus.apps.search.static_index import write_static_index
+
+    with open_index(collection) as opened:
+        written = write_static_index(opened, out)
+    if is_json:
+        typer.echo(msgspec.json.encode(written))
+        return
+    console = stdout_console()
+    files = f"{counted(written.files, 'file')}, {size(written.bytes)}"
+    print_line(console, f"{counted(written.pages, 'page')} in {out}: {files}")
+    print_line(console, f'  <script src="/{out.name}/search.js" data-index defer></script>')
 
 
 def _wait() -> bool:

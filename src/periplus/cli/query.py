@@ -106,11 +106,11 @@ def _print(what: str) -> None:
 
 
 def _list(folder: Path, *, is_json: bool) -> None:
-    from periplus.insight.views import DERIVED, MADE, TABLES
+    from periplus.insight.views import DERIVED, ENTITIES, MADE, TABLES
 
     groups = (
         ("tables, as the crawl wrote them", TABLES),
-        ("computed once, kept until the tables grow", MADE),
+        ("computed once, kept until the tables grow", (*MADE, ENTITIES)),
         ("views", DERIVED),
     )
     if is_json:

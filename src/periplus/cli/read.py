@@ -265,6 +265,8 @@ def guess(name: str, head: bytes) -> FileKind | None:
         head, _ = decode_body(head, "gzip")
     if head.startswith(b"WARC/"):
         return FileKind.WARC
+    if head.startswith(b"%PDF-"):
+        return FileKind.PAGE
     markup = _MARKUP.search(head)
     if markup:
         return _BY_TAG.get(markup[1].lower(), FileKind.PAGE)
@@ -308,21 +310,23 @@ def _body(chunks: Iterable[bytes]) -> tuple[bytes, tuple[Problem, ...]]:
 def _print_markdown(kind: FileKind, chunks: Iterable[bytes], url: str) -> None:
     if kind is not FileKind.PAGE:
         raise UsageError(f"--markdown is for pages, and this is a {kind.value}", hint="read it with --as page")
-    from periplus.content import read_page
-    from periplus.store.export import markdown_of
+    from periplus.store.export.documents import markdown_of, read_body
 
     body, _ = _body(chunks)
-    text = markdown_of(read_page(body, url), body)
+    page, made_html = read_body(body, url)
+    text = markdown_of(page, made_html or body)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))
+    for problem in page.problems if made_html else ():
+        typer.echo(f"{problem.reason}: {problem.detail}".rstrip(": "), err=True)
     if not text:
         raise typer.Exit(NOTHING_READ)
 
 
 def _page(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
-    from periplus.content import read_page  # loads numpy, which no other kind of file needs
+    from periplus.store.export.documents import read_body  # loads numpy, which no other kind of file needs
 
     body, problems = _body(chunks)
-    page = read_page(body, url)
+    page = read_body(body, url).page
     yield from page.links
     yield from page.forms
     yield msgspec.structs.replace(page, links=Links(), forms=(), problems=())

@@ -13,6 +13,7 @@ from rich.text import Text
 from typer.core import TyperCommand
 
 from periplus.apps.search.indexing import open_index
+from periplus.apps.search.widget import write_widget
 from periplus.collection.collection import existing
 from periplus.collection.facts.site_list import is_collection
 from periplus.view.terminal import print_line, print_table
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from periplus.apps.search import Hit, Results
 
 NOTHING_FOUND = 1
-_EVAL = "eval"
+_EVAL, _EXPORT = "eval", "export-widget"
 
 
 class TypedWords(TyperCommand):
@@ -72,11 +73,16 @@ def _search(
     """Search a collection. Make the index first: `periplus index DIR`.
 
     `periplus search eval DIR` measures how well its pages are found, with queries made from its links and titles.
+    `periplus search export-widget OUT` writes the search box for other pages into a folder.
 
     Example: periplus search docs change rate site:docs.example.org
     """
     if str(collection) == _EVAL and not is_collection(_EVAL) and len(words) == 1:
         _evaluate(Path(words[0]), is_json=json)
+        return
+    if str(collection) == _EXPORT and not is_collection(_EXPORT) and len(words) == 1:
+        for path in write_widget(Path(words[0])):
+            print_line(stdout_console(), str(path))
         return
     from periplus.apps.search import search_many
 

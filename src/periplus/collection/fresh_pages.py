@@ -20,15 +20,16 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.content import decode_body, read_page
+from periplus.content import decode_body
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import SingleRequests
 from periplus.engine.frontier import delay_after, robots_url
 from periplus.engine.frontier.robots import read_robots
 from periplus.formats.headers import Headers
-from periplus.formats.preferences import of_robots, preference_headers
+from periplus.formats.preferences import of_robots
 from periplus.formats.robots import Access, parse
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, ParsedPage, Redirected, Site, Url
+from periplus.store.export.documents import read_body
 from periplus.urls import site_of
 
 from .collection import CollectionSetup
@@ -144,7 +145,7 @@ class FreshPages:
         return self._clock.now() + delay_after(self._config.politeness, asked, getattr(outcome, "duration", 0.0))
 
     def _asked(self, url: Url) -> FetchOutcome:
-        wire = self._config.wire
+        wire = self._config.transfers
         outcome = self._requests.get(url, max_bytes=wire.max_page_bytes, types=wire.accept_types, max_redirects=0)
         rules = self._sites[site_of(url)]
         rules.rests_until = self._rested_at(outcome, rules.access)
@@ -166,18 +167,11 @@ class FreshPages:
     def _page(self, outcome: Fetched) -> FreshPage | NotFetched:
         headers, url = Headers(outcome.headers), outcome.task.url
         body, _ = decode_body(outcome.body, ",".join(headers.all("content-encoding")))
-        page = read_page(
-            body,
-            url,
-            headers.get("content-type") or "",
-            robots_tags=headers.all("x-robots-tag"),
-            link_headers=headers.all("link"),
-            use_headers=preference_headers(outcome.headers),
-        )
+        page, made_html = read_body(body, url, outcome.headers)
         access = self._sites[site_of(url)].access
         if not isinstance(access, str):
             preferences = page.preferences.and_also(of_robots(access, url))
             page = replace(page, preferences=preferences)
         if not page.text and not page.title:
             return NotFetched("not-a-page", page.mime)
-        return FreshPage(url, page, body, datetime.fromtimestamp(outcome.started_at, UTC))
+        return FreshPage(url, page, made_html or body, datetime.fromtimestamp(outcome.started_at, UTC))

@@ -158,7 +158,7 @@ class _Import:
         self._known = known
         self._print = say
         self._rows = RowBuffer(collection.config.scope.suffixes)
-        self._types = WantedTypes(collection.config.wire.accept_types)
+        self._types = WantedTypes(collection.config.transfers.accept_types)
         self._problems: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
         self._captures = 0

@@ -19,6 +19,7 @@ from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.policy.filters import MediaTypes
 from periplus.urls import site_of
+from periplus.view.notebook import Displayed
 
 from .collection import CollectionSetup
 from .progress import Progress
@@ -130,7 +131,7 @@ class TopicSummary(Struct, frozen=True):
     recent_harvest: float
 
 
-class Summary(Struct, frozen=True):
+class Summary(Displayed, frozen=True):
     """A crawl at its end. Counts are since the collection began, except `this_run`.
 
     `ended` is `complete` (nothing is left to fetch), `limit`, `bytes`, `time`, `interrupted` or `unreachable` (no seed

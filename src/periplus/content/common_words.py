@@ -5,6 +5,7 @@ One set for all languages, in UTF-8 and lower case: detecting the language would
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import Final
@@ -54,7 +55,7 @@ def _languages() -> dict[str, tuple[str, ...]]:
 def language_shares(words: Sequence[str]) -> dict[str, float]:
     """Of words in lower case the share that is among the commonest of each language."""
     counts, languages = dict.fromkeys(_LISTS, 0), _languages()
-    for word in words:
-        for code in languages.get(word, ()):
-            counts[code] += 1
+    for word, count in Counter(filter(languages.__contains__, words)).items():
+        for code in languages[word]:
+            counts[code] += count
     return {code: count / max(1, len(words)) for code, count in counts.items()}

@@ -102,14 +102,17 @@ def _check_url(url: str) -> None:
         )
 
 
-def read_tags(body: bytes, content_type: str | None = None) -> tuple[bytes, TagList] | None:
-    """A page in UTF-8 and its tags, in a pass of their own (see `scan.list_tags`); `None` if the body is not HTML."""
+def html_of_body(body: bytes, content_type: str | None = None) -> bytes | None:
+    """A page in UTF-8, as it is scanned; `None` if the body is not HTML."""
     charset = sniff_charset(body, content_type)
     mime = sniff_mime(body, content_type, is_utf16=charset.encoding.startswith("UTF-16"))
-    if not body or mime.kind is not ContentKind.HTML:
-        return None
-    html, _ = _as_utf8(body, charset)
-    return html, list_tags(html)
+    return _as_utf8(body, charset)[0] if body and mime.kind is ContentKind.HTML else None
+
+
+def read_tags(body: bytes, content_type: str | None = None) -> tuple[bytes, TagList] | None:
+    """A page in UTF-8 and its tags, in a pass of their own (see `scan.list_tags`); `None` if the body is not HTML."""
+    html = html_of_body(body, content_type)
+    return None if html is None else (html, list_tags(html))
 
 
 def read_texts(

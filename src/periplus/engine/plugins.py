@@ -1,14 +1,16 @@
 """A program's own filter, ordering, extractor, topic and credentials.
 
-A plugin is a function, or the name of one that an installed package offers as an entry point. Names and functions of
-modules can be sent to worker processes and may be given again by every command; lambdas and nested functions run in
-the process that made them.
+A plugin is a function, or a name: `module:function`, whose module may be a file in the current folder, or an entry
+point of an installed package. Names and functions of modules can be sent to worker processes and may be given again by
+every command; lambdas and nested functions run in the process that made them.
 """
 
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import EntryPoints, entry_points
 from typing import Any, Final, cast
 
@@ -24,10 +26,11 @@ FILTERS: Final = "periplus.filters"
 ORDERINGS: Final = "periplus.orderings"
 EXTRACTORS: Final = "periplus.extractors"
 TOPICS: Final = "periplus.topics"
+REFRESH_POLICIES: Final = "periplus.refresh_policies"
 
 
 class OwnParts(Struct, frozen=True):
-    """The parts that a shard needs. A string is the name of an entry point."""
+    """The parts that a shard needs. A string names a plugin."""
 
     want: Want | str | None = None
     score: Score | str | None = None
@@ -72,9 +75,11 @@ def own_parts(
 
 
 def load_plugin(group: str, part: Callable[..., Any] | str | None) -> Callable[..., Any] | None:
-    """A function as it is, or the one that an entry point of this name offers."""
+    """A function as it is, or the one of this name: `module:function`, or an entry point of the group."""
     if not isinstance(part, str):
         return part
+    if ":" in part:
+        return _imported(part)
     offered = _entry_points(group)
     if part not in offered.names:
         names = sorted(offered.names)
@@ -90,6 +95,29 @@ def load_plugin(group: str, part: Callable[..., Any] | str | None) -> Callable[.
     if not callable(loaded):
         raise ConfigError(f"the entry point {part!r} in {group} is not a function", hint="name a function in it")
     return cast("Callable[..., Any]", loaded)
+
+
+def is_plugin(group: str, name: str) -> bool:
+    """Whether a name is that of a plugin: it names a function, or an entry point of the group."""
+    return ":" in name or name in _entry_points(group).names
+
+
+def _imported(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found: Any = import_module(module)
+        for part in function.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # whatever the module raises while it is imported
+        raise ConfigError(
+            f"{name[:100]} cannot be loaded: {type(error).__name__}: {error}",
+            hint="name a function as module:function, of an installed package or of a file in this folder",
+        ) from error
+    if not callable(found):
+        raise ConfigError(f"{name[:100]} is not a function", hint="name a function as module:function")
+    return cast("Callable[..., Any]", found)
 
 
 def _entry_points(group: str) -> EntryPoints:

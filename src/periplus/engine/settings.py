@@ -35,12 +35,16 @@ class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Recently seen links that are not looked up again."""
 
 
+_SLOW_FACTOR = 5.0
+"""Response times of a site between two visits: a server that needs longer to answer gets longer to rest."""
+
+
 class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How gently sites are treated.
 
     `delay`: minimum seconds between two visits of a site. `slow_factor`: minimum delay as a multiple of the site's last
-    response time. `ip_delay`: minimum seconds between two requests of a worker to one address, times the number of
-    workers that have sites there; negative: a quarter of `delay`.
+    response time; negative: 5, and 0 where `delay` is 0. `ip_delay`: minimum seconds between two requests of a worker
+    to one address, times the number of workers that have sites there; negative: a quarter of `delay`.
     `pages_per_visit`: pages fetched over one connection. `max_parallel`: maximum requests to a site at once.
     `max_bytes_per_site`: maximum bytes from one site. `lease`: seconds after which a task without a result is granted
     again.
@@ -56,7 +60,7 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
             REQUESTS,
         ),
     ] = 1.0
-    slow_factor: float = 5.0
+    slow_factor: float = -1.0
     ip_delay: float = -1.0
     pages_per_visit: int = 1
     max_parallel: int = 1
@@ -67,6 +71,13 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def between_requests_to_an_address(self) -> float:
         """`ip_delay`, or its default."""
         return self.ip_delay if self.ip_delay >= 0 else self.delay / 4
+
+    @property
+    def response_times_between_visits(self) -> float:
+        """`slow_factor`, or its default: a person who asks for no delay wants no rest."""
+        if self.slow_factor >= 0:
+            return self.slow_factor
+        return _SLOW_FACTOR if self.delay else 0.0
 
 
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):

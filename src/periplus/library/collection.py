@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -53,6 +53,7 @@ from periplus.store.export import STREAMS, Committed, Exported, export_folder, e
 from periplus.store.export.captures import captures_of, find_original, latest_captures
 from periplus.store.tables import Spooled
 from periplus.urls import site_of
+from periplus.view.notebook import Displayed, ProgressLine, facts_html, rows_html
 from periplus.view.values import TableRow
 
 from .crawling import running_crawl
@@ -124,6 +125,9 @@ class Answer:
     def __repr__(self) -> str:
         return repr(self._relation)
 
+    def _repr_html_(self) -> str:
+        return rows_html(self.columns, self)
+
     def close(self) -> None:
         """Close the database now."""
         self._close()
@@ -144,7 +148,7 @@ class KnownPage(Struct, frozen=True):
         return self.versions[-1] if self.versions else None
 
 
-class PageChange(Struct, frozen=True):
+class PageChange(Displayed, frozen=True):
     """Something that happened to a page, and what it is about (`None` if texts were not compared)."""
 
     change: Change
@@ -159,6 +163,11 @@ class PageChange(Struct, frozen=True):
     def kind(self) -> str:
         """`appeared`, `changed` or `vanished`."""
         return self.change.kind.value
+
+    @property
+    def level(self) -> str:
+        """How much a changed page differs: `template`, `minor` or `major`; empty if it was not compared."""
+        return self.change.level
 
     @property
     def diff(self) -> str:
@@ -177,6 +186,9 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"Collection({str(self.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        return facts_html([("collection", str(self.folder)), ("seeds", self.seeds)])
 
     @property
     def folder(self) -> Path:
@@ -259,7 +271,8 @@ class Collection:
 
     def index(self, *, rebuild: bool = False) -> Indexed:
         """Make the search index of the collection, or bring it up to date: `periplus index`."""
-        return update_index(self._found, rebuild=rebuild)
+        line = ProgressLine()
+        return update_index(self._found, rebuild=rebuild, say=_said(line), tell=line.count)
 
     def forms(self, site: str | None = None) -> list[FormFacts]:
         """The forms of the collection or of a site: what each is for, what its queries yielded, and which come next.
@@ -337,7 +350,7 @@ class Collection:
         from periplus.apps.audit import AuditSettings
 
         self._check_not_running("audit")
-        return audited(self._found, site, AuditSettings(slow=slow, examples=examples))
+        return audited(self._found, site, AuditSettings(slow=slow, examples=examples), say=_said(ProgressLine()))
 
     def grid(self, path: str | PathLike[str] | None = None, *, site: str | None = None) -> list[TableRow]:
         """Every fetched URL of a site with status, index state, texts, links, weight and time, as dictionaries.
@@ -363,7 +376,7 @@ class Collection:
         self._check_not_running("report")
         file = self.folder / "report.html" if path is None else Path(path)
         check_report_file(file)
-        write_report(report_of(self._found, described, say=log.info), file)
+        write_report(report_of(self._found, described, say=_said(ProgressLine())), file)
         return file
 
     # tables
@@ -375,7 +388,7 @@ class Collection:
         """
         from periplus.insight.views import Views  # loads DuckDB, which takes a moment
 
-        return Answer.to(sql, Views(self.folder, spooled=self._spooled(), say=log.info))
+        return Answer.to(sql, Views(self.folder, spooled=self._spooled(), say=_said(ProgressLine())))
 
     # for others
 
@@ -409,6 +422,16 @@ class Collection:
         if form == "warc":
             raise CollectionInUse(f"{self.folder} is crawled by this process", hint="export it after the `with` block")
         return Committed(running.spooled)
+
+
+def _said(line: ProgressLine) -> Callable[[str], None]:
+    """Logs what a long step is about, and shows it in a notebook."""
+
+    def say(text: str) -> None:
+        log.info(text)
+        line.show(text, is_last=True)
+
+    return say
 
 
 def _marked(passage: Passage) -> str:

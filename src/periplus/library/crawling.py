@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
 from threading import Condition, Thread
 from types import TracebackType
@@ -28,6 +28,7 @@ import msgspec
 from periplus.collection import collection as plans
 from periplus.collection.crawl_parts import prepared
 from periplus.collection.progress import Progress
+from periplus.collection.progress_text import progress_line
 from periplus.collection.running import CrawlRun
 from periplus.collection.summary import Summary
 from periplus.engine import sharding
@@ -41,6 +42,7 @@ from periplus.store.items import ItemWriter, positions_of_items
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 from periplus.store.tables.tail import Position
+from periplus.view.notebook import ProgressLine
 
 from .page import Page
 
@@ -180,6 +182,7 @@ class Crawl:
         self._stream: Iterator[Page] | None = None
         self._items = ItemWriter(self._layout.tables)
         self._pending: tuple[Arrival, Page, list[dict[str, Any]]] | None = None
+        self._line = ProgressLine()
 
     # the block
 
@@ -236,6 +239,8 @@ class Crawl:
             elif self._thread is not None:
                 while self._thread.is_alive():
                     self._thread.join(_LOOK_AGAIN)
+                    self._show()
+                self._show(is_last=True)
         return self.summary
 
     # what it did
@@ -266,11 +271,11 @@ class Crawl:
         return self._pages()
 
     def __aiter__(self) -> AsyncIterator[Page]:
-        """As `__iter__`, without blocking the event loop."""
+        """As `__iter__`, without blocking the event loop: pages arrive parsed."""
         return self._pages_async()
 
     async def _pages_async(self) -> AsyncIterator[Page]:
-        pages = self._pages()
+        pages = map(_parsed, self._pages())
         while (page := await asyncio.to_thread(next, pages, None)) is not None:
             yield page
 
@@ -315,12 +320,19 @@ class Crawl:
             with self._changed:
                 while self._looks == looked and not self._is_over:
                     self._changed.wait(_LOOK_AGAIN)
+                    self._show()
                 looked, is_over, spooled = self._looks, self._is_over, self._spooled
             yield from arrivals.take(spooled)
             if is_over:
                 break
+        self._show(is_last=True)
         if self._error is not None:
             raise self._error
+
+    def _show(self, *, is_last: bool = False) -> None:
+        """Show the progress in a notebook."""
+        if self._run is not None and self._crawl is not None:
+            self._line.show(progress_line(self._run.progress), is_last=is_last)
 
     def _with_body(self, capture: Capture) -> Capture:
         return find_original(self._layout.tables, self._spooled, capture)
@@ -370,3 +382,10 @@ class Crawl:
         finally:
             unregister(self._plan.folder)
             self._held.close()
+
+
+def _parsed(page: Page) -> Page:
+    """The page, read from the archive and parsed in this thread; one that cannot be read says so when it is asked."""
+    with suppress(CollectionDamaged):
+        _ = page.content
+    return page

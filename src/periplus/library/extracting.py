@@ -6,14 +6,11 @@ as that of the command line; both remember in the collection which pages were ha
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from periplus.engine.plugins import EXTRACTORS, load_plugin
-from periplus.model import ConfigError, UsageError
+from periplus.model import UsageError
 from periplus.store.export.captures import Arrivals, Capture, find_original
 from periplus.store.items import ItemWriter
 from periplus.store.layout import Layout
@@ -26,30 +23,6 @@ if TYPE_CHECKING:
     from periplus.engine.shard import ShardStatus
 
     from .crawling import Extract
-
-
-def load_extractor(name: str) -> Extract:
-    """The function `module:function`, whose module may be in the current folder. Raises `ConfigError`.
-
-    A name without a colon is an entry point in the group `periplus.extractors`.
-    """
-    module, colon, function = name.partition(":")
-    if not colon:
-        return cast("Extract", load_plugin(EXTRACTORS, name))
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        found: Any = import_module(module)
-        for part in function.split("."):
-            found = getattr(found, part)
-    except Exception as error:  # whatever the module raises while it is imported
-        raise ConfigError(
-            f"--extract {name[:100]}: {type(error).__name__}: {error}",
-            hint="name a function as module:function, of an installed package or of a file in this folder",
-        ) from error
-    if not callable(found):
-        raise ConfigError(f"--extract {name[:100]} is not a function", hint="name a function of one argument, the page")
-    return cast("Callable[[Page], Any]", found)
 
 
 class Extraction:

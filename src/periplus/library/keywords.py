@@ -21,6 +21,7 @@ class CrawlKeywords(TypedDict, total=False):
     exclude: str | Sequence[str] | None
     depth: int | None
     media: str | Sequence[str] | None
+    pdf: bool | None
     topic: str | None
     like: str | Sequence[str] | None
     unlike: str | Sequence[str] | None

@@ -13,6 +13,7 @@ from periplus.formats.encodings import decode
 from periplus.model import CollectionDamaged, Links, Url, UsageError
 from periplus.store.export.captures import Capture
 from periplus.store.export.documents import DecodedCapture, read_document
+from periplus.view.notebook import facts_html
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -38,6 +39,10 @@ class Page:
 
     def __repr__(self) -> str:
         return f"Page({self.url!r}, status={self.status}, fetched_at={self.fetched_at.isoformat()!r})"
+
+    def _repr_html_(self) -> str:
+        facts = (("title", self.title), ("url", self.url), ("fetched", f"{self.fetched_at:%Y-%m-%d %H:%M} UTC"))
+        return facts_html((*facts, ("text", self.main_text)))
 
     @property
     def url(self) -> str:
@@ -84,8 +89,8 @@ class Page:
 
     @cached_property
     def html(self) -> str:
-        """The decoded source."""
-        return decode(self._document.body, self.content.charset).removeprefix("\ufeff")
+        """The decoded source; of a PDF its text, with a section for each page."""
+        return decode(self._document.source, self.content.charset).removeprefix("\ufeff")
 
     @property
     def title(self) -> str:

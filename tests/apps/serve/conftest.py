@@ -9,12 +9,17 @@ from typing import Any
 
 import pytest
 from tests.apps.serve.asking import PATIENCE, Site
+from tests.apps.serve.manual import MANUAL, PLAIN, Embedded, change_settings, manual_web, plain_host
+from tests.lab.chromium_page import Chromium, NoChromium
 from tests.library.small_web import SEED, attentive, quick, shop
 
 import periplus
+from periplus.apps.search.indexing import open_index
+from periplus.apps.search.static_index import write_static_index
 from periplus.apps.serve import browse_settings, browse_state, browse_tables, live_feed
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings
+from periplus.collection.collection import existing
 
 EVIL = "http://evil.test/"
 TITLE = "&lt;script&gt;document.title='owned'&lt;/script&gt; marigold"
@@ -76,6 +81,62 @@ def site(folder: Path) -> Iterator[Site]:
     """A server on loopback without a token."""
     with running(Served((folder,), ServeSettings(port=0, timeout=PATIENCE))) as url:
         yield Site(url)
+
+
+@pytest.fixture(scope="module")
+def manual_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The manual, crawled and indexed."""
+    folder = tmp_path_factory.mktemp("manual") / "manual"
+    with manual_web() as web:
+        periplus.crawl([MANUAL], out=folder, **quick(web)).run()
+    assert periplus.open(folder).index().total == 6
+    return folder
+
+
+@pytest.fixture(scope="module")
+def static_site(manual_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site of plain files with the index in /search/."""
+    folder = tmp_path_factory.mktemp("site")
+    with open_index(existing(manual_folder)) as index:
+        write_static_index(index, folder / "search")
+    (folder / "index.html").write_text(
+        PLAIN.format(script='<script src="/search/search.js" data-index defer></script>')
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def manual_server(manual_folder: Path) -> Iterator[Site]:
+    with running(Served((manual_folder,), ServeSettings(port=0, timeout=PATIENCE))) as url:
+        yield Site(url)
+
+
+@pytest.fixture(params=["server", "static"])
+def embedded(
+    request: pytest.FixtureRequest, manual_folder: Path, static_site: Path, manual_server: Site, tmp_path: Path
+) -> Iterator[Embedded]:
+    """The same page of another origin with each kind of search."""
+    if request.param == "static":
+        with plain_host(static_site) as (origin, sent):
+            yield Embedded("static", f"{origin}/", sent)
+        return
+    (tmp_path / "index.html").write_text(
+        PLAIN.format(script=f'<script src="{manual_server.url}search.js" defer></script>')
+    )
+    with plain_host(tmp_path) as (origin, sent):
+        change_settings(manual_folder, serve__origins=(origin,))
+        yield Embedded("server", f"{origin}/", sent)
+        change_settings(manual_folder, serve__origins=())
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    try:
+        opened = Chromium(tmp_path_factory.mktemp("chromium"))
+    except NoChromium as error:
+        pytest.skip(str(error))
+    with opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True, scope="session")

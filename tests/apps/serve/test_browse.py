@@ -221,7 +221,7 @@ def test_settings_hide_passwords(tmp_path: Path) -> None:
         page = site.get("/collection/settings")
         assert "proxy.test:3128" in page.text
         assert "s3cret" not in page.text + site.get("/api/collection/settings?table=settings").text
-        assert [site.get(f"/collection{spec.path}").status for spec in PAGES if "{" not in spec.path] == [200] * 13
+        assert [site.get(f"/collection{spec.path}").status for spec in PAGES if "{" not in spec.path] == [200] * 14
 
 
 def test_runs_are_listed(server: Site, lab: Path) -> None:

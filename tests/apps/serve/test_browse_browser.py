@@ -8,19 +8,8 @@ from urllib.parse import quote, urlsplit
 import pytest
 from tests.apps.serve.asking import Site
 from tests.apps.serve.conftest import EVIL, Serving
-from tests.lab.chromium_page import Chromium, NoChromium
+from tests.lab.chromium_page import Chromium
 from tests.library.small_web import SEED
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """One browser for all tests here; skipped, with the reason, where there is none."""
-    try:
-        opened = Chromium(tmp_path_factory.mktemp("chromium"))
-    except NoChromium as error:
-        pytest.skip(str(error))
-    with opened:
-        yield opened
 
 
 @pytest.fixture(autouse=True)

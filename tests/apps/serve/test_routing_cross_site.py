@@ -20,7 +20,7 @@ from periplus.model import InvariantError
 PAGES = {
     "/", "/login", "/cached", "/api", "/live", "/live/queue", "/live/urls", "/collection", "/collection/sites",
     "/collection/sites/{site}", "/collection/url", "/collection/sitemaps", "/collection/freshness", "/collection/forms",
-    "/collection/pages",
+    "/collection/pages", "/collection/queries",
     "/collection/excluded", "/collection/runs", "/collection/settings", "/collection/report", "/collection/report.html",
     "/collection/tables", "/collection/tables/{name}", "/collection/sql",
 }  # fmt: skip

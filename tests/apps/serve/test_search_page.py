@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -106,6 +107,23 @@ def test_only_operators_see_how_scores_are_made(serving: Serving) -> None:
     assert site.get("/api/search", **asked).status == 403
     assert site.get("/api/search", q="product").json["results"][0]["parts"] == {}
     assert "score" not in site.get("/", **asked).text
+
+
+def test_strangers_see_the_search_alone(serving: Serving) -> None:
+    """Without the bar of operators, the time of a fetch, or how long it took; operators see all of that."""
+    token = "o" * 20
+    site = serving(token=token, public_search=True)
+    for path in ("/", "/?q=product"):
+        public = site.get(path).text
+        assert 'class="bar"' not in public
+        assert "/collection" not in public
+        assert " ms<" not in public
+        assert not re.search(r"\d{4}-\d\d-\d\d", public)
+        assert 'href="/login"' in public
+    own = site.get("/?q=product", {"Authorization": f"Bearer {token}"}).text
+    assert 'class="bar"' in own
+    assert "/collection" in own
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", own)
 
 
 def test_browsers_can_add_the_search(site: Site) -> None:

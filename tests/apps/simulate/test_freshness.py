@@ -12,8 +12,9 @@ from tests.hypothesis_depth import examples
 from tests.reference.visit_frequencies import expected_freshness
 
 from periplus.apps.simulate.freshness import WARM_UP, FreshnessResult, simulate_freshness
-from periplus.apps.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
-from periplus.apps.simulate.refresh import TruthSettings, refresh_policies
+from periplus.apps.simulate.histories import DAY, Histories, HistorySettings, Ints, generate_histories, window
+from periplus.apps.simulate.learned_refresh import Today
+from periplus.apps.simulate.refresh import Circumstances, TruthSettings, check_policy, refresh_policies
 from periplus.model import ConfigError
 from periplus.parts.revisit.allocation import frequencies_for_freshness
 
@@ -235,3 +236,27 @@ def test_what_cannot_be_run_is_said() -> None:
     for days, start in ((9, None), (0, None), (2, 7 * DAY)):
         with pytest.raises(ConfigError, match="does not fit"):
             window(pages, days, start)
+
+
+class OwnRefresh:
+    """A user's own policy: the first pages, every day."""
+
+    def __init__(self, given: Circumstances, random: np.random.Generator) -> None:
+        self.budget = given.budget
+
+    def cost(self, sites: int) -> float:
+        """Nothing but the fetches."""
+        return 0.0
+
+    def choose(self, today: Today) -> Ints:
+        """As many as the day allows."""
+        return np.flatnonzero(today.here)[: today.limit]
+
+
+def test_a_users_own_refresh_policy() -> None:
+    """`module:function` makes a policy of the circumstances; a name that leads nowhere is refused."""
+    histories = generate_histories(HistorySettings(pages=60, sites=2, days=20))
+    result = simulate_freshness(histories, f"{__name__}:OwnRefresh", 0.5)
+    assert result.fetches == 60 * 20 // 2
+    with pytest.raises(ConfigError, match="no_such_module_at_all"):
+        check_policy("no_such_module_at_all:policy")

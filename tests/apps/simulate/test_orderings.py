@@ -21,8 +21,9 @@ from periplus.apps.simulate.runs import CURVE_POINTS, PolicyChoice, Value, mass_
 from periplus.apps.simulate.web import Web, web_from_edges
 from periplus.apps.simulate.workers import run_jobs
 from periplus.graph import pagerank
-from periplus.model import ConfigError, Site, Url, UsageError
-from periplus.policy.ordering import RandomOrder
+from periplus.model import ConfigError, Discovery, Site, Url, UsageError
+from periplus.policy.found import FoundUrl
+from periplus.policy.ordering import ByWorth, RandomOrder
 
 POLICIES = [PolicyChoice.parse(text) for text in ("optimal", "opic", "random", "batch:every=50")]
 
@@ -263,3 +264,27 @@ def test_mean_curves_are_one_a_policy(results: list[OrderingResult]) -> None:
     shorter = compare_orderings(webs, POLICIES[:1], limit=50)
     assert [curve.name for curve in mean_curves(results)] == [str(policy) for policy in POLICIES]
     assert len(mean_curves([*results[:1], *shorter])) == 1
+
+
+def shallow(url: str, found: FoundUrl) -> float:
+    """A user's own score: short paths first."""
+    return 1.0 / (1 + url.count("/"))
+
+
+class OwnOrder(ByWorth):
+    """A user's own ordering: deep pages last."""
+
+    def score(self, discovery: Discovery) -> float:
+        """Larger is sooner."""
+        return -float(discovery.depth)
+
+
+@pytest.mark.parametrize("name", ["shallow", "OwnOrder"])
+def test_a_users_own_ordering(name: str) -> None:
+    """`module:function` scores URLs, `module:Class` is an ordering; both fetch every page, the same in workers."""
+    choice = PolicyChoice.parse(f"{__name__}:{name}")
+    assert str(choice) == f"{__name__}:{name}"
+    alone = compare_orderings(webs, [choice], seed=3, budgets=(1.0,))
+    together = compare_orderings(webs, [choice], seed=3, budgets=(1.0,), workers=2)
+    assert without_cpu(alone) == without_cpu(together)
+    assert alone[0].pages == alone[0].total

@@ -151,6 +151,27 @@ def test_standard_input_and_output(collection: Path, tmp_path: Path) -> None:
     assert wrong.structured_content["reason"] == "not-a-url"
 
 
+def test_answers_are_as_their_schemas_say(verbs: AgentVerbs) -> None:
+    """Every tool has a schema of its answer, by which the client of the SDK checks what it gets."""
+    calls: dict[str, dict[str, Any]] = {
+        "search": {"query": "harbour1 lighthouse"},
+        "read": {"url": f"{HOME}long"},
+        "changes": {"since": "2000-01-01"},
+        "query": {"sql": "select url from pages"},
+    }
+
+    async def ask() -> tuple[dict[str, Any], list[bool]]:
+        async with client_of(mcp_server(verbs)) as client:
+            schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+            answers = [(await client.call_tool(name, given)).is_error for name, given in calls.items()]
+            return schemas, answers
+
+    schemas, errors = asyncio.run(ask())
+    assert set(schemas) == set(verbs.names)
+    assert all(schema["type"] == "object" and "notice" in schema["properties"] for schema in schemas.values())
+    assert errors == [False] * len(calls)
+
+
 def test_search(verbs: AgentVerbs, tmp_path: Path) -> None:
     """Texts are marked as data; a page that refuses models is listed without its snippet."""
     answer, text, _ = called(verbs, "search", query="harbour1 lighthouse", n=3)

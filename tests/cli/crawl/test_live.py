@@ -7,8 +7,9 @@ import io
 from rich.console import Console
 from tests.each_case import each_case
 
-from periplus.cli.crawl.live import PLAIN_EVERY, Display, plain, screen
+from periplus.cli.crawl.live import PLAIN_EVERY, Display, screen
 from periplus.collection.progress import Progress
+from periplus.collection.progress_text import progress_line
 from periplus.engine.stats import CrawlStats
 from periplus.model import Site
 
@@ -109,7 +110,7 @@ def test_on_a_terminal_lines_stay_in_place() -> None:
 
 def test_a_plain_line_says_what_matters() -> None:
     """Pages, rate, errors, queue, hosts, bytes and the time left."""
-    assert plain(PROGRESS) == (
+    assert progress_line(PROGRESS) == (
         "25 s: 12,431 pages, 512/s, 38 errors, known 48,210, queue 35,741, "
         "hosts 41 (ready 6 · resting 33 · backing off 2), 340 MB, about 1 h 12 m left"
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from periplus.cli.crawl.live import MAX_WATCHED, SeedFailures, waiting_for, words_of
+from periplus.cli.crawl.live import MAX_WATCHED, SeedFailures
 from periplus.collection.progress import Meter
+from periplus.collection.progress_text import setback_line, waiting_for
 from periplus.collection.summary import failure_of, failures_of
 from periplus.engine.fetch import reasons
 from periplus.engine.frontier import Setback
@@ -21,15 +22,15 @@ def setback(reason: str, detail: str = "", wait: float | None = 12.0, path: str 
 
 def test_each_kind_of_failure_says_what_to_do() -> None:
     """An unknown host, an invalid certificate and a server error are told apart."""
-    unknown = words_of(setback("dns-not-found"), NOW)
+    unknown = setback_line(setback("dns-not-found"), NOW)
     assert unknown.startswith("cannot reach https://a.test/: the name does not exist")
     assert "check the spelling" in unknown
     assert "retrying in 12 s" in unknown
-    assert "given up" in words_of(setback("dns-not-found", wait=None), NOW)
-    certificate = words_of(setback("tls", "certificate has expired"), NOW)
+    assert "given up" in setback_line(setback("dns-not-found", wait=None), NOW)
+    certificate = setback_line(setback("tls", "certificate has expired"), NOW)
     assert "the certificate is not valid (certificate has expired)" in certificate
     assert "--ca-file" in certificate
-    assert words_of(setback("http-500", path="x"), NOW) == "retrying https://a.test/x in 12 s: server error 500"
+    assert setback_line(setback("http-500", path="x"), NOW) == "retrying https://a.test/x in 12 s: server error 500"
 
 
 def test_what_is_wrong_with_tls_is_said_with_the_next_step() -> None:
@@ -45,7 +46,7 @@ def test_what_is_wrong_with_tls_is_said_with_the_next_step() -> None:
 
 def test_a_proxy_is_named() -> None:
     """It is the proxy that fails, not the site."""
-    refused = words_of(setback("proxy", "127.0.0.1:3128 answered 403 to CONNECT"), NOW)
+    refused = setback_line(setback("proxy", "127.0.0.1:3128 answered 403 to CONNECT"), NOW)
     assert "the proxy 127.0.0.1:3128 answered 403 to CONNECT; check --proxy" in refused
     silent = failure_of(setback("connect-timeout", "the proxy 127.0.0.1:3128 opened no connection in time"))
     assert "127.0.0.1:3128" in silent.problem

@@ -50,8 +50,11 @@ class AuditedPage:
         for tag in self.tags:
             self.by_name.setdefault(tag[0], []).append(tag)
         self.origin = url[: url.find("/", 8)]
-        bases = [href for tag in self.by_name.get("base", ()) if (href := tag.attributes.get("href"))]
-        self.base = next((str(found) for found in resolve_all(bases[:1], url) if found), url)
+        self.base = url
+        for tag in self.by_name.get("base", ()):
+            if href := tag.attributes.get("href"):
+                self.base = str(resolve_all([href], url)[0] or url)
+                break
         self.metas: dict[str, list[tuple[int, str]]] = {}
         for tag in self.by_name.get("meta", ()):
             attributes = tag[2]
@@ -63,7 +66,7 @@ class AuditedPage:
         self._by_relation: dict[str, list[ListedTag]] = {}
         for tag in self.by_name.get("link", ()):
             if tag[2].get("href"):
-                for relation in set((tag[2].get("rel") or "").lower().split()):
+                for relation in dict.fromkeys((tag[2].get("rel") or "").lower().split()):
                     self._by_relation.setdefault(relation, []).append(tag)
         self.fragment_links: list[ListedTag] = []
         self.odd_links: list[ListedTag] = []
@@ -83,6 +86,16 @@ class AuditedPage:
                     self.odd_links.append(tag)
                 if not tag[5]:
                     self.unnamed_links.append(tag)
+
+    def traits(self, asked: frozenset[str]) -> frozenset[str]:
+        """Which of these the page has: names of tags and `<meta>`, relations of `<link>`, and some kinds of links."""
+        found = asked.intersection((*self.by_name, *self.metas, *self._by_relation))
+        others = (
+            ("odd-links", self.odd_links),
+            ("unnamed-links", self.unnamed_links),
+            ("structured-data", self.has_items or "script" in self.by_name),
+        )
+        return found.union(name for name, has_any in others if has_any)
 
     @property
     def is_secure(self) -> bool:
@@ -131,6 +144,8 @@ class PageCheck(NamedTuple):
     find: Find
     of_all: bool
     """Whether pages that are not to be indexed are judged as well."""
+    needs: frozenset[str]
+    """What a page has at least one of if it can have the fault (see `AuditedPage.traits`); empty: any page can."""
 
 
 DECLARED: Final[list[PageCheck]] = []
@@ -150,13 +165,14 @@ def page_check(
     sure: str = "certain",
     is_relative: bool = False,
     of_all: bool = False,
+    needs: str = "",
 ) -> Callable[[Find], Find]:
     """Declare a check of single pages. `title` begins a sentence that ends with how many pages there are."""
 
     def declared(find: Find) -> Find:
         kind = SiteFindingKind(name, severity, f"{title}: {{count}} of {{of}} pages", why, advice, area)
         kind = kind.with_example(fault, fix, sure=sure, is_relative=is_relative)
-        DECLARED.append(PageCheck(kind, find, of_all))
+        DECLARED.append(PageCheck(kind, find, of_all, frozenset(needs.split())))
         return find
 
     return declared

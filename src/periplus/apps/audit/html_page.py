@@ -99,9 +99,10 @@ def budget_line(check: BudgetCheck) -> str:
     limit, worst = BUDGET_WORDS[check.name](check.limit), BUDGET_WORDS[check.name](check.worst)
     if check.name == "max_broken_links":
         return f"{worst} broken, {limit} allowed"
+    without = ", without the files that pages embed" if check.name == "max_page_weight" else ""
     if not check.is_over:
-        return f"at most {worst}, {limit} allowed"
-    return f"{check.count:,} of {check.of:,} pages are over {limit}, the largest value is {worst}"
+        return f"at most {worst}, {limit} allowed{without}"
+    return f"{check.count:,} of {check.of:,} pages are over {limit}, the largest value is {worst}{without}"
 
 
 def _limits(audit: Audit) -> Iterator[str]:

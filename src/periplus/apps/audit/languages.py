@@ -38,6 +38,8 @@ _TAG: Final = re.compile(r"([a-z]{2,3}|[a-z]{5,8}|x|i)(?:-[a-z0-9]{1,8})*", re.I
 _HINTS: Final = {"uk": "gb", "en-uk": "en-gb", "jp": "ja", "cn": "zh", "gr": "el", "dk": "da", "cz": "cs", "se": "sv"}
 
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_OTHERS: Final = {code: " " for code in range(128) if not chr(code).isalpha()}
+"""What is no letter of ASCII: words of such a text are found without an expression, in a fraction of the time."""
 _REFERENCE: Final = re.compile(rb"&[#a-zA-Z0-9]{1,12};")
 _MIN_WORDS: Final = 60
 _MIN_OTHER: Final = 0.18
@@ -100,11 +102,16 @@ def other_language(declared: str, sample: bytes) -> str:
     language = declared.strip().lower().partition("-")[0]
     if len(language) != 2:
         return ""
-    text = _REFERENCE.sub(b" ", sample).decode("utf-8", "replace")
+    text = (_REFERENCE.sub(b" ", sample) if b"&" in sample else sample).decode("utf-8", "replace")
     is_foreign = len(sample) > _MIN_BYTES * len(text)
     if is_foreign and (script := _other_script(language, text)):
         return script
-    words = _WORD.findall(text.lower())
+    lower = text.lower()
+    words = (
+        [word for word in lower.translate(_OTHERS).split() if len(word) > 1]
+        if lower.isascii()
+        else _WORD.findall(lower)
+    )
     if len(words) < _MIN_WORDS:
         return ""
     shares = language_shares(words)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from operator import attrgetter
 from typing import Final
 
 from periplus.content.scan import ListedTag
@@ -21,6 +22,7 @@ from .structured_data import ITEM, DataFault, json_faults, markup_faults
 
 E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTICE
 PAGES, LINKS, MEDIA, DATA, SAFETY = Area.PAGES, Area.LINKS, Area.MEDIA, Area.DATA, Area.SAFETY
+_START: Final = attrgetter("start")
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
@@ -57,6 +59,7 @@ def _h1_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     "Screen readers announce a heading that has no text.",
     "Write the subject of the page into the <h1>, or give the picture in it an alt text.",
     fault="<h1></h1>", fix="<h1>Apple pie</h1>",
+    needs="h1",
 )  # fmt: skip
 def _h1_empty(page: AuditedPage) -> Iterator[FaultPlace]:
     return (FaultPlace(tag.line, "<h1> without text") for tag in page.named("h1") if not tag.is_named)
@@ -67,6 +70,7 @@ def _h1_empty(page: AuditedPage) -> Iterator[FaultPlace]:
     "It is unclear which of them is the subject of the page.",
     "Keep one <h1>, and make the others <h2>.",
     fault="<h1>Pies</h1> ... <h1>Apple pie</h1>", fix="<h1>Pies</h1> ... <h2>Apple pie</h2>",
+    needs="h1",
 )  # fmt: skip
 def _h1_several(page: AuditedPage) -> Iterator[FaultPlace]:
     shown = [tag for tag in page.named("h1") if tag.is_named]
@@ -78,11 +82,10 @@ def _h1_several(page: AuditedPage) -> Iterator[FaultPlace]:
     "Screen readers navigate by levels; a missing one looks like a missing part.",
     "Let each heading be at most one level below the one before it.",
     fault="<h2>Fillings</h2> ... <h4>Apples</h4>", fix="<h2>Fillings</h2> ... <h3>Apples</h3>",
+    needs="h3 h4 h5 h6",
 )  # fmt: skip
 def _headings_skip(page: AuditedPage) -> Iterator[FaultPlace]:
-    if sum(name in page.by_name for name in _HEADINGS) < 2:
-        return
-    headings = [tag for tag in page.tags if tag.name in _HEADINGS]
+    headings = sorted(page.named(*_HEADINGS), key=_START)
     for before, after in pairwise(headings):
         if int(after.name[1]) > int(before.name[1]) + 1:
             yield FaultPlace(after.line, f"<{after.name}>{cut(page.text_of(after))} after <{before.name}>")
@@ -99,6 +102,7 @@ _WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
     "Searchers cannot tell from a single word whether this is the page they want.",
     "Name the subject of the page and the site.",
     fault="<title>Home</title>", fix="<title>Home - Bakery Miller, Berlin</title>",
+    needs="title",
 )  # fmt: skip
 def _title_short(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.by_name.get("title", ())[:1]:
@@ -112,6 +116,7 @@ def _title_short(page: AuditedPage) -> Iterator[FaultPlace]:
     "Browsers show the first one; search engines may pick any.",
     "Keep one <title> in the head.",
     fault="<title>Pies</title><title>Apple pie</title>", fix="<title>Apple pie</title>",
+    needs="title",
 )  # fmt: skip
 def _title_several(page: AuditedPage) -> Iterator[FaultPlace]:
     return (FaultPlace(tag.line, f"<title>{cut(page.text_of(tag))}") for tag in page.by_name.get("title", ())[1:])
@@ -126,6 +131,7 @@ _SHORT_DESCRIPTION: Final = 20
     "Describe the page in a sentence or two.",
     fault='<meta name="description" content="A pie.">',
     fix='<meta name="description" content="How to bake an apple pie with a lattice top, in 40 minutes.">',
+    needs="description",
 )  # fmt: skip
 def _description_short(page: AuditedPage) -> Iterator[FaultPlace]:
     for line, text in page.metas.get("description", ())[:1]:
@@ -139,6 +145,7 @@ def _description_short(page: AuditedPage) -> Iterator[FaultPlace]:
     "Keep one <meta name=description>.",
     fault='<meta name="description" content="Pies"> <meta name="description" content="Apple pie">',
     fix='<meta name="description" content="Apple pie">',
+    needs="description",
 )  # fmt: skip
 def _description_several(page: AuditedPage) -> Iterator[FaultPlace]:
     return (FaultPlace(line, cut(text)) for line, text in page.metas.get("description", ())[1:])
@@ -159,6 +166,7 @@ def _canonicals(page: AuditedPage) -> list[tuple[ListedTag, str]]:
     "Keep one <link rel=canonical>; often a plugin and the theme each add their own.",
     fault='<link rel="canonical" href="/a"> <link rel="canonical" href="/b">', fix='<link rel="canonical" href="/a">',
     of_all=True,
+    needs="canonical",
 )  # fmt: skip
 def _canonical_several(page: AuditedPage) -> Iterator[FaultPlace]:
     found = _canonicals(page)
@@ -173,6 +181,7 @@ def _canonical_several(page: AuditedPage) -> Iterator[FaultPlace]:
     fault='<link rel="canonical" href="file:///srv/www/pie.html">',
     fix='<link rel="canonical" href="https://example.org/pie.html">',
     of_all=True,
+    needs="canonical",
 )  # fmt: skip
 def _canonical_protocol(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag, href in _canonicals(page):
@@ -189,13 +198,51 @@ def _canonical_protocol(page: AuditedPage) -> Iterator[FaultPlace]:
     "Move <link rel=canonical> into the head; check whether another element closes the head too early.",
     fault='<body><link rel="canonical" href="/a">', fix='<head>...<link rel="canonical" href="/a"></head>',
     of_all=True,
+    needs="canonical",
 )  # fmt: skip
 def _canonical_in_body(page: AuditedPage) -> Iterator[FaultPlace]:
-    found = _canonicals(page)
-    if found:
-        starts = (tag.start for tag in page.named("body", *_HEADINGS, "a", "img", "form") if not tag.is_in_noscript)
-        body = min(starts, default=len(page.html))
-        yield from (FaultPlace(tag.line, cut(href)) for tag, href in found if tag.start > body)
+    body = _body_start(page)
+    return (FaultPlace(tag.line, cut(href)) for tag, href in _canonicals(page) if tag.start > body)
+
+
+def _body_start(page: AuditedPage) -> int:
+    """Where the first tag of the body is, which ends the head."""
+    firsts = (page.by_name[name][0] for name in ("body", *_HEADINGS, "a", "img", "form") if name in page.by_name)
+    return min((tag.start for tag in firsts if not tag.is_in_noscript), default=len(page.html))
+
+
+@page_check(
+    PAGES, "canonical-relative", N, "Canonical URLs without a full URL",
+    "A relative URL leads elsewhere on a test server or after a wrong <base>, and search engines advise against it.",
+    "Write the URL with https:// and the host.",
+    fault='<link rel="canonical" href="/pie">', fix='<link rel="canonical" href="https://example.org/pie">',
+    sure="certain; left out where most pages are written like that", is_relative=True,
+    needs="canonical",
+)  # fmt: skip
+def _canonical_relative(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag, href in _canonicals(page):
+        if href and not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//", href):
+            yield FaultPlace(tag.line, cut(href))
+
+
+@page_check(
+    PAGES, "head-in-body", W, "Titles, descriptions, robots or hreflang outside the head",
+    "Search engines may ignore them there; often another element has closed the head too early.",
+    "Move them into the head, before the first element that visitors see.",
+    fault='<body><title>Apple pie</title>', fix="<head><title>Apple pie</title></head>",
+    of_all=True,
+)  # fmt: skip
+def _head_in_body(page: AuditedPage) -> Iterator[FaultPlace]:
+    body = _body_start(page)
+    for tag in page.named("title", "meta", "link"):
+        if tag.start > body and not tag.is_in_noscript:
+            name = "title" if tag.name == "title" else _value(tag, "name").lower()
+            if name in ("title", "description", "robots"):
+                yield FaultPlace(
+                    tag.line, f"<title>{cut(page.text_of(tag))}" if name == "title" else f"meta {name}", name
+                )
+            elif _value(tag, "hreflang") and "alternate" in _value(tag, "rel").lower().split():
+                yield FaultPlace(tag.line, _written(tag, "hreflang", "href"), "hreflang")
 
 
 @page_check(
@@ -203,6 +250,7 @@ def _canonical_in_body(page: AuditedPage) -> Iterator[FaultPlace]:
     "A fragment is a place within a page; search engines drop it, or ignore the canonical URL.",
     "Remove the # and what follows it.",
     fault='<link rel="canonical" href="/pie#top">', fix='<link rel="canonical" href="/pie">',
+    needs="canonical",
 )  # fmt: skip
 def _canonical_fragment(page: AuditedPage) -> Iterator[FaultPlace]:
     return (FaultPlace(tag.line, cut(href)) for tag, href in _canonicals(page) if "#" in href and "#!" not in href)
@@ -214,6 +262,7 @@ def _canonical_fragment(page: AuditedPage) -> Iterator[FaultPlace]:
     "Let each page of the list name itself as canonical.",
     fault='<link rel="canonical" href="/pies"> on /pies?page=2', fix='<link rel="canonical" href="/pies?page=2">',
     of_all=True,
+    needs="canonical",
 )  # fmt: skip
 def _canonical_first_page(page: AuditedPage) -> Iterator[FaultPlace]:
     number = _PAGE_NUMBER.search(page.url)
@@ -239,6 +288,7 @@ def _alternates(page: AuditedPage) -> list[tuple[ListedTag, str]]:
     "Use an ISO 639-1 language code, with an ISO 3166-1 country code if needed: en-GB, not en-UK.",
     fault='<link rel="alternate" hreflang="en-UK" href="/uk/">',
     fix='<link rel="alternate" hreflang="en-GB" href="/uk/">',
+    needs="alternate",
 )  # fmt: skip
 def _hreflang_code(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag, code in _alternates(page):
@@ -253,6 +303,7 @@ def _hreflang_code(page: AuditedPage) -> Iterator[FaultPlace]:
     fault='<link rel="alternate" hreflang="en" href="/en/"> <link rel="alternate" hreflang="de" href="/de/">',
     fix='... <link rel="alternate" hreflang="x-default" href="/en/">',
     is_relative=True,
+    needs="alternate",
 )  # fmt: skip
 def _hreflang_no_default(page: AuditedPage) -> Iterator[FaultPlace]:
     found = _alternates(page)
@@ -269,6 +320,7 @@ def _hreflang_no_default(page: AuditedPage) -> Iterator[FaultPlace]:
     "Let every version link to all versions, including itself.",
     fault='<link rel="alternate" hreflang="de" href="/de/"> alone, on /en/',
     fix='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="en" href="/en/">',
+    needs="alternate",
 )  # fmt: skip
 def _hreflang_no_self(page: AuditedPage) -> Iterator[FaultPlace]:
     found = _alternates(page)
@@ -285,6 +337,7 @@ def _hreflang_no_self(page: AuditedPage) -> Iterator[FaultPlace]:
     "Give one URL for each code.",
     fault='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="de" href="/at/">',
     fix='<link rel="alternate" hreflang="de" href="/de/"> <link rel="alternate" hreflang="de-AT" href="/at/">',
+    needs="alternate",
 )  # fmt: skip
 def _hreflang_conflict(page: AuditedPage) -> Iterator[FaultPlace]:
     targets: dict[str, str] = {}
@@ -362,6 +415,7 @@ def _viewport_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     "Remove user-scalable=no, maximum-scale and fixed widths.",
     fault='<meta name="viewport" content="width=1024, user-scalable=no">',
     fix='<meta name="viewport" content="width=device-width, initial-scale=1">',
+    needs="viewport",
 )  # fmt: skip
 def _viewport_scaling(page: AuditedPage) -> Iterator[FaultPlace]:
     for line, content in page.metas.get("viewport", ()):
@@ -412,9 +466,36 @@ def _doctype_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     "Redirect with status 301, or let a script update the part that changes.",
     fault='<meta http-equiv="refresh" content="5; url=/new">', fix="HTTP/1.1 301 Moved Permanently",
     of_all=True,
+    needs="refresh",
 )  # fmt: skip
 def _meta_refresh(page: AuditedPage) -> Iterator[FaultPlace]:
     return (FaultPlace(line, cut(content)) for line, content in page.metas.get("refresh", ()) if content)
+
+
+@page_check(
+    PAGES, "nofollow-pages", N, "Pages marked nofollow",
+    "Crawlers do not follow any link of the page, so pages that only it links to are not found.",
+    "Remove nofollow from <meta name=robots>; mark single links instead.",
+    fault='<meta name="robots" content="index, nofollow">', fix='<meta name="robots" content="index">',
+    needs="robots",
+)  # fmt: skip
+def _nofollow_pages(page: AuditedPage) -> Iterator[FaultPlace]:
+    for line, content in page.metas.get("robots", ()):
+        if "nofollow" in content.lower().replace(",", " ").split():
+            yield FaultPlace(line, f"robots: {cut(content)}")
+
+
+@page_check(
+    PAGES, "placeholder-text", W, "Pages with placeholder text (lorem ipsum)",
+    "Visitors see that the page is not finished, and search engines index text without meaning.",
+    "Write the text, or keep the page out of search until it is there.",
+    fault="<p>Lorem ipsum dolor sit amet, consectetur...", fix="<p>Our pies are baked every morning.",
+    sure="certain, unless the page is about such texts",
+)  # fmt: skip
+def _placeholder_text(page: AuditedPage) -> Iterator[FaultPlace]:
+    place = page.html.find(b"orem ipsum dolor sit amet")
+    if place >= 0:
+        yield FaultPlace(page.html.count(b"\n", 0, place) + 1, "lorem ipsum dolor sit amet")
 
 
 # ---- cards
@@ -443,6 +524,7 @@ def _og_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     fault='<meta property="og:title" content="Apple pie">',
     fix='... <meta property="og:image" content="https://example.org/pie.jpg">',
     is_relative=True,
+    needs="og:title og:type og:image og:url og:description",
 )  # fmt: skip
 def _og_incomplete(page: AuditedPage) -> Iterator[FaultPlace]:
     if not any(name in page.metas for name in (*_GRAPH, "og:description")):
@@ -470,6 +552,7 @@ def _twitter_card_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     "The card is ignored.",
     "Use summary, summary_large_image, app or player.",
     fault='<meta name="twitter:card" content="large">', fix='<meta name="twitter:card" content="summary_large_image">',
+    needs="twitter:card",
 )  # fmt: skip
 def _twitter_card_invalid(page: AuditedPage) -> Iterator[FaultPlace]:
     for line, content in page.metas.get("twitter:card", ()):
@@ -483,6 +566,7 @@ def _twitter_card_invalid(page: AuditedPage) -> Iterator[FaultPlace]:
     "Write the URL with https:// and the host.",
     fault='<meta property="og:image" content="/pie.jpg">',
     fix='<meta property="og:image" content="https://example.org/pie.jpg">',
+    needs="og:image twitter:image",
 )  # fmt: skip
 def _card_image_relative(page: AuditedPage) -> Iterator[FaultPlace]:
     for name in ("og:image", "twitter:image"):
@@ -518,6 +602,7 @@ def _data_places(page: AuditedPage, name: str) -> Iterator[FaultPlace]:
     "Generate the block with a JSON library, not a text template; check commas and quotation marks.",
     fault='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie",}',
     fix='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie"}',
+    needs="structured-data",
 )  # fmt: skip
 def _data_syntax(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-syntax")
@@ -528,6 +613,7 @@ def _data_syntax(page: AuditedPage) -> Iterator[FaultPlace]:
     "Without @context the names are undefined, and the block is ignored.",
     'Add "@context": "https://schema.org".',
     fault='{"@type": "Recipe", "name": "Apple pie"}', fix='{"@context": "https://schema.org", "@type": "Recipe", ...}',
+    needs="structured-data",
 )  # fmt: skip
 def _data_context(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-context")
@@ -539,6 +625,7 @@ def _data_context(page: AuditedPage) -> Iterator[FaultPlace]:
     "Add @type (JSON-LD), itemtype (microdata) or typeof (RDFa).",
     fault='{"@context": "https://schema.org", "name": "Apple pie"}',
     fix='{"@context": "https://schema.org", "@type": "Recipe", "name": "Apple pie"}',
+    needs="structured-data",
 )  # fmt: skip
 def _data_type_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-type-missing")
@@ -549,6 +636,7 @@ def _data_type_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     "Search engines ignore an item of a type that does not exist.",
     "Spell the type as schema.org does, including capital letters.",
     fault='"@type": "Recepie"', fix='"@type": "Recipe"',
+    needs="structured-data",
 )  # fmt: skip
 def _data_type_unknown(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-type-unknown")
@@ -561,6 +649,7 @@ def _data_type_unknown(page: AuditedPage) -> Iterator[FaultPlace]:
     fault='{"@type": "Event", "name": "Baking course"}',
     fix='{"@type": "Event", "name": "Baking course", "startDate": "2026-05-02", "location": {...}}',
     sure="certain for Google's rich results; other readers ask for less",
+    needs="structured-data",
 )  # fmt: skip
 def _data_required(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-required")
@@ -573,6 +662,7 @@ def _data_required(page: AuditedPage) -> Iterator[FaultPlace]:
     fault='{"@type": "Article", "headline": "Apple pie"}',
     fix='{"@type": "Article", "headline": "Apple pie", "author": {...}, "datePublished": "2026-05-02"}',
     sure="certain for Google's rich results; other readers ask for less", is_relative=True,
+    needs="structured-data",
 )  # fmt: skip
 def _data_recommended(page: AuditedPage) -> Iterator[FaultPlace]:
     for line, fault in _data(page):
@@ -585,6 +675,7 @@ def _data_recommended(page: AuditedPage) -> Iterator[FaultPlace]:
     "The property counts as missing.",
     "Write dates as 2026-05-02 or 2026-05-02T18:00:00+02:00, and prices as 12.50 without a currency.",
     fault='"datePublished": "May 2nd", "price": "$12,50"', fix='"datePublished": "2026-05-02", "price": "12.50"',
+    needs="structured-data",
 )  # fmt: skip
 def _data_values(page: AuditedPage) -> Iterator[FaultPlace]:
     return _data_places(page, "data-values")
@@ -619,6 +710,7 @@ def _source(tag: ListedTag) -> str:
     "Screen readers read out the file name, and image search has nothing to go on.",
     'Describe the image in alt; use alt="" if it is purely decorative.',
     fault='<img src="pie.jpg">', fix='<img src="pie.jpg" alt="Apple pie with a lattice top">',
+    needs="img",
 )  # fmt: skip
 def _image_alt_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in _images(page):
@@ -634,6 +726,7 @@ def _image_alt_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     "Set width and height in the tag; style sheets can still scale the image.",
     fault='<img src="pie.jpg" alt="...">', fix='<img src="pie.jpg" width="640" height="480" alt="...">',
     sure="likely: a style sheet may fix the size",
+    needs="img",
 )  # fmt: skip
 def _image_size_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in _images(page):
@@ -650,6 +743,7 @@ def _image_size_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     "Add loading=lazy to images below the first screen.",
     fault='<img src="40.jpg">, forty times', fix='<img src="40.jpg" loading="lazy">',
     sure="certain, unless a script does it",
+    needs="img",
 )  # fmt: skip
 def _images_not_lazy(page: AuditedPage) -> Iterator[FaultPlace]:
     images = _images(page)
@@ -665,6 +759,7 @@ def _images_not_lazy(page: AuditedPage) -> Iterator[FaultPlace]:
     "Screen readers cannot tell users what the frame contains.",
     "Add title to every <iframe> that visitors see.",
     fault='<iframe src="/map">', fix='<iframe src="/map" title="How to find us">',
+    needs="iframe",
 )  # fmt: skip
 def _iframe_title_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.named("iframe"):
@@ -712,6 +807,7 @@ _PASSWORD: Final = re.compile(rb"""<input\b[^>]*\btype\s*=\s*["']?password""", r
     fault='<form method="post" action="http://example.org/login">',
     fix='<form method="post" action="https://example.org/login">',
     of_all=True,
+    needs="form",
 )  # fmt: skip
 def _form_insecure(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.named("form"):
@@ -720,8 +816,13 @@ def _form_insecure(page: AuditedPage) -> Iterator[FaultPlace]:
         is_post = _value(tag, "method").lower() == "post"
         if action.startswith("http://") and (page.is_secure or is_post):
             yield FaultPlace(tag.line, _written(tag, "action", "method"))
-        elif is_insecure and is_post and _PASSWORD.search(page.html):
+        elif is_insecure and _has_password(page, tag):
             yield FaultPlace(tag.line, f"{_written(tag, 'action', 'method')} with a password")
+
+
+def _has_password(page: AuditedPage, form: ListedTag) -> bool:
+    end = page.html.find(b"</form", form.start)
+    return _PASSWORD.search(page.html, form.start, end if end >= 0 else len(page.html)) is not None
 
 
 @page_check(
@@ -729,6 +830,7 @@ def _form_insecure(page: AuditedPage) -> Iterator[FaultPlace]:
     "Each click goes through a redirect, and the first request can be tampered with.",
     "Use https://, or a path.",
     fault='<a href="http://example.org/pies"> on https://example.org/', fix='<a href="/pies">',
+    needs="odd-links",
 )  # fmt: skip
 def _insecure_own_links(page: AuditedPage) -> Iterator[FaultPlace]:
     if page.is_secure and b"http://" in page.html:
@@ -754,6 +856,7 @@ _MISSPELT: Final = re.compile(
     "Screen readers announce a link without a name, and search engines learn nothing about its target.",
     "Give the link a text, its image an alt text, or add aria-label.",
     fault='<a href="/cart"><i class="icon"></i></a>', fix='<a href="/cart" aria-label="Cart"><i class="icon"></i></a>',
+    needs="unnamed-links",
 )  # fmt: skip
 def _empty_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.unnamed_links:
@@ -770,6 +873,7 @@ def _empty_links(page: AuditedPage) -> Iterator[FaultPlace]:
     "Crawlers cannot follow them, and visitors cannot open them in a new tab.",
     "Link to a URL and let a script handle the click; use a <button> for anything that is not a link.",
     fault='<a href="javascript:show(3)">More</a>', fix='<a href="/pies?page=3" onclick="show(3)">More</a>',
+    needs="odd-links",
 )  # fmt: skip
 def _javascript_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.odd_links:
@@ -783,6 +887,7 @@ def _javascript_links(page: AuditedPage) -> Iterator[FaultPlace]:
     "file: points to the visitor's own disk, where the file does not exist.",
     "Publish the file and link to its URL.",
     fault='<a href="file:///C:/pies.pdf">', fix='<a href="/files/pies.pdf">',
+    needs="odd-links img script iframe",
 )  # fmt: skip
 def _file_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in (*page.odd_links, *page.named("img", "script", "iframe")):
@@ -796,12 +901,33 @@ def _file_links(page: AuditedPage) -> Iterator[FaultPlace]:
     "Browsers take a misspelt protocol for something else, often a missing page of this site.",
     "Write https:// in full.",
     fault='<a href="htp://example.org"> <a href="www.example.org">', fix='<a href="https://example.org">',
+    needs="odd-links",
 )  # fmt: skip
 def _malformed_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.odd_links:
         href = (tag[2]["href"] or "").strip()
         if _MISSPELT.match(href):
             yield FaultPlace(tag.line, cut(href))
+
+
+_LOCAL: Final = re.compile(r"https?://(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?=[:/]|$)", re.IGNORECASE)
+
+
+@page_check(
+    LINKS, "localhost-links", E, "Pages with links to localhost",
+    "The link leads to the visitor's own machine, where the page does not exist.",
+    "Replace the address of the test server by a path or the public URL.",
+    fault='<a href="http://localhost:3000/pies">Pies</a>', fix='<a href="/pies">Pies</a>',
+    sure="certain; links whose text is the address are left alone",
+    needs="odd-links img script iframe",
+)  # fmt: skip
+def _localhost_links(page: AuditedPage) -> Iterator[FaultPlace]:
+    own = page.origin.partition("//")[2].rpartition(":")[0] or page.origin.partition("//")[2]
+    for tag in (*page.odd_links, *page.named("img", "script", "iframe")):
+        target = (tag[2].get("href") or tag[2].get("src") or "").strip()
+        found = _LOCAL.match(target)
+        if found and found[1].lower() != own and not (tag.name == "a" and found[1] in page.text_of(tag)):
+            yield FaultPlace(tag.line, cut(target), tag.name)
 
 
 PAGE_CHECKS: Final = tuple(DECLARED)

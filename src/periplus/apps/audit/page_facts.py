@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -32,14 +33,13 @@ from msgspec import Struct
 
 from periplus.content import read_tags
 from periplus.content.links import srcset_urls
-from periplus.content.scan import ListedTag
 from periplus.formats.headers import Headers
 from periplus.model import Url
 from periplus.store.export.captures import Capture, latest_captures
 from periplus.store.export.documents import read_answer
 from periplus.urls import resolve_all, site_of
 
-from .audited_page import AuditedPage, FaultPlace
+from .audited_page import AuditedPage, FaultPlace, PageCheck
 from .page_checks import PAGE_CHECKS
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ if TYPE_CHECKING:
 MAX_PAGES: Final = 20_000
 """Stored pages that are read again: some seconds of work for each thousand."""
 IMAGE, STYLE, SCRIPT, CARD = "image", "style", "script", "card"
-_ICONS: Final = frozenset({"icon", "apple-touch-icon"})
+_EMBEDDING: Final = {"stylesheet": STYLE, "icon": IMAGE, "apple-touch-icon": IMAGE}
+"""Relations of `<link>` that embed a file."""
+_CARDS: Final = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
 _MAX_FRAGMENTS: Final = 500
 """Links into pages that are kept of one page."""
 _BATCH: Final = 2000
@@ -141,7 +143,7 @@ class _Reader:
             self.unsent.discard("x-frame-options")
 
     def _add_faults(self, page: AuditedPage) -> None:
-        for check in PAGE_CHECKS:
+        for check in _checks_of(page.traits(_ASKED)):
             name = check.kind.name
             if check.kind.is_relative:
                 for kind, places in _by_kind(check.find(page)).items():
@@ -151,6 +153,8 @@ class _Reader:
 
     def _add_alternates(self, page: AuditedPage) -> None:
         tags = [tag for tag in page.related("alternate") if tag.attributes.get("hreflang")]
+        if not tags:
+            return
         for tag, url in zip(tags, page.resolved([tag.attributes["href"] or "" for tag in tags]), strict=True):
             if url is not None:
                 self._row("audited_alternates", page.url, url, tag.attributes["hreflang"], tag.line)
@@ -158,15 +162,30 @@ class _Reader:
     def _add_fragments(self, page: AuditedPage) -> None:
         ids = unescape(page.ids.decode("utf-8", "replace")).encode() if b"&" in page.ids else page.ids
         own = ids.split(b"\n")
+        if _PREFIX in ids:
+            own = [place.removeprefix(_PREFIX) for place in own] + own
         self._row("audited_ids", page.url, list(map(crc32, own)))
         links = _into_pages(page, set(own))
-        targets = resolve_all([target for target, _ in links], page.base) if links else []
-        for ((target, fragment), line), url in zip(links.items(), targets, strict=True):
+        if not links:
+            return
+        targets = list(dict.fromkeys(target for target, _ in links))
+        urls = dict(zip(targets, resolve_all(targets, page.base), strict=True))
+        for (target, fragment), line in links.items():
+            url = urls[target] if target else page.url
             if url is not None:
                 written = fragment.encode("utf-8", "replace")
-                other = crc32(unquote_to_bytes(written)) if b"%" in written else crc32(written)
-                place = url if target else page.url
-                self._row("audited_fragments", page.url, place, fragment, line, crc32(written), other)
+                hashed = crc32(written)
+                other = crc32(unquote_to_bytes(written)) if b"%" in written else hashed
+                self._row("audited_fragments", page.url, url, fragment, line, hashed, other)
+
+
+_ASKED: Final = frozenset().union(*(check.needs for check in PAGE_CHECKS))
+
+
+@cache
+def _checks_of(traits: frozenset[str]) -> tuple[PageCheck, ...]:
+    """The checks of pages with these traits: few combinations occur on a site."""
+    return tuple(check for check in PAGE_CHECKS if not check.needs or check.needs & traits)
 
 
 def _by_kind(places: Iterable[FaultPlace]) -> dict[str, list[FaultPlace]]:
@@ -196,18 +215,23 @@ def _into_pages(page: AuditedPage, ids: set[bytes]) -> dict[tuple[str, str], int
     The target is empty for this page; places that it has are left out.
     """
     found: dict[tuple[str, str], int] = {}
-    for tag in page.fragment_links:
-        target, _, fragment = (tag[2]["href"] or "").strip().partition("#")
-        if (target, fragment) in found or (not target and fragment.encode("utf-8", "replace") in ids):
+    targets: dict[str, bool] = {"": True}
+    for _, line, attributes, *_ in page.fragment_links:
+        target, _, fragment = (attributes["href"] or "").strip().partition("#")
+        is_own = targets.get(target)
+        if is_own is None:
+            is_own = targets[target] = page.is_own(target)
+        if not is_own or (target, fragment) in found or (not target and fragment.encode("utf-8", "replace") in ids):
             continue
-        is_place = _PLACE.fullmatch(fragment) and _BY_SCRIPT.isdisjoint(tag[2])
-        if is_place and fragment.lower() != "top" and (not target or page.is_own(target)):
-            found[target, fragment] = tag[1]
+        if _PLACE.fullmatch(fragment) and fragment.lower() != "top" and _BY_SCRIPT.isdisjoint(attributes):
+            found[target, fragment] = line
             if len(found) >= _MAX_FRAGMENTS:
                 break
     return found
 
 
+_PREFIX: Final = b"user-content-"
+"""What GitHub and others put before the names of places in texts of their users; a script finds them without it."""
 _PLACE: Final = re.compile(r"[^/=!:~?&()<>{}]+")
 """A fragment that is the name of a place: not a state of a script, not a text to highlight."""
 
@@ -225,7 +249,7 @@ def _embedded(page: AuditedPage) -> dict[str, str]:
 def _requests(page: AuditedPage) -> int:
     """How many files a browser loads: of the sizes of one image, one."""
     sources = {tag[2].get("src") or tag[2].get("srcset") for tag in page.named("img", "video", "audio", "script")}
-    linked = {tag[2].get("href") for tag in page.named("link") if _link_kind(tag)}
+    linked = {tag[2].get("href") for relation in _EMBEDDING for tag in page.related(relation)}
     return sum(1 for href in sources | linked if href and not href.startswith("data:"))
 
 
@@ -234,18 +258,13 @@ def _written(page: AuditedPage) -> Iterator[tuple[str, str]]:
         attributes = tag[2]
         yield attributes.get("src") or "", IMAGE
         yield attributes.get("poster") or "", IMAGE
-        yield from ((href, IMAGE) for href in srcset_urls(attributes.get("srcset") or ""))
+        if srcset := attributes.get("srcset"):
+            yield from ((href, IMAGE) for href in srcset_urls(srcset))
     yield from ((tag[2].get("src") or "", SCRIPT) for tag in page.named("script"))
-    yield from ((tag[2].get("href") or "", kind) for tag in page.named("link") if (kind := _link_kind(tag)))
-    for name in ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src"):
+    for relation, kind in _EMBEDDING.items():
+        yield from ((tag[2]["href"] or "", kind) for tag in page.related(relation))
+    for name in _CARDS:
         yield from ((content, CARD) for _, content in page.metas.get(name, ()))
-
-
-def _link_kind(tag: ListedTag) -> str:
-    relations = (tag[2].get("rel") or "").lower().split()
-    if "stylesheet" in relations:
-        return STYLE
-    return IMAGE if _ICONS & set(relations) else ""
 
 
 def read_facts(views: Views, sites: Sequence[str]) -> AuditedFacts:

@@ -49,7 +49,7 @@ is_listed and is_good and is_first and first_source <> 'seed' and cluster not in
     select audited.cluster from audited join audited_reached using (url))
 """
 """Condition for a page without links to it, or to another URL of the same page."""
-_COPIES: Final = "is_page and not is_soft_error and not is_first and believed_canonical is null and not noindex"
+_COPIES: Final = "is_copy and not is_soft_error and believed_canonical is null and not noindex"
 _COPY_KIND: Final = "case when is_parameter_of_same then 'by a parameter' else 'by another path' end"
 
 
@@ -94,9 +94,12 @@ def _of_whole_site(table: SiteTable, deep: int) -> list[SiteFinding]:
 _INDEXABLE: Final = "is_good and is_first and coalesce(mime, 'text/html') in ('text/html', 'application/xhtml+xml')"
 _REPEATED: Final = """
 select url, {field} as note, other as via, '' as kind, same as weight from (
-    select url, {field}, count(*) over (partition by lower(trim({field}))) as same,
-        first_value(url) over (partition by lower(trim({field})) order by length(url), url) as other
-    from audited where {condition} and trim(coalesce({field}, '')) <> '')
+    select url, {field}, count(*) over alike as same,
+        case when row_number() over ordered = 1 then lead(url) over ordered else first_value(url) over ordered end
+            as other
+    from audited where {condition} and trim(coalesce({field}, '')) <> ''
+    window alike as (partition by lower(trim({field}))),
+        ordered as (partition by lower(trim({field})) order by length(url), url))
 where same > 1
 """
 _CANONICALS: Final = """

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.view.findings import FaultyUrl, Finding, FindingKind, Severity
+from periplus.view.notebook import Displayed
 
 
 class Area(StrEnum):
@@ -151,7 +152,7 @@ class BudgetCheck(Struct, frozen=True):
         return self.worst > self.limit
 
 
-class Audit(Struct, frozen=True):
+class Audit(Displayed, frozen=True):
     """The audit of one site.
 
     `listed` URLs are in sitemaps, and `visited` of them were fetched; `linked` URLs are targets of links within the

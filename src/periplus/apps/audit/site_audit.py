@@ -97,11 +97,11 @@ _NEEDLESS: Final = """
 with visits as (
     select url, outcome = 'redirected' as has_moved, outcome = 'failed' or coalesce(status >= 400, false) as is_failure,
         coalesce(is_soft_error, false) as is_soft_error,
-        coalesce(is_page and not is_first, false) as is_copy,
+        coalesce(is_copy, false) as is_copy,
         (url, epoch(ended_at)) in (select (url, ended_at) from audited_again where is_full) as is_full
     from (select * from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site)
         and epoch(ended_at) >= $since) as fetches
-    left join (select url, is_page, is_first, is_soft_error from audited) using (url)),
+    left join (select url, is_copy, is_soft_error from audited) using (url)),
 wasted as (
     select url, case when has_moved then 'redirects' when is_failure then 'errors' when is_soft_error then 'soft_errors'
         when is_copy then 'duplicates' when is_full then 'unchanged' end as kind

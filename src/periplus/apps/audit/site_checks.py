@@ -45,8 +45,8 @@ MANY_REQUESTS: Final = 100
 LONG_URL: Final = 250
 """Characters; some programs cut longer ones off."""
 _MIN_PAGES: Final = 20
-_FEW_INLINKS: Final = 0.1
-"""Share of the pages that may have a single link to them before that is how the site is built."""
+_FEW: Final = 0.1
+"""Share of the pages up to which something is an exception; beyond that the site is built like that."""
 
 
 class SiteCheck(NamedTuple):
@@ -95,6 +95,14 @@ select page as url,
 from current_links join audited_judged on audited_judged.url = page
 where list_contains($sites, target_site) and is_index and current_links.kind = 'a' and {condition} group by page
 """
+_EXCEPTIONS: Final = f"""
+with found as ({{found}}),
+total as (select count(*) as pages from audited_judged where is_index),
+counts as (select kind as of_kind, count(*) as pages from found group by kind)
+select found.* from found join counts on of_kind = kind, total
+where total.pages >= {_MIN_PAGES} and counts.pages <= {_FEW} * total.pages
+"""
+"""Pages that differ from nearly all pages of the site, each kind for itself."""
 _VAGUE: Final = ", ".join(
     f"'{text}'"
     for text in (
@@ -104,6 +112,62 @@ _VAGUE: Final = ", ".join(
 )  # fmt: skip
 
 SITE_CHECKS: Final = (
+    _check(
+        Area.PAGES, "h1-duplicate", N, "Pages with the h1 of another page: {count} of {of} pages",
+        "Visitors and search engines cannot tell the pages apart by their main heading.",
+        "Give every page an h1 of its own.",
+        f"""
+        with headed as (
+            select audited.url, h1, lower(trim(h1)) as folded, audited_judged.pagerank
+            from audited_read join audited_judged using (url) join audited using (url)
+            where audited_judged.is_index and is_first and not coalesce(canonical <> audited.url, false)
+                and trim(coalesce(h1, '')) <> ''),
+        alike as (
+            select *, count(*) over (partition by folded) as same, count(*) over () as pages,
+                case when row_number() over ordered = 1 then lead(url) over ordered
+                    else first_value(url) over ordered end as other
+            from headed window ordered as (partition by folded order by length(url), url))
+        select url, h1 as note, other as via, '' as kind, pagerank as weight from alike
+        where same > 1 and same <= greatest(3, {_FEW} * pages)
+        """,
+        fault="<h1>Pies</h1> on /pies/apple and on /pies/plum", fix="<h1>Apple pie</h1> and <h1>Plum pie</h1>",
+        of=_INDEXED,
+    ),
+    _check(
+        Area.PAGES, "canonical-missing", N,
+        "Pages without a canonical URL, which other pages have: {count} of {of} pages",
+        "If the page is reachable by several URLs, search engines choose one of them.",
+        "Let the page name itself: <link rel=canonical>.",
+        _EXCEPTIONS.format(
+            found="select url, '' as note, '' as via, '' as kind, audited_judged.pagerank as weight"
+            " from audited join audited_judged using (url) where is_index and canonical is null"
+            " and first_source <> 'seed' and url in (select url from audited_read)"
+        ),
+        fault="<head> without a canonical URL, on one page of a hundred",
+        fix='<link rel="canonical" href="https://example.org/pie">', of=_INDEXED,
+        sure="certain; left out where more than a tenth of the pages have none",
+    ),
+    _check(
+        Area.LINKS, "url-style", N,
+        "URLs with capital letters, underscores, spaces or double slashes: {count} of {of} pages",
+        "Such URLs are mistyped easily, and often exist in a second spelling.",
+        "Use small letters and hyphens, and redirect the old URL.",
+        _EXCEPTIONS.format(
+            found="""
+            select url, kind || ': ' || path as note, '' as via, kind, pagerank as weight from (
+                select *, case when contains(path, '//') then 'double slash'
+                    when regexp_matches(path, '%20|\\+') then 'space'
+                    when regexp_matches(regexp_replace(path, '%[0-9A-F][0-9A-F]', '', 'g'), '[A-Z]')
+                        then 'capital letters'
+                    when contains(path, '_') then 'underscores' end as kind
+                from (select *, regexp_extract(url, '^[a-z]+://[^/]+(/[^?]*)', 1) as path from audited_judged)
+                where is_index)
+            where kind is not null
+            """
+        ),
+        fault="/Pies//Apple_Pie", fix="/pies/apple-pie", of=_INDEXED, needs_pages=False,
+        sure="certain; left out where more than a tenth of the URLs are like that",
+    ),
     _check(
         Area.PAGES, "title-of-another", N, "Titles that are the h1 of another page: {count} of {of} pages",
         "Searchers who click on this title expect the other page.",
@@ -177,13 +241,16 @@ SITE_CHECKS: Final = (
         "Visitors land at the top of the page instead of the intended place.",
         "Add the id to the target, or correct the part after #.",
         """
-        with dead as (
+        with places as (select url, unnest(ids) as hash from audited_ids),
+        dead as (
             select links.page, links.url, links.fragment, links.line from audited_fragments as links
-                join audited_ids as target on target.url = links.url
-                join audited_judged as judged on judged.url = links.page
-            where not list_contains(target.ids, links.hash) and not list_contains(target.ids, links.other))
-        select page as url, 'line ' || min(line) || ': #' || arg_min(fragment, line)
-            || case when arg_min(url, line) = page then '' else ' in ' || arg_min(url, line) end
+                semi join audited_ids using (url)
+                semi join audited_judged as judged on judged.url = links.page
+                anti join places on places.url = links.url and places.hash = links.hash
+                anti join places as decoded on decoded.url = links.url and decoded.hash = links.other)
+        select page as url, 'line ' || min(line) || ': #' || arg_min(fragment, row(line, fragment))
+            || case when arg_min(url, row(line, fragment)) = page then ''
+                else ' in ' || arg_min(url, row(line, fragment)) end
             || case when count(*) > 1 then ' (and ' || (count(*) - 1) || ' more)' else '' end as note,
             '' as via, '' as kind, count(*) as weight
         from dead group by page
@@ -216,7 +283,8 @@ SITE_CHECKS: Final = (
         "They overwrite where a visitor came from, and give crawlers several URLs for each page.",
         "Remove utm_ and similar parameters from links within the site.",
         _LINKS.format(
-            condition="regexp_matches(target, '[?&](utm_[a-z]+|gclid|fbclid|msclkid|dclid|yclid|mc_eid|igshid)=', 'i')",
+            condition="contains(target, '?') and regexp_matches(target,"
+            " '[?&](utm_[a-z]+|gclid|fbclid|msclkid|dclid|yclid|mc_eid|igshid)=', 'i')",
             note="target",
         ),
         fault='<a href="/pies?utm_source=home">', fix='<a href="/pies">', of=_INDEXED, needs_pages=False,
@@ -225,7 +293,10 @@ SITE_CHECKS: Final = (
         Area.LINKS, "vague-links", N, "Pages with links such as “click here”: {count} of {of} pages",
         "Screen reader users and search engines cannot tell where the link leads.",
         "Describe the target in the link text.",
-        _LINKS.format(condition=f"lower(rtrim(trim(anchor), '.:!')) in ({_VAGUE})", note="anchor || ': ' || target"),
+        _LINKS.format(
+            condition=f"length(anchor) < 30 and lower(rtrim(trim(anchor), '.:!')) in ({_VAGUE})",
+            note="anchor || ': ' || target",
+        ),
         fault='For our pies <a href="/pies">click here</a>', fix='See <a href="/pies">our pies</a>',
         of=_INDEXED, needs_pages=False,
     ),
@@ -240,7 +311,7 @@ SITE_CHECKS: Final = (
                 and not regexp_matches(url, '{PAGE_NUMBER}', 'i')),
         total as (select count(*) as pages from audited where is_good and is_first)
         select url, 'linked from one page' as note, page as via, '' as kind, pagerank as weight from found, total
-        where total.pages >= {_MIN_PAGES} and (select count(*) from found) <= {_FEW_INLINKS} * total.pages
+        where total.pages >= {_MIN_PAGES} and (select count(*) from found) <= {_FEW} * total.pages
         """,
         fault="a page that only an old article links to", fix="links from its section and from related pages",
         of="select count(*) from audited where is_good and is_first", needs_whole=True, needs_pages=False,

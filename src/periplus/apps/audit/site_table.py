@@ -7,6 +7,8 @@
 * `is_soft_error`: it answers 200 with a message that the page does not exist;
 * `is_first`: of all URLs of one page, without those with another canonical URL that is believed, the listed, then the
   shortest; `same_as` is that URL, for the others;
+* `is_copy`: it is not the first, and has the title or the main text of that: near-duplicates differ in what they are
+  about;
 * `is_error`, `is_redirect`, `is_good`: its last answer; a good page exists, is indexable, and is not a soft error;
 * `description`: the meta description of its last reading.
 
@@ -115,8 +117,9 @@ EXAMPLES: Final = 5
 """Examples of each finding, by default."""
 _SOFT_ERROR: Final = (
     r"(?i)(^\W*404\b|\b(error|erreur|fehler|http|status|code)\W{0,3}404\b|\b404\W{1,3}(error|erreur|fehler|page|seite|file)"
-    r"|not found|not here|cannot be found|could ?n.?t be found|does ?n.?t exist|does not exist"
-    r"|no longer (here|available|exists)|nicht gefunden|introuvable|no encontrad|non trovat|niet gevonden"
+    r"|(page|site|file|document|url|address|article|product|item|content)\b.{0,30}(is ?n.?t here|is not here"
+    r"|does ?n.?t exist|does not exist|no longer (here|available|exists))"
+    r"|not found|cannot be found|could ?n.?t be found|nicht gefunden|introuvable|no encontrad|non trovat|niet gevonden"
     r"|n[aã]o encontrad|ikke fundet|hittades inte|nie znaleziono|не найден)"
 )
 _LONGEST_SOFT_ERROR: Final = 3000
@@ -140,7 +143,8 @@ with forbidden as (
     select url, any_value(rule) as rule from fetches
     where purpose = 'page' and outcome = 'excluded' and reason = 'robots' and list_contains($sites, site) group by url),
 described as (
-    select url, arg_max(description, read_at) as description from pages where list_contains($sites, site) group by url),
+    select url, arg_max(description, read_at) as description, arg_max(main_digest, read_at) as main_digest
+    from pages where list_contains($sites, site) group by url),
 known as (
     select urls.* replace (
             is_page and not coalesce(fails_now, false) as is_page,
@@ -149,7 +153,7 @@ known as (
             case when fails_now then last_reason else reason end as reason,
             case when fails_now then 'failed' else outcome end as outcome),
         coalesce(fails_now, false) as fails_now, answered_at,
-        description, audited_listed.url is not null as is_listed,
+        description, main_digest, audited_listed.url is not null as is_listed,
         case when not is_crawled then forbidden.rule end as forbidden_by,
         is_page and not coalesce(fails_now, false) and coalesce(text_length, 0) <= {_LONGEST_SOFT_ERROR}
             and regexp_matches(coalesce(title, ''), $soft_error) as is_soft_error
@@ -159,14 +163,20 @@ known as (
 groups as (
     select cluster, arg_min(url, row(believed_canonical is not null, not is_listed, length(url), url)) as first
     from known where is_page group by cluster)
-select * exclude (same_as),
+select * exclude (same_as, first_title, first_digest),
+    is_page and not is_first and coalesce(lower(trim(title)) = first_title or main_digest = first_digest, false)
+        as is_copy,
     case when not is_page then null when believed_canonical is not null then believed_canonical
         when not is_first then first end as same_as,
     is_crawled and (fails_now or (coalesce(status, 0) >= 400 and coalesce(reason, '') <> 'unwanted-type')) as is_error,
     is_crawled and not fails_now and (outcome = 'redirected' or (leads_to is not null and leads_to <> url))
         as is_redirect,
     is_page and not is_soft_error and is_indexable and leads_to is null as is_good
-from (select known.*, first, is_page and first = url as is_first from known left join groups using (cluster))
+from (
+    select known.*, first, first_title, first_digest, is_page and first = url as is_first
+    from known left join groups using (cluster)
+        left join (select url as first, lower(trim(title)) as first_title, main_digest as first_digest from known)
+        using (first))
 """
 _TARGETS: Final = """
 create or replace temp table audited_targets as

@@ -151,7 +151,7 @@ def check_cleanliness(table: SiteTable, robots: RobotsFile | None) -> list[SiteF
     hidden = table.of_urls("is_listed and is_page and not is_soft_error and noindex")
     elsewhere = "is_listed and is_page and not is_soft_error and not coalesce(noindex, false) and leads_to is null"
     others = table.of_urls(f"{elsewhere} and believed_canonical is not null", note="'canonical: ' || canonical")
-    copies = table.of_urls(f"{elsewhere} and believed_canonical is null and not is_first", note="'as ' || same_as")
+    copies = table.of_urls(f"{elsewhere} and believed_canonical is null and is_copy", note="'as ' || same_as")
     forbidden = table.of_urls("is_listed and forbidden_by is not null", note="'Disallow: ' || forbidden_by")
     return [
         *finding("listed-errors", errors, visited),

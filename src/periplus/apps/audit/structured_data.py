@@ -1,4 +1,4 @@
-"""Structured data of a page: JSON-LD, microdata and RDFa as one kind of items, and what is wrong with them.
+"""What is wrong with the structured data of a page: JSON-LD, microdata and RDFa (`content.structured_data`).
 
 Types are those of schema.org, release 30.0 (`schema_org_types.txt`: each type, and of which type in `PROPERTIES` it is
 a subtype). Required and recommended properties are those that Google documents for its rich results, in the structured
@@ -14,59 +14,56 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-import msgspec
-from lxml import etree
-
-MAX_ITEMS: Final = 1000
-"""Items of a page that are looked at."""
-MAX_SCRIPT: Final = 1 << 20
-"""Bytes of a block of JSON-LD."""
-_MAX_DEPTH: Final = 20
-_SCHEMA: Final = re.compile(r"https?://(?:www\.)?schema\.org/?(.*)", re.IGNORECASE)
+from periplus.content.structured_data import BAD_JSON, MAX_DEPTH, MAX_ITEMS, json_items, marked_items, types_of
 
 
 class Properties(NamedTuple):
-    """Of a type: what is required and recommended; one of several where they are separated by `|`."""
+    """Of a type: what is required and recommended; one of several where they are separated by `|`.
 
+    `page` is the page of Google Search Central that says so, below `.../appearance/structured-data/`.
+    """
+
+    page: str
     required: tuple[str, ...]
     recommended: tuple[str, ...] = ()
 
 
-def _of(required: str, recommended: str = "") -> Properties:
-    return Properties(tuple(required.split()), tuple(recommended.split()))
+def _of(page: str, required: str, recommended: str = "") -> Properties:
+    return Properties(page, tuple(required.split()), tuple(recommended.split()))
 
 
 PROPERTIES: Final[Mapping[str, Properties]] = {
-    "AggregateOffer": _of("lowPrice priceCurrency"),
-    "AggregateRating": _of("ratingValue ratingCount|reviewCount"),
-    "Answer": _of("text"),
-    "Article": _of("", "headline author datePublished image"),
-    "BreadcrumbList": _of("itemListElement"),
-    "Course": _of("name description", "provider"),
-    "Dataset": _of("name description", "license creator"),
-    "DiscussionForumPosting": _of("author datePublished"),
-    "Event": _of("name startDate location", "description endDate image"),
-    "FAQPage": _of("mainEntity"),
-    "ItemList": _of("itemListElement"),
+    "AggregateOffer": _of("product-snippet", "lowPrice priceCurrency"),
+    "AggregateRating": _of("review-snippet", "ratingValue ratingCount|reviewCount"),
+    "Answer": _of("qapage", "text"),
+    "Article": _of("article", "", "headline author datePublished image"),
+    "BreadcrumbList": _of("breadcrumb", "itemListElement"),
+    "Course": _of("course", "name description", "provider"),
+    "Dataset": _of("dataset", "name description", "license creator"),
+    "DiscussionForumPosting": _of("discussion-forum", "author datePublished"),
+    "Event": _of("event", "name startDate location", "description endDate image"),
+    "FAQPage": _of("faqpage", "mainEntity"),
+    "ItemList": _of("carousel", "itemListElement"),
     "JobPosting": _of(
+        "job-posting",
         "title description datePosted hiringOrganization jobLocation|applicantLocationRequirements",
         "validThrough employmentType baseSalary",
     ),
-    "ListItem": _of("position|item"),
-    "LocalBusiness": _of("name address", "telephone url"),
-    "Movie": _of("name image"),
-    "Offer": _of("price|priceSpecification priceCurrency|priceSpecification", "availability"),
-    "Organization": _of("", "name url logo"),
-    "Product": _of("name offers|review|aggregateRating", "image description"),
-    "ProfilePage": _of("mainEntity"),
-    "QAPage": _of("mainEntity"),
-    "Question": _of("name|text acceptedAnswer|suggestedAnswer|answerCount"),
-    "Rating": _of("ratingValue"),
-    "Recipe": _of("name image", "author recipeIngredient recipeInstructions"),
-    "Review": _of("author reviewRating"),
-    "SoftwareApplication": _of("name offers aggregateRating|review"),
-    "VideoObject": _of("name thumbnailUrl uploadDate", "description contentUrl|embedUrl"),
-    "WebSite": _of("", "name url"),
+    "ListItem": _of("breadcrumb", "position|item"),
+    "LocalBusiness": _of("local-business", "name address", "telephone url"),
+    "Movie": _of("movie", "name image"),
+    "Offer": _of("merchant-listing", "price|priceSpecification priceCurrency|priceSpecification", "availability"),
+    "Organization": _of("organization", "", "name url logo"),
+    "Product": _of("product-snippet", "name offers|review|aggregateRating", "image description"),
+    "ProfilePage": _of("profile-page", "mainEntity"),
+    "QAPage": _of("qapage", "mainEntity"),
+    "Question": _of("qapage", "name|text acceptedAnswer|suggestedAnswer|answerCount"),
+    "Rating": _of("review-snippet", "ratingValue"),
+    "Recipe": _of("recipe", "name image", "author recipeIngredient recipeInstructions"),
+    "Review": _of("review-snippet", "author reviewRating"),
+    "SoftwareApplication": _of("software-app", "name offers aggregateRating|review"),
+    "VideoObject": _of("video", "name thumbnailUrl uploadDate", "description contentUrl|embedUrl"),
+    "WebSite": _of("../site-names", "", "name url"),
 }
 _NESTED: Final = frozenset({"AggregateOffer", "AggregateRating", "Answer", "ListItem", "Offer", "Question", "Rating"})
 """Types that are judged where they are the value of a property; others may be mentioned with a name alone."""
@@ -80,9 +77,6 @@ _DATE: Final = re.compile(
 )
 _NUMBERS: Final = frozenset({"price", "lowPrice", "highPrice", "ratingValue", "ratingCount", "reviewCount"})
 _NUMBER: Final = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
-_WRAPPERS: Final = re.compile(
-    rb"^\s*(?:<!--|(?://|/\*)?\s*<!\[CDATA\[(?:\s*\*/)?)|(?:-->|(?://|/\*)?\s*\]\]>(?:\s*\*/)?)\s*$"
-)
 
 
 ITEM: Final = "item"
@@ -109,21 +103,11 @@ def schema_types() -> dict[str, str]:
 
 def json_faults(source: bytes) -> Iterator[DataFault]:
     """Check one block of JSON-LD."""
-    text = _WRAPPERS.sub(b"", source).strip()
-    if not text or len(text) > MAX_SCRIPT:
-        return
     try:
-        data = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        for item, context in json_items(source):
+            yield from _with_context(item, context)
+    except BAD_JSON as error:
         yield DataFault("data-syntax", "", f"JSON-LD: {error}")
-        return
-    tops = [top for top in (data if isinstance(data, list) else [data]) if isinstance(top, dict)]
-    for top in tops[:MAX_ITEMS]:
-        graph = top.get("@graph")
-        items = graph if isinstance(graph, list) and "@type" not in top else [top]
-        for item in items[:MAX_ITEMS]:
-            if isinstance(item, dict):
-                yield from _with_context(item, item.get("@context", top.get("@context")))
 
 
 def _with_context(item: dict[str, Any], context: object) -> Iterator[DataFault]:
@@ -136,14 +120,13 @@ def _with_context(item: dict[str, Any], context: object) -> Iterator[DataFault]:
 def item_faults(item: Mapping[str, Any], depth: int = 0, parent: str = "") -> Iterator[DataFault]:
     """Check an item and the items in it. Keys with `@` are those of JSON-LD; `parent` is the type around it."""
     own = [key for key in item if not key.startswith("@")]
-    if not own or depth > _MAX_DEPTH:  # a reference to an item elsewhere
+    if not own or depth > MAX_DEPTH:  # a reference to an item elsewhere
         return
-    names = [name for name in _types(item) if name]
+    names = [name for name in types_of(item) if name]
     if not names and depth == 0:
         yield DataFault("data-type-missing", "", f"an item with {', '.join(own[:3])}, but without a type")
-    for name in names:
-        if name not in schema_types():
-            yield DataFault("data-type-unknown", name, name)
+    if not any(name in schema_types() for name in names):  # beside a known one, a type of one's own is no loss
+        yield from (DataFault("data-type-unknown", name, name) for name in names)
     base = next((schema_types()[name] for name in names if schema_types().get(name)), "")
     if base and depth == 0:
         yield DataFault(ITEM, names[0], "")
@@ -157,21 +140,8 @@ def item_faults(item: Mapping[str, Any], depth: int = 0, parent: str = "") -> It
                 yield from item_faults(value, depth + 1, base)
 
 
-def _types(item: Mapping[str, Any]) -> list[str]:
-    written = item.get("@type")
-    names = written if isinstance(written, list) else [written] if written else []
-    return [_short(str(name)) for name in names]
-
-
-def _short(name: str) -> str:
-    """The name of a type of schema.org; empty for types of other vocabularies."""
-    found = _SCHEMA.fullmatch(name)
-    name = found[1] if found else name.removeprefix("schema:")
-    return "" if ":" in name or "/" in name else name
-
-
 def _missing(item: Mapping[str, Any], name: str, base: str, parent: str, *, is_nested: bool) -> Iterator[DataFault]:
-    required, recommended = PROPERTIES[base]
+    _, required, recommended = PROPERTIES[base]
     if base == "Review" and not is_nested:
         required = (*required, "itemReviewed")
     if base == "Question" and parent not in ("FAQPage", "QAPage"):
@@ -199,71 +169,10 @@ def _wrong_values(item: Mapping[str, Any], name: str) -> Iterator[DataFault]:
             yield DataFault("data-values", name, f"{name} {key} is {value[:60]!r}, not {kind}")
 
 
-_LINKED: Final = {
-    "a": "href", "area": "href", "link": "href", "img": "src", "audio": "src", "embed": "src", "iframe": "src",
-    "source": "src", "track": "src", "video": "src", "object": "data",
-}  # fmt: skip
-
-
 def markup_faults(html: bytes) -> Iterator[tuple[int, DataFault]]:
     """Check the microdata and RDFa of a page; each fault comes with the line of its item."""
-    try:
-        parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
-        root: Any = etree.fromstring(html, parser)
-    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        return
-    if root is None:
-        return
-    for element in root.xpath("//*[@itemtype][not(@itemscope)]")[:1]:
-        yield element.sourceline, DataFault("data-syntax", "", "microdata: itemtype without itemscope")
-    for item in [*_microdata(root), *_rdfa(root)]:
+    found = marked_items(html)
+    if found.stray is not None:
+        yield found.stray, DataFault("data-syntax", "", "microdata: itemtype without itemscope")
+    for item in (*found.microdata, *found.rdfa):
         yield from ((item["@line"], fault) for fault in item_faults(item))
-
-
-def _microdata(root: Any) -> list[dict[str, Any]]:
-    """The items that are not a property of another one."""
-    referred = {each for names in root.xpath("//@itemref") for each in str(names).split()}
-    return [
-        _item(element, "itemscope", "itemprop", "itemtype")
-        for element in root.xpath("//*[@itemscope][not(@itemprop)][contains(@itemtype, 'schema.org')]")[:MAX_ITEMS]
-        if element.get("id") not in referred and not element.get("itemref")
-    ]
-
-
-def _rdfa(root: Any) -> list[dict[str, Any]]:
-    found = []
-    for element in root.xpath("//*[@typeof][not(@property)]")[:MAX_ITEMS]:
-        vocabularies = [str(each.get("vocab")) for each in element.xpath("ancestor-or-self::*[@vocab]")]
-        if vocabularies and "schema.org" in vocabularies[-1].lower():
-            found.append(_item(element, "typeof", "property", "typeof"))
-    return found
-
-
-def _item(scope: Any, marker: str, property_name: str, type_name: str, depth: int = 0) -> dict[str, Any]:
-    item: dict[str, Any] = {"@line": scope.sourceline}
-    types = str(scope.get(type_name) or "").split()
-    if types:
-        item["@type"] = types
-    waiting = list(scope)[::-1]
-    while waiting and depth <= _MAX_DEPTH:
-        element = waiting.pop()
-        if not isinstance(element.tag, str):
-            continue
-        is_item = element.get(marker) is not None
-        names = str(element.get(property_name) or "").split()
-        if names:
-            value = _item(element, marker, property_name, type_name, depth + 1) if is_item else _value(element)
-            for name in names:
-                item.setdefault(name.removeprefix("schema:"), []).append(value)
-        if not is_item:
-            waiting.extend(list(element)[::-1])
-    return item
-
-
-def _value(element: Any) -> str:
-    content = element.get("content")
-    if content is None and (linked := element.get(_LINKED.get(str(element.tag), "resource"))) is not None:
-        content = linked or "."
-    if content is None and element.tag in ("time", "data", "meter"):
-        content = element.get("datetime") or element.get("value")
-    return str(content) if content is not None else "".join(map(str, element.itertext())).strip()[:200]

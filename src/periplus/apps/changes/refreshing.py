@@ -49,6 +49,7 @@ from periplus.store import DiskState
 from periplus.store.durable import write_file
 from periplus.store.layout import Layout
 from periplus.urls import site_of
+from periplus.view.notebook import Displayed
 
 if TYPE_CHECKING:
     from . import ChangeKind
@@ -185,7 +186,7 @@ class RefreshPlan(Struct, frozen=True):
     resumed: bool = False
 
 
-class Refreshed(Struct, frozen=True):
+class Refreshed(Displayed, frozen=True):
     """What a refresh found. Each count is of pages; `seconds` is since it began, interruptions included.
 
     `asked` were asked again: `changed` (`minor` of these but little), `same` (of which `template` differ only in what

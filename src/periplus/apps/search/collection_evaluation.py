@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.collection.collection import CollectionSetup
 from periplus.model import UsageError
+from periplus.view.notebook import Displayed
 
 from . import PLAIN, Document, Index, Judged, Measures, Weights, evaluate
 from .analysis import words_of
@@ -38,7 +38,7 @@ with texts as (
 select text, target from texts where targets = 1 and pages = 1 order by text"""
 
 
-class SearchEvaluation(Struct, frozen=True):
+class SearchEvaluation(Displayed, frozen=True):
     """Measures of each ranking over the same queries and pages."""
 
     pages: int

@@ -24,7 +24,7 @@ create table if not exists documents (
     media_type text not null, time integer not null, fetched_at real not null, modified_at integer,
     title text not null, description text not null, is_home integer not null, is_hidden integer not null,
     max_snippet integer, anchors_hash integer not null, page_rank real not null, spam real not null,
-    is_listing integer not null);
+    breadcrumbs text not null, is_listing integer not null);
 create index if not exists documents_of_site on documents (site);
 create index if not exists documents_of_language on documents (language);
 create table if not exists texts (id integer primary key, anchors text not null, sections blob not null,
@@ -88,6 +88,8 @@ class Record(Struct, frozen=True):
     """`hash_of` the texts of links to it: whether they changed is seen without reading them."""
     page_rank: float = 1.0
     spam: float = 0.0
+    breadcrumbs: str = ""
+    """The path of the page in its site, a line for each name."""
     is_listing: bool = False
 
 
@@ -225,6 +227,12 @@ class Documents:
     def pages_of_site(self, site: str) -> Iterator[tuple[str, str]]:
         """URL and title of every document of a site."""
         yield from self._database.execute("select url, title from documents where site = ? order by url", (site,))
+
+    def names_of_site(self, site: str) -> Iterator[tuple[str, str]]:
+        """URL and last breadcrumb of every document of a site that has some."""
+        sql = "select url, breadcrumbs from documents where site = ? and breadcrumbs <> ''"
+        for url, breadcrumbs in self._database.execute(sql, (site,)):
+            yield url, breadcrumbs.rpartition("\n")[2]
 
     def site_sizes(self) -> list[tuple[str, int]]:
         """Sites with their number of documents, the largest first."""

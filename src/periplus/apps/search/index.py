@@ -74,6 +74,8 @@ class Document(Struct, frozen=True, kw_only=True):
     media_type: str = "text/html"
     fetched_at: float = 0.0
     modified_at: float | None = None
+    breadcrumbs: tuple[str, ...] = ()
+    """Its path in the site, by names."""
     page_rank: float = 1.0
     spam: float = 0.0
     max_snippet: int | None = None
@@ -187,6 +189,10 @@ class Index:
         """URL and title of every document of a site."""
         return self._documents.pages_of_site(site)
 
+    def names_of_site(self, site: str) -> Iterator[tuple[str, str]]:
+        """URL and last breadcrumb of every document of a site that has some."""
+        return self._documents.names_of_site(site)
+
     def site_sizes(self) -> list[tuple[str, int]]:
         """Sites with their number of documents, the largest first."""
         return self._documents.site_sizes()
@@ -194,25 +200,38 @@ class Index:
     def documents(self, at_most: int | None = None) -> Iterator[Document]:
         """Every document, or a sample of them: to make another index of the same pages."""
         ids = sorted(id_ for id_, _, _, _ in self._documents.standings())  # hashes: the first are a random sample
-        for id_ in ids[:at_most]:
-            if record := self._documents.get_many([id_]).get(id_):
-                yield Document(
-                    url=record.url,
-                    title=record.title,
-                    text=self._documents.body_of(id_),
-                    description=record.description,
-                    anchors=self._documents.anchors_of(id_),
-                    sections=tuple(self._documents.sections_of(id_)),
-                    is_listing=record.is_listing,
-                    language=record.language,
-                    media_type=record.media_type,
-                    fetched_at=record.fetched_at,
-                    modified_at=record.modified_at,
-                    page_rank=record.page_rank,
-                    spam=record.spam,
-                    max_snippet=record.max_snippet,
-                    may_show_copy=not record.is_hidden,
-                )
+        return (document for id_ in ids[:at_most] if (document := self._document(id_)) is not None)
+
+    def document(self, url: str) -> Document | None:
+        """The document with this URL, if it is there."""
+        return self._document(id_of(url))
+
+    def _document(self, id_: int) -> Document | None:
+        record = self._documents.get_many([id_]).get(id_)
+        if record is None:
+            return None
+        return Document(
+            url=record.url,
+            title=record.title,
+            text=self._documents.body_of(id_),
+            description=record.description,
+            anchors=self._documents.anchors_of(id_),
+            sections=tuple(self._documents.sections_of(id_)),
+            is_listing=record.is_listing,
+            language=record.language,
+            media_type=record.media_type,
+            fetched_at=record.fetched_at,
+            modified_at=record.modified_at,
+            breadcrumbs=tuple(filter(None, record.breadcrumbs.split("\n"))),
+            page_rank=record.page_rank,
+            spam=record.spam,
+            max_snippet=record.max_snippet,
+            may_show_copy=not record.is_hidden,
+        )
+
+    def title_ending_of(self, site: str) -> str:
+        """What the titles of a site end with, such as ` | Example`; empty if they share nothing."""
+        return self._documents.title_ending_of(site)
 
     def standings(self) -> dict[int, tuple[float, int, float]]:
         """When each document was fetched, `hash_of` the texts of links to it, and its PageRank, by `id_of` its URL."""
@@ -330,6 +349,7 @@ class Index:
             anchors_hash=hash_of(document.anchors),
             page_rank=document.page_rank,
             spam=document.spam,
+            breadcrumbs="\n".join(document.breadcrumbs),
             is_listing=document.is_listing,
         )
         self._put(record, anchors, sections, text, (words, starts))

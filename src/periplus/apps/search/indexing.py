@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from periplus.collection.collection import CollectionSetup
+from periplus.content.entities import PageSummary, summary_of
 from periplus.model import CollectionDamaged, CollectionInUse, UsageError
 from periplus.store.durable import write_file
 from periplus.store.export.captures import Capture, latest_captures
@@ -29,6 +30,7 @@ from periplus.store.export.documents import read_document
 from periplus.store.folders import FolderLock, FolderLocked
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
+from periplus.view.notebook import Displayed
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -66,6 +68,13 @@ with texts as (
 select target, list(text order by sites desc, number desc, text) as texts from (
     select *, row_number() over (partition by target order by sites desc, number desc, text) as place from texts)
 where place <= 1000 group by target"""
+PDF_FILES = (
+    "select url from media where content_type = 'application/pdf' and url not in (select url from urls where is_page)"
+)
+"""PDFs that a crawl for files fetched: they are not in `pages`."""
+_INDEXED = (
+    f"select url, pagerank * count(*) over () as page_rank from indexed union all select url, 0.0 from ({PDF_FILES})"  # noqa: S608 - our own words
+)
 _MAY_LIST = """\
 select url from pages group by url
 having arg_max(links, read_at) >= 8 and arg_max(anchor_words, read_at) >= 0.5 * arg_max(words, read_at)"""
@@ -83,7 +92,7 @@ Say = Callable[[str], None]
 Tell = Callable[[int, int], None]
 
 
-class Indexed(Struct, frozen=True):
+class Indexed(Displayed, frozen=True):
     """What one run of indexing did. `total` are the documents of the index, `unreadable` pages without a text.
 
     `relinked` are pages that were not fetched again, but whose link texts changed.
@@ -305,7 +314,7 @@ def _pages(views: Views) -> dict[str, _Page]:
     """Every page that is to be in the index."""
     anchors = link_texts(views)
     listing = {row["url"] for row in views.rows(_MAY_LIST)}
-    rows = views.rows("select url, pagerank * count(*) over () as page_rank from indexed")
+    rows = views.rows(_INDEXED)
     return {
         row["url"]: _Page(float(row["page_rank"] or 0.0), anchors.get(row["url"], ()), row["url"] in listing)
         for row in rows
@@ -330,7 +339,8 @@ def _useful_links(index: Index) -> dict[str, list[tuple[str, str]]]:
             titles = dict(index.pages_of_site(site))
             links = [link.url for link in ulinks(Listed(url, None, None, title) for url, title in titles.items())]
             shown = without_site({url: titles[url] for url in links if titles.get(url)})
-            found[site] = [(url, shown.get(url) or titles[url]) for url in links if url in titles]
+            names = {url: name for url, name in index.names_of_site(site) if name in titles[url]}
+            found[site] = [(url, names.get(url) or shown.get(url) or titles[url]) for url in links if url in titles]
     return found
 
 
@@ -349,6 +359,10 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             continue
         page, known = found.page, pages[capture.url]
         directives = page.directives
+        if directives.noindex:  # the header of a file that the crawl did not read
+            continue
+        html = found.html
+        said = summary_of(html, capture.url) if html else PageSummary()
         yield Document(
             url=capture.url,
             title=page.title,
@@ -358,7 +372,10 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             language=page.language or None,
             media_type=(capture.content_type or "text/html").partition(";")[0].strip().lower(),
             fetched_at=capture.fetched_at.timestamp(),
-            modified_at=None if found.modified_at is None else found.modified_at.timestamp(),
+            modified_at=said.modified_before(capture.fetched_at.timestamp())
+            if found.modified_at is None
+            else found.modified_at.timestamp(),
+            breadcrumbs=said.breadcrumbs,
             page_rank=known.page_rank,
             sections=page.sections if page.main_text else (),
             is_listing=known.may_list and _is_listing(collection, capture),

@@ -10,6 +10,8 @@ from math import log, log1p
 
 from msgspec import Struct
 
+from periplus.view.notebook import Displayed
+
 from .engine import Match, Weights
 
 DAY = 86_400.0
@@ -130,6 +132,8 @@ class Hit(Struct, frozen=True):
     more_from_site: int = 0
     """Other pages of the site that match, on the last result of the site."""
     may_show_copy: bool = True
+    breadcrumbs: tuple[str, ...] = ()
+    """The path of the page in its site, by names, as its structured data say."""
     full_title: str = ""
     """The title with what all titles of the site share."""
     link: str = ""
@@ -147,7 +151,7 @@ class Sitelink(Struct, frozen=True):
     title: str
 
 
-class Results(Struct, frozen=True):
+class Results(Displayed, frozen=True):
     """The results of one query, best first; a sequence of hits."""
 
     query: str

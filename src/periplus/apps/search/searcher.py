@@ -276,6 +276,7 @@ class Searcher:
             modified_at=record.modified_at,
             parts=ranked.parts,
             may_show_copy=not record.is_hidden,
+            breadcrumbs=tuple(filter(None, record.breadcrumbs.split("\n"))),
             full_title=record.title,
             link=sections[0].url if sections else record.url,
             sections=tuple(one for one, chosen in zip(sections, best, strict=True) if not chosen.is_page),

@@ -34,7 +34,7 @@ from periplus.view.html import STYLE_FILE
 
 from .auth import Audience, Auth
 from .rendering import HERE, json_response, page
-from .routing import GuardedRoute, is_for_programs, is_foreign
+from .routing import FOREIGN, GuardedRoute, allowed_origin, is_for_programs, is_foreign, is_shared
 from .served import Addition, Served, ServeSettings
 
 log = logging.getLogger("periplus.web")
@@ -101,10 +101,11 @@ _LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 class Middleware:
     """Wraps the application. Log lines have no query, so no words that people search for."""
 
-    def __init__(self, app: ASGIApp, settings: ServeSettings, pages: Sequence[GuardedRoute]) -> None:
+    def __init__(self, app: ASGIApp, settings: ServeSettings, routes: Sequence[GuardedRoute]) -> None:
         self._app = app
         self._hosts = _accepted_hosts(settings)
-        self._pages = pages
+        self._pages = [route for route in routes if route.guarded.is_page]
+        self._shared = [route for route in routes if route.guarded.is_shared]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -112,6 +113,7 @@ class Middleware:
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
+        app, fields = self._chosen(scope)
 
         async def sent(message: Message) -> None:
             nonlocal status
@@ -120,19 +122,33 @@ class Middleware:
                 headers = MutableHeaders(scope=message)
                 if scope["path"].startswith("/static/"):
                     headers.setdefault("cache-control", "no-cache")  # asked for again, answered 304
+                headers.update(fields)
                 for name, value in FIELDS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        app: ASGIApp = self._app
-        if not self._is_expected(scope):
-            app = _MISDIRECTED
-        elif is_foreign(Request(scope), self._pages):
-            app = _FOREIGN
         try:
             await app(scope, receive, sent)
         finally:
             self._log(scope, status, time.perf_counter() - began)
+
+    def _chosen(self, scope: Scope) -> tuple[ASGIApp, dict[str, str]]:
+        """What answers a request, and the header fields for other sites (CORS)."""
+        request = Request(scope)
+        if not self._is_expected(scope):
+            return _MISDIRECTED, {}
+        shares = is_shared(request, self._shared)
+        fields = {"vary": "Origin"} if shares else {}
+        if not is_foreign(request, self._pages):
+            return self._app, fields
+        origin = allowed_origin(request) if shares else ""
+        if not origin:
+            return _FOREIGN, fields
+        fields |= {"access-control-allow-origin": origin, "cross-origin-resource-policy": "cross-origin"}
+        if scope["method"] == "OPTIONS":
+            return _PREFLIGHT, fields
+        scope[FOREIGN] = origin
+        return self._app, fields
 
     def _is_expected(self, scope: Scope) -> bool:
         """Whether the Host header names this server. A foreign name that resolves to 127.0.0.1 does not (rebinding)."""
@@ -150,6 +166,9 @@ class Middleware:
 
 
 _MISDIRECTED = PlainTextResponse("This server is not known by this name.\n", 421)
+_PREFLIGHT = Response(
+    status_code=204, headers={"access-control-allow-methods": "GET", "access-control-max-age": "86400"}
+)
 _FOREIGN = json_response({"error": "This request comes from a page of another site."}, 403)
 
 
@@ -189,11 +208,11 @@ def make_app(served: Served) -> Starlette:
     """The application that serves these collections."""
     modules: list[Any] = [*_modules(), *served.additions]
     routes: list[BaseRoute] = [route for module in modules for route in module.routes()]
-    pages = [route for route in routes if isinstance(route, GuardedRoute) and route.guarded.is_page]
+    guarded = [route for route in routes if isinstance(route, GuardedRoute)]
     routes.append(Mount("/static", _Files(directory=HERE / "static")))
     app = Starlette(
         routes=routes,
-        middleware=[Layer(Middleware, settings=served.settings, pages=pages)],
+        middleware=[Layer(Middleware, settings=served.settings, routes=guarded)],
         exception_handlers=cast(
             "Any", {HTTPException: on_http_error, PeriplusError: on_known_error, Exception: on_bug}
         ),

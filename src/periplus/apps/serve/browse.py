@@ -4,7 +4,7 @@
     /collection/sites            all sites; /collection/sites/SITE one of them
     /collection/pages            all pages of a site in a grid
     /collection/url?url=         one URL, and why it was or was not fetched
-    /collection/sitemaps, freshness, forms, excluded, runs, settings, report
+    /collection/sitemaps, freshness, forms, excluded, queries, runs, settings, report
     /collection/tables           all tables and views; /collection/tables/NAME the rows of one
     /collection/sql?q=           a query that a viewer types
 
@@ -43,6 +43,7 @@ from .browse_cells import (
 )
 from .browse_grid import GRID, STATUSES, page_grid
 from .browse_lists import excluded, forms, freshness_page, runs, sitemaps
+from .browse_queries import queries
 from .browse_settings import report, report_file, settings
 from .browse_sites import overview, site, sites
 from .browse_sql import EXAMPLE, sql, table, tables
@@ -114,6 +115,7 @@ PAGES: Final = (
         "Excluded",
         (Parameter("reason", "Only URLs with this reason."), Parameter("rule", "Only URLs with this rule.")),
     ),
+    Spec("/queries", queries, "Queries"),
     Spec("/runs", runs, "Runs"),
     Spec("/settings", settings, "Settings", (Parameter("only", "all: also settings that have their default."),)),
     Spec("/report", report, "Report"),

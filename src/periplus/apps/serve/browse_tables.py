@@ -21,7 +21,7 @@ from msgspec.structs import asdict, replace
 from periplus.insight.plain_values import plain
 from periplus.insight.query_worker import CollectionQuery
 from periplus.insight.query_worker import QueryRows as QueryRows
-from periplus.insight.views.catalogue import needs_computed, tables_in
+from periplus.insight.views.catalogue import names_in, needs_computed, tables_in
 from periplus.model import PeriplusError
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import intact_files_of
@@ -115,7 +115,7 @@ class TableReader:
         if len(sql) > MAX_SQL:
             raise TableProblem(f"A query may have {MAX_SQL:,} characters.", hint="periplus query takes longer ones.")
         with ExitStack() as held:
-            computed, spooled = self._compute(held) if needs_computed(sql) else (None, self._spooled())
+            computed, spooled = self._compute(held, sql) if needs_computed(sql) else (None, self._spooled())
             for table in tables_in(sql):
                 intact_files_of(self._collection.folder / "tables", table, spooled)
             question = CollectionQuery(
@@ -129,16 +129,17 @@ class TableReader:
             )
             return self._collection.queries.ask(question, patience=_PATIENCE)
 
-    def _compute(self, held: ExitStack) -> tuple[Path, tuple[Spooled, ...]]:
+    def _compute(self, held: ExitStack, sql: str) -> tuple[Path, tuple[Spooled, ...]]:
         """Compute PageRank and the like, which the process for queries may not: their folder, and of which tables.
 
         Where the collection cannot be written they are in the temporary folder of this database, which is then `held`.
         """
         views = held.enter_context(self.views())
-        views.prepare("urls")
+        names = "urls entities" if "entities" in names_in(sql) else "urls"
+        views.prepare(names)
         if not views.kept.is_current:  # another process has computed them since, from newer tables
             views = self._open()
-            views.prepare("urls")
+            views.prepare(names)
         computed, spooled = views.kept.folder, views.spooled
         if computed.parent == self._collection.folder:
             held.close()

@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Message, Receive
 
+from periplus.apps.search.widget import SCRIPTS
 from periplus.model import InvariantError
 
 from .auth import Audience, auth_of
@@ -29,8 +30,10 @@ __all__ = [
     "Link",
     "Operation",
     "Parameter",
+    "allowed_origin",
     "form_of",
     "is_foreign",
+    "is_shared",
     "json_of",
     "route",
 ]
@@ -42,6 +45,8 @@ _OWN = frozenset({"same-origin", "none"})
 _MAX_FIELDS = 100
 """Fields of a form."""
 CSRF_FIELD = "csrf"
+FOREIGN = "periplus.foreign"
+"""The key of a scope that has the origin of another site which may read the answer."""
 
 
 class Parameter(Struct, frozen=True):
@@ -89,6 +94,7 @@ class _Guarded(Struct, frozen=True):
     operation: Operation | None
     is_page: bool
     fetches: bool
+    is_shared: bool
 
     async def respond(self, request: Request) -> Response:
         settings = served_of(request).settings
@@ -99,6 +105,8 @@ class _Guarded(Struct, frozen=True):
             _limit_body(request, limit, settings.timeout)
         auth = auth_of(request)
         audience = auth.audience_of(request) if self.audience is not Audience.ANYONE else Audience.ANYONE
+        if request.scope.get(FOREIGN):
+            audience = min(audience, Audience.PUBLIC)
         if audience < self.audience:
             return _refused(request, audience)
         request.state.audience = audience
@@ -131,15 +139,17 @@ def route(
     name: str = "",
     is_page: bool = False,
     fetches: bool = False,
+    is_shared: bool = False,
 ) -> GuardedRoute:
     """A route for one audience. `operation` describes it in the API; every path below `/api/` has one.
 
     `is_page`: it is read by people in a browser, and pages of other sites may link to it. `fetches`: it sends requests
-    to other servers, which no link, image or reload may cause: it must not be for GET.
+    to other servers, which no link, image or reload may cause: it must not be for GET. `is_shared`: scripts of sites
+    in `[serve] origins` may read it, as strangers do.
     """
     if fetches and not _SAFE.isdisjoint(methods):
         raise InvariantError(f"{path} sends requests to other servers and must be for POST, not {', '.join(methods)}")
-    guarded = _Guarded(endpoint, audience, checks_origin, max_body, operation, is_page, fetches)
+    guarded = _Guarded(endpoint, audience, checks_origin, max_body, operation, is_page, fetches, is_shared)
     return GuardedRoute(path, guarded, methods, name or endpoint.__name__.strip("_"))
 
 
@@ -203,6 +213,24 @@ def is_foreign(request: Request, pages: Iterable[Route]) -> bool:
     return not (
         request.method in _SAFE and is_link and any(each.matches(request.scope)[0] is Match.FULL for each in pages)
     )
+
+
+def is_shared(request: Request, shared: Iterable[GuardedRoute]) -> bool:
+    """Whether a request is for something that other sites may read, whatever its method."""
+    return any(each.matches(request.scope)[0] is not Match.NONE for each in shared)
+
+
+def allowed_origin(request: Request) -> str:
+    """The origin in a request, if the settings of the collection let its pages search; "*" for a script that they load.
+
+    Empty: it may not. A script is a file that everyone has, and is loaded without an `Origin`.
+    """
+    origin, served = request.headers.get("origin"), served_of(request)
+    if request.url.path in SCRIPTS:
+        return "*" if any(each.origins for each in served.collections.values()) else ""
+    collection = served.collections.get(request.query_params.get("collection", "") or served.first.name)
+    origins = collection.origins if collection is not None else ()
+    return origin if origin is not None and (origin in origins or "*" in origins) else ""
 
 
 async def _check_origin(request: Request) -> None:

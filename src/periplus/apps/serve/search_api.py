@@ -15,10 +15,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from periplus.apps.search import Hit, Query, Sitelink, parse_query
+from periplus.apps.search import Hit, Query, SectionHit, Sitelink, parse_query
+from periplus.apps.search.query_log import LoggedQuery
+from periplus.apps.search.widget import SCRIPTS
 
 from .metrics import counters_of
 from .rendering import json_response
@@ -45,6 +47,8 @@ class Asked(Struct, frozen=True):
     language: str = ""
     media_type: str = ""
     sort: str = ""
+    exact: bool = False
+    """Whether no word is corrected."""
 
     @property
     def query(self) -> Query:
@@ -73,6 +77,10 @@ class Found(Struct, frozen=True):
     more_from_site: int
     has_copy: bool
     """Whether `/cached` may show it."""
+    link: str
+    """Where the result leads: its best section, or the page."""
+    sections: tuple[SectionHit, ...] = ()
+    """The best sections of the page, the best first."""
     parts: Mapping[str, float] = {}
     """What adds up to the score; only with `explain=1`, which needs an operator."""
 
@@ -91,10 +99,13 @@ class Answer(Struct, frozen=True):
     results: tuple[Found, ...]
     sitelinks: tuple[Sitelink, ...]
     suggestion: str
+    """The query with misspelt words replaced; empty if none seems misspelt."""
+    corrected: str = ""
+    """What the results are of, if it is not what was typed, because a word of that is on no page."""
 
 
 def asked_of(request: Request) -> Asked:
-    """The parameters `q`, `n`, `page`, `site`, `lang`, `type` and `sort` of a request; 400 if one is out of range."""
+    """The parameters of a search; 400 if one is out of range."""
     values = request.query_params
     asked = Asked(
         text=" ".join(values.get("q", "").split()),
@@ -104,6 +115,7 @@ def asked_of(request: Request) -> Asked:
         language=_filter(values, "lang"),
         media_type=_filter(values, "type"),
         sort=values.get("sort", ""),
+        exact=values.get("exact", "") == "1",
     )
     if asked.sort not in SORTS:
         raise HTTPException(400, "sort must be empty or newest.")
@@ -117,10 +129,16 @@ def answer_of(collection: ServedCollection, asked: Asked, *, explains: bool = Fa
     began = time.perf_counter()
     with collection.index() as index:
         results = index.search(
-            asked.query, asked.count + 1, skip=(asked.page - 1) * asked.count, by_time=asked.sort == "newest"
+            asked.query,
+            asked.count + 1,
+            skip=(asked.page - 1) * asked.count,
+            by_time=asked.sort == "newest",
+            exact=asked.exact,
         )
     took = (time.perf_counter() - began) * 1000
     counters_of(collection).search(took / 1000)
+    if asked.page == 1 and (log := collection.query_log) is not None:
+        log.add(LoggedQuery(time.time(), asked.text, results.total, results.showing))
     hits = _without_next(results.hits, asked.count)
     has_next = len(results.hits) > asked.count and (asked.page + 1) * asked.count <= MAX_DEPTH
     shows_copies = collection.shows_copies
@@ -135,6 +153,7 @@ def answer_of(collection: ServedCollection, asked: Asked, *, explains: bool = Fa
         results=tuple(_found(hit, explains, shows_copies) for hit in hits),
         sitelinks=results.sitelinks if asked.page == 1 else (),
         suggestion=results.suggestion,
+        corrected=results.showing,
     )
 
 
@@ -163,6 +182,8 @@ def _found(hit: Hit, explains: bool, shows_copies: bool) -> Found:
         score=round(hit.score, 4),
         more_from_site=hit.more_from_site,
         has_copy=hit.may_show_copy and shows_copies,
+        link=hit.link,
+        sections=hit.sections,
         parts={name: round(part, 4) for name, part in hit.parts.items()} if explains else {},
     )
 
@@ -213,6 +234,7 @@ def routes() -> list[Route]:
             "/api/search",
             _search,
             audience=Audience.PUBLIC,
+            is_shared=True,
             operation=Operation(
                 "Search a collection.",
                 (
@@ -223,12 +245,14 @@ def routes() -> list[Route]:
                     Parameter("lang", "Only pages in this language, such as en."),
                     Parameter("type", "Only pages of this media type."),
                     Parameter("sort", "newest: the newest pages first; by default the best."),
+                    Parameter("exact", "1: search for what was typed, although a word of it is on no page.", "integer"),
                     Parameter("explain", "1: show what adds up to each score; needs an operator.", "integer"),
                     COLLECTION,
                 ),
                 Answer,
             ),
         ),
+        *(route(path, _script, audience=Audience.ANYONE, is_shared=True, name=path[1:]) for path in SCRIPTS),
         route(
             "/opensearch.xml",
             _description,
@@ -239,6 +263,7 @@ def routes() -> list[Route]:
             "/suggest",
             _suggest,
             audience=Audience.PUBLIC,
+            is_shared=True,
             operation=Operation(
                 "Completions of what was typed, as OpenSearch has them: the text, and a list.",
                 (Parameter("q", "The beginning of a query.", is_required=True), COLLECTION),
@@ -258,6 +283,13 @@ def _search(request: Request) -> Response:
     if not collection.has_index:
         raise HTTPException(503, "This collection has no index yet.")
     return json_response(answer_of(collection, asked, explains=explains))
+
+
+def _script(request: Request) -> Response:
+    """The search box for other pages."""
+    return FileResponse(
+        SCRIPTS[request.url.path], media_type="text/javascript", headers={"cache-control": "public, max-age=3600"}
+    )
 
 
 def _description(request: Request) -> Response:

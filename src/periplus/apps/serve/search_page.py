@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -39,6 +40,7 @@ def _search(request: Request) -> Response:
         parameters=_parameters(asked, explains),
         explains=explains,
         marked=marked,
+        trail=trail,
     )
 
 
@@ -56,8 +58,16 @@ def _parameters(asked: Asked, explains: bool) -> dict[str, object]:
         "lang": asked.language,
         "type": asked.media_type,
         "sort": asked.sort,
+        "exact": "1" if asked.exact else "",
         "explain": "1" if explains else "",
     }
+
+
+def trail(url: str) -> str:
+    """A URL as people read it: the host and the folders, without what every address has."""
+    parts = urlsplit(url)
+    folders = [unquote(part) for part in parts.path.split("/") if part]
+    return " \u203a ".join([parts.netloc.removeprefix("www."), *folders]) + (f"?{parts.query}" if parts.query else "")
 
 
 def marked(text: str, marks: Sequence[tuple[int, int]]) -> Markup:

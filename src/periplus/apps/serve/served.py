@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from periplus.apps.search.indexing import current_generation, open_index
+from periplus.apps.search.query_log import QueryLog
 from periplus.collection.collection import CollectionSetup, existing
 from periplus.insight.query_pool import QueryPool
 from periplus.model import UsageError
@@ -147,6 +148,12 @@ class ServedCollection:
         self._found_at = 0.0
         self._idle: list[tuple[int, Index]] = []
         self._remembered: dict[Hashable, tuple[float, object]] = {}
+        self._query_log = QueryLog(folder)
+
+    @property
+    def query_log(self) -> QueryLog | None:
+        """The log of queries, if the settings want one."""
+        return self._query_log if self.collection.config.serve.query_log else None
 
     @property
     def collection(self) -> CollectionSetup:
@@ -166,6 +173,11 @@ class ServedCollection:
     def shows_copies(self) -> bool:
         """Whether stored copies of pages may be shown."""
         return self.collection.config.search.cached
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Sites whose scripts may search it."""
+        return self.collection.config.serve.origins
 
     def languages(self) -> list[str]:
         """The languages of the index, the most frequent first, as of at most a minute ago."""
@@ -225,7 +237,8 @@ class ServedCollection:
         return Views(self.folder, spooled=self.collection.layout.spooled)
 
     def close(self) -> None:
-        """Close idle indexes."""
+        """Close idle indexes, and write the queries that wait."""
+        self._query_log.flush()
         with self._lock:
             idle, self._idle = self._idle, []
         for _, index in idle:

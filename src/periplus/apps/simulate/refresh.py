@@ -10,12 +10,14 @@ line in `_POLICIES`; the decisions are those of `parts.revisit`, which crawls us
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from periplus.engine.plugins import REFRESH_POLICIES, is_plugin, load_plugin
 from periplus.model import ConfigError
 from periplus.parts.revisit.allocation import (
     AdaptiveSettings,
@@ -255,12 +257,18 @@ def refresh_policies() -> tuple[str, ...]:
 def refresh_policy(name: str, given: Circumstances, random: Generator) -> RefreshPolicy:
     """The policy of that name. Raises `ConfigError` for a name that is not there."""
     check_policy(name)
-    return _POLICIES[name](given, random)
+    make = _POLICIES.get(name) or cast("PolicyMaker", load_plugin(REFRESH_POLICIES, name))
+    return make(given, random)
 
 
 def check_policy(name: str) -> None:
-    """Raise a `ConfigError` for an unknown name, with a suggestion."""
-    if name not in _POLICIES:
+    """Raise a `ConfigError` for an unknown name, with a suggestion.
+
+    A name that is not listed may be a function that makes a policy: `module:function`, or an entry point.
+    """
+    if name not in _POLICIES and is_plugin(REFRESH_POLICIES, name):
+        load_plugin(REFRESH_POLICIES, name)
+    elif name not in _POLICIES:
         raise ConfigError(
             f"no such refresh policy: {name[:100]!r}",
             hint=f"did you mean {nearest(name, refresh_policies())!r}? There are {', '.join(refresh_policies())}",

@@ -12,14 +12,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from time import process_time
+from typing import cast
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from periplus.engine.plugins import ORDERINGS, is_plugin, load_plugin
 from periplus.model import ConfigError, EventSink, Ordering, Url
 from periplus.parts.focus.ordering import any_ordering
-from periplus.policy.ordering import ALIASES
+from periplus.policy.found import Score
+from periplus.policy.ordering import ALIASES, Scored, orderings
 from periplus.policy.settings import nearest
 from periplus.view.figures import PlotCurve
 
@@ -34,14 +37,16 @@ _WORDS = {"true": True, "false": False}
 class PolicyChoice(Struct, frozen=True):
     """An ordering as a user writes it, `batch:every=5000,damping=0.9`: a name, and settings other than the defaults.
 
-    It is checked before the experiment begins: `ordering` never refuses it. `policy.ordering` has the orderings and
-    their settings.
+    A name may also be that of the user's own ordering: `module:function`, or an entry point. It is checked before the
+    experiment begins: `ordering` never refuses it. `policy.ordering` has the other orderings and their settings.
     """
 
     name: str
     settings: dict[str, Value] = {}
 
     def __post_init__(self) -> None:
+        if self._own() is not None:
+            return
         known = _settings_of(self.name)
         for key, value in self.settings.items():
             if key not in known:
@@ -57,8 +62,10 @@ class PolicyChoice(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> PolicyChoice:
-        """Read `name` or `name:setting=value,setting=value`."""
+        """Read `name`, `name:setting=value,setting=value` or `module:function`."""
         name, colon, rest = text.strip().partition(":")
+        if colon and "=" not in rest and name not in orderings():
+            return cls(text.strip())
         settings: dict[str, Value] = {}
         for part in rest.split(",") if colon else []:
             key, equals, value = (piece.strip() for piece in part.partition("="))
@@ -77,10 +84,24 @@ class PolicyChoice(Struct, frozen=True):
 
     def ordering(self, oracle: Callable[[Url], float], seed: int) -> Ordering:
         """The ordering itself, new. Randomness comes from `seed`, unless its own was set."""
-        settings = self.settings
+        settings, own = self.settings, self._own()
+        if own is not None:
+            return own
         if ALIASES.get(self.name, self.name) == "random":
             settings = {"seed": seed, **settings}
         return any_ordering(self.name, oracle=oracle, **settings)
+
+    def _own(self) -> Ordering | None:
+        """The user's own ordering, new: a class is one, a function scores URLs as `score=` of a crawl."""
+        if self.settings or self.name in orderings() or not is_plugin(ORDERINGS, self.name):
+            return None
+        loaded = load_plugin(ORDERINGS, self.name)
+        made = loaded() if isinstance(loaded, type) else Scored(cast("Score", loaded))
+        if not (hasattr(made, "score") and hasattr(made, "site_key")):
+            raise ConfigError(
+                f"{self.name[:100]} is not an ordering", hint="derive the class from periplus.policy.ordering.ByWorth"
+            )
+        return cast("Ordering", made)
 
 
 _KINDS: dict[type, str] = {int: "whole number", float: "number", bool: "truth value (true or false)", str: "word"}

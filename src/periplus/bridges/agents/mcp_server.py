@@ -19,7 +19,7 @@ from periplus.model import UsageError
 
 from .answers import CHARACTERS_PER_TOKEN, PageText, Refusal, fenced, marked
 from .arguments import MAX_TOKENS, Read
-from .verbs import VERBS, AgentVerbs
+from .verbs import VERBS, AgentVerbs, Verb
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -106,16 +106,24 @@ def _tool(name: str) -> Tool:
         name=name,
         description=(verb.arguments.__doc__ or "").strip(),
         input_schema=_schema(verb.arguments),
+        output_schema=_answer_schema(verb),
         annotations=ToolAnnotations(read_only_hint=verb.is_read_only, destructive_hint=False),
     )
 
 
-def _schema(arguments: type[Struct]) -> dict[str, Any]:
-    """The schema of arguments, without references."""
-    (_,), components = msgspec.json.schema_components([arguments])
-    schema = dict(components[arguments.__name__])
+def _schema(kind: type[Struct]) -> dict[str, Any]:
+    """The schema of arguments or of an answer; what it refers to is inside."""
+    (_,), components = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    others = dict(components)
+    schema = dict(others.pop(kind.__name__))
     schema.pop("title", None)
-    return schema
+    return {**schema, "$defs": others} if others else schema
+
+
+def _answer_schema(verb: Verb) -> dict[str, Any]:
+    """What a verb answers if it does not refuse, as `marked` writes it."""
+    schema = _schema(verb.returns)
+    return {**schema, "properties": {"notice": {"type": "string"}, **schema["properties"]}}
 
 
 def _result(answer: Struct) -> CallToolResult:

@@ -150,7 +150,7 @@ class AgentVerbs:
             return Refusal("not-archived", "The collection does not have this page: use fresh, or crawl it first.")
         preferences = document.page.preferences.and_also(self._stated(collection).of(url))
         page = msgspec.structs.replace(document.page, preferences=preferences)
-        return FreshPage(url, page, document.body, document.capture.fetched_at)
+        return FreshPage(url, page, document.source, document.capture.fetched_at)
 
     def _fetched(self, collection: ServedCollection, url: Url) -> FreshPage | Refusal:
         found = self._fresh_pages(collection).fetch(url)

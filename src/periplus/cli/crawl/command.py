@@ -7,7 +7,7 @@ shows it, and `summary` prints at the end what there is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -17,6 +17,7 @@ from ..setting_options import takes_settings, typed_settings
 
 if TYPE_CHECKING:
     from periplus.collection.collection import CollectionSetup
+    from periplus.library import Page
     from periplus.library.extracting import Extraction
 
 
@@ -83,7 +84,8 @@ def _extractor(name: str | None) -> Callable[[CollectionSetup], Extraction | Non
     """A function that starts the extraction of a collection; it is loaded now, so that a mistake is found at once."""
     if name is None:
         return lambda _collection: None
-    from periplus.library.extracting import Extraction, load_extractor  # loads more than a crawl needs
+    from periplus.engine.plugins import EXTRACTORS, load_plugin
+    from periplus.library.extracting import Extraction  # loads more than a crawl needs
 
-    function = load_extractor(name)
+    function = cast("Callable[[Page], Any]", load_plugin(EXTRACTORS, name))
     return lambda collection: Extraction(collection.layout, function)

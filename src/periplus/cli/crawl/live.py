@@ -20,11 +20,10 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.collection.progress import Progress
-from periplus.collection.summary import failure_of
+from periplus.collection.progress_text import UNREAD_SITEMAPS, hosts, progress_line, waiting_for
 from periplus.collection.wording import by_source, harvest
 from periplus.engine.frontier import Setback
 from periplus.engine.stats import CrawlStats
-from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
 from periplus.view.terminal import print_line
@@ -34,37 +33,6 @@ MAX_WATCHED = 50
 """Seeds whose sites are watched for failures: with more of them, single failures are noise."""
 MAX_SHOWN = 10
 """Failures that are reported one by one in a run; all of them are in the summary at its end."""
-
-
-def words_of(setback: Setback, now: float, *, is_last: bool = False) -> str:
-    """A failure, when it is tried again and what to do, in one line. `now` is POSIX time.
-
-    `is_last`: the crawl ends before the next attempt.
-    """
-    is_answer = setback.reason.startswith("http-")
-    if is_answer and setback.retry_at is not None:
-        return f"retrying {setback.url} {_when(setback, now)}: {_answer(setback)}"
-    if is_answer:
-        return f"{setback.url}: {_answer(setback)}"
-    failure = failure_of(setback)
-    text = f"cannot reach {_root(setback.url)}: {failure.problem}"
-    steps = [failure.next_step] if failure.next_step else []
-    if setback.retry_at is None or is_last:
-        steps.append("given up")
-    else:
-        steps.append(f"retrying {_when(setback, now)}, Ctrl-C stops")
-    return "; ".join([text, *steps])
-
-
-def waiting_for(setbacks: Sequence[Setback], now: float) -> str:
-    """What a crawl waits for that can make no request now; empty if nothing failed."""
-    first = min(
-        (each for each in setbacks if each.retry_at is not None), key=lambda each: each.retry_at or 0, default=None
-    )
-    if first is None:
-        return ""
-    why = _answer(first) if first.reason.startswith("http-") else failure_of(first).problem
-    return f"retrying {first.url} {_when(first, now)}: {why}"
 
 
 class SeedFailures:
@@ -86,26 +54,10 @@ class SeedFailures:
             yield setback
 
 
-def _answer(setback: Setback) -> str:
-    status = setback.reason.removeprefix("http-")
-    return f"server error {status}" if status.startswith("5") else explained(setback.reason)
-
-
-def _when(setback: Setback, now: float) -> str:
-    seconds = max((setback.retry_at or now) - now, 0.0)
-    return f"in {seconds:.0f} s" if seconds >= 0.5 else "now"
-
-
-def _root(url: Url) -> str:
-    return url[: url.index("/", 8) + 1]
-
-
 PLAIN_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
 WIDE = 100
 """Minimum columns for two facts a line, unless a view has its own."""
-_UNREAD = "sitemaps list more"
-"""Shown instead of the time left while sitemaps have URLs that are not counted yet."""
 _BAR_WIDTH = 40
 """Columns of the progress bar, at most."""
 
@@ -289,13 +241,6 @@ def _errors(tally: CrawlStats) -> Text:
     return Text(f"errors {count(total)} ({top(tally.errors)})", style="yellow")
 
 
-def hosts(progress: Progress) -> str:
-    """Return how many hosts are ready, rest between visits, or back off after errors."""
-    resting = progress.resting - progress.backing_off
-    text = f"ready {count(progress.ready + progress.visited)} · resting {count(resting)}"
-    return f"{text} · backing off {count(progress.backing_off)}"
-
-
 def _next(progress: Progress) -> str:
     if not (progress.ready or progress.visited) and (waiting := waiting_for(progress.setbacks, progress.at)):
         return waiting
@@ -306,33 +251,9 @@ def _next(progress: Progress) -> str:
 
 def _time(progress: Progress) -> str:
     if progress.left is None:
-        return f"{lasting(progress.elapsed)} so far" + (f", {_UNREAD}" if progress.has_unread else "")
+        return f"{lasting(progress.elapsed)} so far" + (f", {UNREAD_SITEMAPS}" if progress.has_unread else "")
     return f"time left at this politeness about {lasting(progress.left)}"
 
 
-def plain(progress: Progress) -> str:
-    """Return everything that matters on one line."""
-    tally = progress.tally
-    limit = f" of {count(progress.limit)}" if progress.limit else ""
-    pages = f"{count(tally.pages)}{limit} pages" if limit else counted(tally.pages, "page")
-    if not (progress.ready or progress.visited) and (waiting := waiting_for(progress.setbacks, progress.at)):
-        return f"{lasting(progress.elapsed)}: {pages}, queue {count(progress.queued_pages)}; {waiting}"
-    parts = [
-        f"{lasting(progress.elapsed)}: {pages}, {pace(progress.rate)}",
-        counted(sum(tally.errors.values()), "error"),
-        f"known {count(progress.known)}",
-        f"queue {count(progress.queued_pages)}",
-        f"hosts {count(progress.sites)} ({hosts(progress)})",
-        size(tally.downloaded),
-    ]
-    if tally.appraised:
-        parts.insert(1, f"{count(tally.relevant)} on topic ({harvest(tally)})")
-    if progress.left:
-        parts.append(f"about {lasting(progress.left)} left")
-    elif progress.has_unread:
-        parts.append(_UNREAD)
-    return ", ".join(parts)
-
-
-PAGES = View(_page_rows, plain, lambda tally: tally.pages)
+PAGES = View(_page_rows, progress_line, lambda tally: tally.pages)
 """The display of a crawl for pages."""

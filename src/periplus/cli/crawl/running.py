@@ -18,6 +18,7 @@ from rich.console import Console
 
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.progress import Progress
+from periplus.collection.progress_text import setback_line
 from periplus.collection.resizing import MAX_SHARDS
 from periplus.collection.running import CrawlRun
 from periplus.collection.summary import Summary
@@ -27,7 +28,7 @@ from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl, tune_garbage_collection
 
 from .. import INTERRUPTED, NOTHING_FETCHED
-from .live import PAGES, Display, SeedFailures, View, words_of
+from .live import PAGES, Display, SeedFailures, View
 from .resizing import resized, until_asked
 
 
@@ -73,7 +74,7 @@ def run(
                         # Until every shard has reported, it is not known whether the crawl ends without a retry.
                         setbacks = progress.setbacks if len(statuses) >= collection.workers else ()
                         for setback in failures.new(setbacks, has_pages=progress.tally.pages > 0):
-                            display.report(words_of(setback, progress.at, is_last=crawl.is_unreachable))
+                            display.report(setback_line(setback, progress.at, is_last=crawl.is_unreachable))
                         if not is_dry and (warning := dried_up(progress.tally)):
                             is_dry = True
                             display.report(warning)

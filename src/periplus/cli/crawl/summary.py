@@ -158,7 +158,8 @@ def print_places(console: Console, summary: Summary) -> None:
 def _look_at(summary: Summary, folder: str) -> str:
     if summary.media is not None:
         return f"query {folder} {shlex.quote(_MEDIA)}"
-    return f"export {folder} --format markdown -o pages"
+    pages = "pages" if summary.collection.rstrip("/") != "pages" else "pages-markdown"
+    return f"export {folder} --format markdown -o {pages}"
 
 
 def _print(console: Console, lines: list[tuple[str, str]]) -> None:

@@ -58,7 +58,10 @@ def _alone(
     scale: Annotated[
         int | None,
         typer.Option(
-            "--scale", metavar="PAGES", min=1, help="Pages of the web: castillo (100,000) or sitemaps (1,000)."
+            "--scale",
+            metavar="PAGES",
+            min=1,
+            help="Pages of the web: castillo (100,000; at least 20,000) or sitemaps (1,000).",
         ),
     ] = None,
     seed: Annotated[int | None, SEED.typed] = None,

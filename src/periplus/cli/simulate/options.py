@@ -138,7 +138,7 @@ def _path(_: str, path: Path) -> str:
 # what is compared
 
 POLICY = RunOption(
-    "--policy", "A,B,...", "Policies to compare; settings after a colon: batch:every=5000. Or: all.",
+    "--policy", "A,B,...", "Policies to compare, with settings: batch:every=5000. Or: all. Your own: module:function.",
     sets="experiment.policies", read=policies,
 )  # fmt: skip
 ONE_POLICY = replace(POLICY, metavar="NAME", help="The ordering; by default largest_site.")

@@ -15,13 +15,14 @@ from periplus.apps.survey import Survey, tables_of
 from periplus.apps.survey.tables import SurveyTable, Value
 from periplus.collection.collection import CollectionSetup, states, tally_of
 from periplus.collection.progress import Progress
+from periplus.collection.progress_text import hosts
 from periplus.collection.summary import Summary
 from periplus.view.terminal import print_line, print_table
 from periplus.view.values import Sheet, sheet_of
 from periplus.view.wording import count, counted, lasting, one_line, pace, size
 
 from ..consoles import stdout_console
-from ..crawl.live import Row, View, host_rows, hosts
+from ..crawl.live import Row, View, host_rows
 
 if TYPE_CHECKING:
     from .command import DomainList

@@ -27,6 +27,7 @@ def check(config: Config) -> None:
         ("patterns", lambda: Patterns(config.patterns)),
         ("extensions", lambda: Extensions(config.extensions)),
         ("media", lambda: MediaTypes(config.media)),
+        ("serve", config.serve.check),
         ("sessions", lambda: Sessions(config.sessions)),
         ("traps", lambda: Traps(FilterStates(), config.traps)),
     ):

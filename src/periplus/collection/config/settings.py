@@ -7,6 +7,7 @@ when the crawl comes to it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -18,7 +19,7 @@ from periplus.content import ChurnSettings
 from periplus.engine.fetch import AddressGuard, CrawlerIdentity, RequestTables, ResolverSettings, WireSettings
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.engine.settings import EngineSettings, ReadingSettings, WatchSettings
-from periplus.model import Ordering, Url
+from periplus.model import ConfigError, Ordering, Url
 from periplus.model.flags import FAR, GENTLE, HOW, PERSONAL, REQUESTS, Flag, Personal, Tables
 from periplus.parts import offered
 from periplus.policy.filters import (
@@ -42,6 +43,8 @@ from periplus.store.warc import WarcSettings
 
 from . import toml_files
 from .fields import settings_of
+
+_ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:[0-9]{1,5})?")
 
 
 class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,6 +155,24 @@ class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     cached: bool = True
     """Show stored copies of pages that allow it (noarchive)."""
+
+
+class ServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Search for the pages of other sites, and what is kept of it."""
+
+    origins: tuple[str, ...] = ()
+    """Sites whose pages may search with a script, such as "https://docs.example.org"; "*": all."""
+    query_log: bool = False
+    """Keep what is searched for, without addresses, in queries.jsonl."""
+
+    def check(self) -> None:
+        """Raise `ConfigError` for what is not an origin."""
+        for origin in self.origins:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise ConfigError(
+                    f"origins: {origin!r} is not an origin",
+                    hint="give scheme, host and port in lower case without a path: https://docs.example.org",
+                )
 
 
 class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -268,6 +289,8 @@ class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Messages of sites to `periplus serve` ([receivers.md](receivers.md))."""
     search: SearchSettings = SearchSettings()
     """What `periplus serve` shows of pages that are found."""
+    serve: ServerSettings = ServerSettings()
+    """Search on other sites ([embedding.md](embedding.md)), and the log of queries."""
     audit: AuditBudgets = AuditBudgets()
     """Budgets of a site for continuous integration ([audit.md](audit.md#budgets))."""
     agents: AgentSettings = AgentSettings()
@@ -325,7 +348,7 @@ class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
     def transfers(self) -> WireSettings:
         """The settings of the wire, with the types and the size of what the crawl is for."""
         media = MediaTypes(self.media)
-        if not media:
+        if not media and not self.media.pdf:
             return self.wire
         longest = max(self.wire.max_page_bytes, self.media.max_file_bytes)
         return replace(self.wire, accept_types=media.accepted(self.wire.accept_types), max_page_bytes=longest)

@@ -214,7 +214,10 @@ class ListedTag(NamedTuple):
 
 
 class TagList(NamedTuple):
-    """The tags of a page, but for those in templates and drawings, and links with a text that only lead elsewhere.
+    """The tags of a page, but for those in templates and drawings, and `<a>` without `href`.
+
+    Links with a text are left out if they only lead elsewhere, to a place of this page, or where an earlier one leads;
+    of others only `href` is listed, unless a script takes them over. Headings have no attributes here.
 
     `ids` are the targets of fragments as written, a newline behind each; `sample` is text by which the language can be
     told; `has_items`: there is microdata or RDFa.

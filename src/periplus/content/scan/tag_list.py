@@ -24,6 +24,8 @@ _LISTED: Final = _HEADINGS | {
 }  # fmt: skip
 _BLANKS: Final = (b"\xc2\xa0", b"\xe2\x80\x8b", b"\xef\xbb\xbf", b"&nbsp;", b"&#160;", b"&#xa0;")
 _NAMING: Final = (b"alt", b"title", b"aria-label")
+_SCRIPTED: Final = frozenset({b"role", b"onclick", b"data-toggle", b"data-bs-toggle", b"data-target", b"aria-controls"})
+"""Attributes of links that a script takes over: what is behind # is no place in a page."""
 
 
 class _Pass:
@@ -38,7 +40,8 @@ class _Pass:
         self.templates = self.foreign = 0
         self.line, self.counted = 1, 0
         self.open: dict[str, int | None] = {"a": None, "h": None}
-        self.notable: set[int] = set()
+        self.hrefs: dict[int, bytes] = {}
+        self.scripted: set[int] = set()
 
     def read(self) -> TagList:
         at, html = 0, self.html
@@ -52,6 +55,7 @@ class _Pass:
             at = token.end if token.source is None else self._add_tag(token.source, markup, token.end)
         for kind in self.open:
             self._close(kind, len(html))
+        self._drop_known_places()
         return TagList(self.tags, b"".join(each + b"\n" for each in self.ids), self.sample, self.has_items)
 
     def _add_text(self, text: bytes) -> None:
@@ -85,14 +89,12 @@ class _Pass:
             kind = "a" if name == "a" else "h" if name in _HEADINGS else ""
             if kind:
                 self._close(kind, markup)
-            if len(self.tags) < MAX_LISTED:
-                self._list(name, decoded(raw), markup, at, end)
+            if len(self.tags) < MAX_LISTED and (kind != "a" or raw.get(b"href")):
+                self._list(name, {} if kind == "h" else decoded(raw), markup, at, end)
                 if kind:
                     self.open[kind] = len(self.tags) - 1
                 if kind == "a":
-                    self.notable.discard(len(self.tags) - 1)
-                    if _is_notable(raw.get(b"href") or b""):
-                        self.notable.add(len(self.tags) - 1)
+                    self._note_link(raw, len(self.tags) - 1)
         names = any(_has_ink(raw.get(name) or b"") for name in _NAMING) or b"aria-labelledby" in raw
         if names and not is_raw:
             self._mark_named()
@@ -103,6 +105,12 @@ class _Pass:
         self.counted = markup
         name = "img" if name == "image" else name
         self.tags.append(ListedTag(name, self.line, attributes, at, end, False, self.is_in_noscript))
+
+    def _note_link(self, raw: dict[bytes, bytes | None], place: int) -> None:
+        self.hrefs[place] = raw[b"href"] or b""
+        self.scripted.discard(place)
+        if not _SCRIPTED.isdisjoint(raw):
+            self.scripted.add(place)
 
     def _add_ids(self, name: str, raw: dict[bytes, bytes | None]) -> None:
         self.ids += [
@@ -127,9 +135,26 @@ class _Pass:
         if place is None:
             return
         tag = self.tags[place] = self.tags[place]._replace(end=end)
-        if kind == "a" and tag.is_named and place + 1 == len(self.tags) and place not in self.notable:
-            self.tags.pop()
         self.open[kind] = None
+        if kind == "a" and tag.is_named:
+            href = self.hrefs[place]
+            is_plain = not _is_odd(href) and (b"#" not in href or place in self.scripted)
+            if is_plain and place + 1 == len(self.tags):
+                self.tags.pop()
+            elif place not in self.scripted:
+                self.tags[place] = tag._replace(attributes={"href": tag.attributes["href"]})
+
+    def _drop_known_places(self) -> None:
+        """Leave out links into a page that an earlier one has led to, and those to places that this page has."""
+        places, hrefs, kept = set(self.ids), set[bytes](), list[ListedTag]()
+        for number, tag in enumerate(self.tags):
+            href = self.hrefs.get(number, b"") if tag.name == "a" and tag.is_named else b""
+            if b"#" in href and not _is_odd(href) and number not in self.scripted:
+                if href in hrefs or (href[:1] == b"#" and href[1:] in places):
+                    continue
+                hrefs.add(href)
+            kept.append(tag)
+        self.tags = kept
 
     def _mark_named(self) -> None:
         for place in self.open.values():
@@ -137,9 +162,9 @@ class _Pass:
                 self.tags[place] = self.tags[place]._replace(is_named=True)
 
 
-def _is_notable(href: bytes) -> bool:
-    """Whether a link says more by its href than where it leads: a place in a page, a script, another protocol."""
-    if b"#" in href or b"&" in href:
+def _is_odd(href: bytes) -> bool:
+    """Whether a link says more by its href than where it leads: a script, another protocol, a misspelt one."""
+    if b"&" in href:
         return True
     lower = href[:16].lower()
     if len(href) > 8 and lower.startswith(b"https://"):

@@ -32,7 +32,11 @@ _SPREAD = 0.25
 
 def delay_after(settings: PolitenessSettings, asked: float | None, last_duration: float) -> float:
     """Seconds to the next visit: the longest of our delay, the site's, and a multiple of its answer time."""
-    return max(settings.delay, min(asked or 0.0, MAX_DELAY), min(settings.slow_factor * last_duration, MAX_DELAY))
+    return max(
+        settings.delay,
+        min(asked or 0.0, MAX_DELAY),
+        min(settings.response_times_between_visits * last_duration, MAX_DELAY),
+    )
 
 
 _FREE_REQUESTS = 10

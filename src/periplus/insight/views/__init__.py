@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .catalogue import DERIVED, ITEMS, MADE, TABLES, VIEWS
+    from .catalogue import DERIVED, ENTITIES, ITEMS, MADE, TABLES, VIEWS
     from .connection import Answer, Views, ViewSettings
     from .measured import MEASURES, Measure, columns_of
     from .questions import QUESTIONS
@@ -19,6 +19,7 @@ else:
 
 __all__ = [
     "DERIVED",
+    "ENTITIES",
     "ITEMS",
     "MADE",
     "MEASURES",

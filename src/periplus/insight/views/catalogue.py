@@ -22,6 +22,7 @@ from typing import Final
 from periplus.model.rows import TableView, modules_of_parts, summary
 from periplus.store.tables.declared import ROWS
 
+from ..entities import EntityRow
 from .measured import MEASURES, columns_of
 
 MAX_HOPS: Final = 20
@@ -33,6 +34,9 @@ TABLES: Final = tuple(TableView(name, summary(row)) for name, row in ROWS.items(
 
 ITEMS: Final = TableView("items", "Every item that an extractor returned; its fields are columns.")
 """Written by the program that hands pages over (`store.items`)."""
+
+ENTITIES: Final = TableView(EntityRow.table, summary(EntityRow))
+"""Made from the archive when it is first asked for, and kept in the folder `insight` (`insight.entities`)."""
 
 MADE: Final = (
     TableView("urls", "Every URL once, with everything known about it; the measures are over this table."),
@@ -172,7 +176,7 @@ _OF_EVERY_CRAWL: Final = (
     ),
     TableView(
         "ranks",
-        "PageRank, links and clicks from a seed of every URL with links.",
+        "PageRank (of the links in this collection, sum 1), links and clicks from a seed of every URL with links.",
         "select url, site, domain, pagerank, inlinks, outlinks, own_links, clicks from urls where pagerank > 0",
     ),
     TableView(
@@ -227,7 +231,7 @@ _OF_EVERY_CRAWL: Final = (
 DERIVED: Final = (*_OF_EVERY_CRAWL, *(view for module in modules_of_parts() for view in getattr(module, "VIEWS", ())))
 """On the tables above, and on each other; last those of parts."""
 
-VIEWS: Final = {view.name: view for view in (*TABLES, ITEMS, *MADE, *DERIVED)}
+VIEWS: Final = {view.name: view for view in (*TABLES, ITEMS, ENTITIES, *MADE, *DERIVED)}
 """Everything by its name, in the order in which to show it."""
 
 _NAMES: Final = re.compile(r"\w+")
@@ -250,4 +254,4 @@ def tables_in(sql: str) -> set[str]:
 
 def needs_computed(sql: str) -> bool:
     """Whether a query rests on the computed tables, by itself or through a view."""
-    return any(VIEWS[name] in MADE or needs_computed(VIEWS[name].sql) for name in names_in(sql))
+    return any(VIEWS[name] in (*MADE, ENTITIES) or needs_computed(VIEWS[name].sql) for name in names_in(sql))

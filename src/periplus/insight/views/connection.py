@@ -41,7 +41,7 @@ from periplus.store.tables.reader import (
 )
 from periplus.store.tables.verdicts import files_of_judges
 
-from .catalogue import ITEMS, MADE, TABLES, VIEWS, names_in
+from .catalogue import ENTITIES, ITEMS, MADE, TABLES, VIEWS, names_in
 from .kept import Kept
 
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
@@ -131,7 +131,9 @@ class Views:
                 "allocator_bulk_deallocation_flush_threshold": "1MB",
             },
         )
-        database.execute("set enable_progress_bar = false")  # it would be written to stdout, among the rows
+        is_shown = database.execute("select current_setting('enable_progress_bar')").fetchall()
+        if is_shown == [(True,)]:  # it would be written to stdout; where it is off, notebooks may refuse to change it
+            database.execute("set enable_progress_bar = false")
         return database
 
     def close(self) -> None:
@@ -232,6 +234,8 @@ class Views:
             self._put_made()
         elif view is ITEMS:
             self.database.execute(f"create or replace view items as {self._items_sql()}")
+        elif view is ENTITIES:
+            self._put_entities()
         else:
             self.prepare(view.sql)
             self.database.execute(f'create or replace view "{name}" as {view.sql}')
@@ -277,6 +281,19 @@ class Views:
         structure = str(found[0][0])
         fields = f", unnest(from_json(item, {_quoted(structure)}))" if structure.startswith("{") else ""
         return f"select url, fetched_at, extracted_at{fields} from {rows}"
+
+    def _put_entities(self) -> None:
+        from ..entities import update_entities
+
+        kept = self.kept.path(ENTITIES.name)
+        if not kept.exists():
+            self._print("reading the structured data of all pages (kept; later only new pages are read)")
+        try:
+            file = update_entities(self.folder, kept, self.spooled)
+        except PermissionError:  # an archive that cannot be written
+            file = update_entities(self.folder, self.scratch / kept.name, self.spooled)
+        rows = f"select * from read_parquet({_quoted(str(file))}) where syntax is not null"
+        self.database.execute(f"create or replace view entities as {rows}")
 
     def _put_made(self) -> None:
         from .making import make  # knows this class

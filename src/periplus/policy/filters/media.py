@@ -22,6 +22,8 @@ from .reasons import ACCEPT
 PAGE_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")
 """Types of pages in archives."""
 
+PDF: Final = "application/pdf"
+
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
 _TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,62}/(?:\*|[a-z0-9][a-z0-9.+_-]{0,62})")
 _LONGEST: Final = 5
@@ -97,6 +99,10 @@ class MediaSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Crawl pages for embedded files where a site lists none in archives or sitemaps."""
     max_file_bytes: int = 64 * 2**20
     """Maximum bytes of a file; the rest is cut off."""
+    pdf: Annotated[
+        bool, Flag("--pdf/--no-pdf", "Fetch PDFs beside pages; search and exports read their text.", None, FAR)
+    ] = False
+    """Fetch PDFs beside pages: search and exports read their text. Files may have `max_file_bytes`."""
 
 
 class MediaTypes:
@@ -125,17 +131,19 @@ class MediaTypes:
 
     def accepted(self, pages: Sequence[str]) -> tuple[str, ...]:
         """Types whose bodies are downloaded, given those of pages."""
+        beside = (PDF,) if self.settings.pdf else ()
         if not self.types:
-            return tuple(pages)
-        return (*self.types, *pages) if self.settings.html else self.types
+            return (*pages, *beside)
+        return (*self.types, *pages, *beside) if self.settings.html else self.types
 
     def wants(self, mime: str) -> bool:
         """Whether a file of this type is what the crawl is for."""
         return bool(self.types) and _is_one_of(mime.lower(), self._exact, self._groups)
 
     def wants_extension(self, extension: str) -> bool:
-        """Whether files with this extension (without the dot) are wanted."""
-        return self.wants(_OF_EXTENSION.get(extension.lower(), ""))
+        """Whether files with this extension (without the dot) are fetched."""
+        mime = _OF_EXTENSION.get(extension.lower(), "")
+        return self.wants(mime) or (self.settings.pdf and mime == PDF)
 
     def wants_url(self, url: str, declared: str = "") -> bool:
         """The same by the end of a URL; if that says nothing, by the `declared` type or group, such as `image/*`."""
@@ -208,7 +216,7 @@ class Extensions:
                 raise ConfigError(
                     f"not an extension: {name[:40]!r}", hint="write it as it ends a path, without the dot: jpg"
                 )
-        self._refused = frozenset(name for name in names if not (media and media.wants_extension(name)))
+        self._refused = frozenset(name for name in names if media is None or not media.wants_extension(name))
         self._exempt = (Source.SEED, Source.ARCHIVE, Source.SITEMAP) if media else (Source.SEED,)
         self._longest = max(map(len, names), default=0)
 

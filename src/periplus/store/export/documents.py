@@ -4,30 +4,36 @@ A capture that cannot be read is a value with a reason, counted in the summary o
 
 - `damaged`: the archive does not hold the record, or not all of it;
 - `no-original`: the body was the same as an earlier one, which is not in the collection;
-- `no-text`: an image, an archive, or a page without words (only for formats that are about text).
+- `no-text`: an image, an archive, or a page without words (only for formats that are about text);
+- `pdf-encrypted` and the like: a PDF whose text cannot be read (`content.pdf`; for the same formats).
+
+The text of a PDF is read as HTML with a section for each page, so that everything made of pages is made of PDFs, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.content import decode_body, read_page, read_texts
+from periplus.content.pdf import MIME as PDF
+from periplus.content.pdf import html_of, is_pdf
 from periplus.content.scan.columns import MAX_TEXT
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
 from periplus.formats.headers.caching import read_last_modified
 from periplus.formats.preferences import preference_headers
-from periplus.model import CollectionDamaged, ParsedPage
+from periplus.model import DOCUMENT_TYPE, CollectionDamaged, ParsedPage
 
 from ..tables import Spooled
 from ..warc import read_record
 from .captures import Capture, captures_of, find_original
-from .markdown import to_markdown, to_text
+from .markdown import WrittenBlock, WrittenKind, to_blocks, to_markdown, to_text
 
 DAMAGED, NO_ORIGINAL, NO_TEXT = "damaged", "no-original", "no-text"
 
@@ -38,6 +44,13 @@ _NOT_HTML: Final = frozenset({"empty", "binary", "not-html"})
 """Problems of a body that was not read as a page."""
 
 
+class ReadBody(NamedTuple):
+    """A page, and the HTML that was made of a PDF's text."""
+
+    page: ParsedPage
+    made_html: bytes = b""
+
+
 class DecodedCapture(Struct, frozen=True):
     """One version of a page, its body without content codings."""
 
@@ -46,20 +59,69 @@ class DecodedCapture(Struct, frozen=True):
     body: bytes
     modified_at: datetime | None = None
     """When the server says it last changed."""
+    made_html: bytes = b""
+    """The HTML that was made of a PDF's text."""
+
+    @property
+    def source(self) -> bytes:
+        """What the page was read from: the body or, of a PDF, the HTML that was made of its text."""
+        return self.made_html or self.body
 
     def to_markdown(self) -> str:
         """The main text in Markdown."""
-        return markdown_of(self.page, self.body)
+        return markdown_of(self.page, self.source)
+
+    def blocks(self) -> list[WrittenBlock]:
+        """The main text in blocks of Markdown; plain text in its paragraphs."""
+        html, page = self.html, self.page
+        if html is not None:
+            blocks = to_blocks(html, page.url, base=page.base, encoding=page.charset)
+            return blocks or ([WrittenBlock(page.text, WrittenKind.TEXT)] if page.text else [])
+        paragraphs = _lines_of(page, self.body).split("\n\n")
+        return [WrittenBlock(text, WrittenKind.TEXT) for text in paragraphs if text.strip()]
 
     def to_text(self) -> str:
         """The main text with its lines."""
         html = self.html
-        return _lines_of(self.page, self.body) if html is None else to_text(html, self.page.url) or self.page.text
+        return _lines_of(self.page, self.source) if html is None else to_text(html, self.page.url) or self.page.text
 
     @property
     def html(self) -> bytes | None:
-        """The body in UTF-8; `None` if it is not HTML."""
-        return _html_of(self.page, self.body)
+        """The source in UTF-8; `None` if it is not HTML."""
+        return _html_of(self.page, self.source)
+
+    @property
+    def no_text(self) -> str:
+        """Why there is no text, if there is none."""
+        return next((each.reason for each in self.page.problems if each.reason.startswith("pdf-")), NO_TEXT)
+
+
+def read_body(body: bytes, url: str, fields: Iterable[tuple[str, str]] = (), *, texts_only: bool = False) -> ReadBody:
+    """Read a body without content codings, given the header fields of its answer; a PDF by its text.
+
+    `texts_only`: as `content.read_texts` reads it.
+    """
+    headers = Headers(fields)
+    content_type = headers.get("content-type") or ""
+
+    def read(source: bytes, source_type: str) -> ParsedPage:
+        return (read_texts if texts_only else read_page)(
+            source,
+            url,
+            source_type,
+            robots_tags=headers.all("x-robots-tag"),
+            link_headers=headers.all("link"),
+            use_headers=preference_headers(headers.fields),
+        )
+
+    if not is_pdf(body, content_type):
+        return ReadBody(read(body, content_type))
+    from .pdf_reader import read_pdf  # starts a process: only where there is a PDF
+
+    text = read_pdf(body)
+    html = html_of(text)
+    page = read(html, DOCUMENT_TYPE)
+    return ReadBody(replace(page, mime=PDF, problems=(*text.problems, *page.problems)), html)
 
 
 def markdown_of(page: ParsedPage, body: bytes) -> str:
@@ -127,16 +189,9 @@ def read_document(archive: Path, capture: Capture, *, texts_only: bool = False) 
     if isinstance(answer, str):
         return answer
     fields, body = answer
-    headers = Headers(fields)
-    page = (read_texts if texts_only else read_page)(
-        body,
-        capture.url,
-        headers.get("content-type") or "",
-        robots_tags=headers.all("x-robots-tag"),
-        link_headers=headers.all("link"),
-        use_headers=preference_headers(fields),
-    )
-    return DecodedCapture(capture, page, body, _modified_at(headers.get("last-modified"), capture))
+    page, made_html = read_body(body, capture.url, fields, texts_only=texts_only)
+    modified_at = _modified_at(Headers(fields).get("last-modified"), capture)
+    return DecodedCapture(capture, page, body, modified_at, made_html)
 
 
 def _modified_at(field: str | None, capture: Capture) -> datetime | None:

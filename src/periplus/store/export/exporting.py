@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 import pyarrow as pa
-from msgspec import Struct
+from msgspec import Struct, field
 
 from periplus.model import ParsedPage, Preference, Url, UsageError
 from periplus.policy.filters.patterns import compiled
 from periplus.urls import site_of
+from periplus.view.notebook import Displayed
 
 from ..tables import SCHEMAS, Spooled, scan
 from ..tables.reader import check_digests
@@ -37,7 +38,7 @@ from ..tables.table import ParquetFile
 from ..warc import WarcEnd
 from ..warc.records import WARC, read_name
 from .captures import Capture, StatedPreferences, latest_captures
-from .documents import NO_TEXT, DecodedCapture, read_document
+from .documents import DecodedCapture, read_document
 from .records import (
     MARKDOWN,
     TEXT,
@@ -137,7 +138,7 @@ class Committed(Struct, frozen=True):
     archive: tuple[WarcEnd, ...] = ()
 
 
-class Exported(Struct, frozen=True):
+class Exported(Displayed, frozen=True):
     """What an export did: pages, rows or files written, and how many pages were left out, by reason.
 
     `deleted` are deletions of pages that another search engine has; `refused` of the written URLs were never requested,
@@ -145,7 +146,7 @@ class Exported(Struct, frozen=True):
     """
 
     written: int
-    left_out: dict[str, int] = {}
+    left_out: dict[str, int] = field(default_factory=dict)
     deleted: int = 0
     refused: int = 0
 
@@ -239,7 +240,7 @@ def export_documents(
         elif refusal := pages.refusal(document.page):
             left_out[refusal] += 1
         elif write(document) is False:
-            left_out[NO_TEXT] += 1
+            left_out[document.no_text] += 1
         else:
             written += 1
     return Exported(written, dict(left_out))

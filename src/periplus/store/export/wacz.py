@@ -14,6 +14,7 @@ signed. Keys have no `www.`, as those of other indexers: players look pages up b
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack
@@ -239,6 +240,10 @@ class _Package:
         return _Member(self.file.open(info, "w", force_zip64=size >= _LARGE), path, self._resources)
 
 
+_NOT_IN_NAMES: Final = re.compile(r"[^-a-z0-9._/]")
+"""What names of resources may not have: `pages/extraPages.jsonl` is that of the path alone."""
+
+
 class _Member:
     """A member that is hashed while it is written, and then listed."""
 
@@ -251,7 +256,7 @@ class _Member:
 
     def __exit__(self, *_: object) -> None:
         self._opened.close()
-        name = self._path.rpartition("/")[2]
+        name = _NOT_IN_NAMES.sub("-", self._path.rpartition("/")[2].lower())
         digest = f"sha256:{self._digest.hexdigest()}"
         self._resources.append(_Resource(name, self._path, digest, self._length))
 

@@ -1,5 +1,6 @@
 /* The tags of a page that say something of it, with their lines, attributes and content: what an audit looks at.
-   Links with a text that only lead to another page are left out.
+   Left out are links with a text that only lead to another page, or to a place that this page has, or that an earlier
+   one leads to; of links with a text only the href is listed, of headings no attribute.
    `scan/tag_list.py` does the same in Python. Nothing is built of blocks, text or links here. */
 #ifndef PERIPLUS_TAG_LIST_H
 #define PERIPLUS_TAG_LIST_H
@@ -18,8 +19,12 @@ typedef struct {
     u8 tag;
     bool is_named; /* a link or heading with text, or with the name of a picture in it */
     bool is_in_noscript;
-    bool is_notable;
+    bool is_scripted; /* a link that a script takes over */
+    u8 link;          /* LINK_... */
 } ListedTag;
+
+/* What a link says by its href: where it leads; a place in a page; more, as a script or another protocol. */
+enum { LINK_PLAIN, LINK_INTO_PAGE, LINK_ODD };
 
 typedef struct {
     LIST(ListedTag) tags;
@@ -128,22 +133,47 @@ static bool list_attributes(Scanner *scanner, TagList *list, u8 tag) {
     return is_naming;
 }
 
-/* Whether a link says more by its href than where it leads: a place in a page, a script, another protocol. */
-static bool is_notable_link(const Attributes *attributes) {
-    Span href = value_of(attributes, ATTR_href);
-    if (!href.size) {
-        return false;
-    }
-    if (memchr(href.at, '#', href.size) || memchr(href.at, '&', href.size)) {
+static bool is_odd_href(Span href) {
+    if (memchr(href.at, '&', href.size)) {
         return true;
     }
     if (href.size > 8 && starts_with(href.at, "https://", 8)) {
         return href.at[8] == '/' || starts_with(href.at + 8, "http", 4);
     }
-    const u8 *colon = find_byte(href.at, href.at + href.size, ':');
-    bool is_odd = starts_with(href.at, "ht", 2) || starts_with(href.at, "hh", 2) || starts_with(href.at, "hp", 2) ||
-                  starts_with(href.at, "tt", 2) || starts_with(href.at, "www.", 4) || href.at[0] == ' ';
-    return is_odd || colon < href.at + href.size;
+    return starts_with(href.at, "ht", 2) || starts_with(href.at, "hh", 2) || starts_with(href.at, "hp", 2) ||
+           starts_with(href.at, "tt", 2) || starts_with(href.at, "www.", 4) || href.at[0] == ' ' ||
+           memchr(href.at, ':', href.size);
+}
+
+static u8 link_of(Span href) {
+    return is_odd_href(href) ? LINK_ODD : memchr(href.at, '#', href.size) ? LINK_INTO_PAGE : LINK_PLAIN;
+}
+
+/* Whether a script takes the link over: then what is behind # is no place in a page. */
+static bool is_scripted_link(const Attributes *attributes) {
+    static const char *const names[] = {"onclick", "data-toggle", "data-bs-toggle", "data-target", "aria-controls"};
+    for (u32 i = 0; i < attributes->count; i++) {
+        const Attribute *attribute = &attributes->items[i];
+        if (attribute->known == ATTR_role) {
+            return true;
+        }
+        for (u32 j = 0; attribute->known == ATTR_other && j < sizeof names / sizeof *names; j++) {
+            if (is_other_name(attribute, names[j], (u32)strlen(names[j]))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Of a link that has a name only the href is asked for. */
+static void keep_href(const Scanner *scanner, ListedTag *tag) {
+    for (u32 i = 0; i < tag->attributes.count; i++) {
+        if (scanner->kept.items[tag->attributes.first + i].known == ATTR_href) {
+            tag->attributes = (Kept){tag->attributes.first + i, 1};
+            return;
+        }
+    }
 }
 
 /* The end of a link or heading. A link of which nothing is notable is not listed: most are not. */
@@ -153,12 +183,18 @@ static void close_listed(Scanner *scanner, TagList *list, i32 *open, const u8 *e
     }
     ListedTag *tag = &list->tags.items[*open];
     tag->content_end = end;
-    if (tag->tag == TAG_a && tag->is_named && !tag->is_notable && (u32)*open + 1 == list->tags.count) {
+    bool is_last = (u32)*open + 1 == list->tags.count;
+    bool is_plain = tag->link == LINK_PLAIN || (tag->link == LINK_INTO_PAGE && tag->is_scripted);
+    if (tag->tag == TAG_a && tag->is_named && is_plain && is_last) {
         list->tags.count--;
         scanner->kept.count = tag->attributes.first;
+    } else if (tag->tag == TAG_a && tag->is_named && !tag->is_scripted) {
+        keep_href(scanner, tag);
     }
     *open = NONE;
 }
+
+static const bool NO_ATTRIBUTE[ATTR_COUNT] = {false};
 
 static void add_listed(Scanner *scanner, TagList *list, u8 tag, const u8 *markup, const u8 *at, const u8 *content_end) {
     if (list->tags.count >= MAX_LISTED || !HAS_ROOM(&list->tags, &scanner->has_failed)) {
@@ -169,14 +205,20 @@ static void add_listed(Scanner *scanner, TagList *list, u8 tag, const u8 *markup
     ListedTag *listed = &list->tags.items[list->tags.count++];
     *listed = (ListedTag){.content = at, .content_end = content_end, .line = list->line, .tag = tag};
     listed->is_in_noscript = scanner->is_in_noscript;
-    listed->is_notable = tag == TAG_a && is_notable_link(&scanner->attributes);
-    listed->attributes = keep_attributes(scanner, NULL);
+    if (tag == TAG_a) {
+        listed->link = link_of(value_of(&scanner->attributes, ATTR_href));
+        listed->is_scripted = listed->link != LINK_PLAIN && is_scripted_link(&scanner->attributes);
+    }
+    listed->attributes = keep_attributes(scanner, is_heading(tag) ? NO_ATTRIBUTE : NULL);
 }
 
 static void open_listed(Scanner *scanner, TagList *list, u8 tag, const u8 *markup, const u8 *at) {
     i32 *open = tag == TAG_a ? &list->link : is_heading(tag) ? &list->heading : NULL;
     if (open) {
         close_listed(scanner, list, open, markup);
+    }
+    if (tag == TAG_a && !value_of(&scanner->attributes, ATTR_href).size) { /* a place, not a link */
+        return;
     }
     u32 before = list->tags.count;
     add_listed(scanner, list, tag, markup, at, at);
@@ -245,6 +287,61 @@ static const u8 *list_tag(Scanner *scanner, TagList *list, const u8 *markup, boo
     return list_start_tag(scanner, list, tag, markup, at);
 }
 
+/* A set of texts of the page. */
+typedef struct {
+    Span *slots;
+    u32 mask;
+} SpanSet;
+
+/* Add a text; false if it is there already. There are at least twice as many slots as texts. */
+static bool add_span(SpanSet *set, Span text) {
+    u32 slot = hash_bytes(text) & set->mask;
+    while (set->slots[slot].at) {
+        if (set->slots[slot].size == text.size && !memcmp(set->slots[slot].at, text.at, text.size)) {
+            return false;
+        }
+        slot = (slot + 1) & set->mask;
+    }
+    set->slots[slot] = text;
+    return true;
+}
+
+/* Leave out links into a page that an earlier one has led to, and those to places that this page has. */
+static void drop_known_places(Scanner *scanner, TagList *list) {
+    u32 size = 64;
+    while (size < 2 * (list->ids.count + list->tags.count)) {
+        size *= 2;
+    }
+    SpanSet places = {calloc(size, sizeof(Span)), size - 1};
+    if (!places.slots) {
+        scanner->has_failed = true;
+        return;
+    }
+    for (u32 i = 0; i < list->ids.count; i++) {
+        add_span(&places, list->ids.items[i]);
+    }
+    SpanSet hrefs = {calloc(size, sizeof(Span)), size - 1};
+    u32 count = 0;
+    for (u32 i = 0; hrefs.slots && i < list->tags.count; i++) {
+        ListedTag *tag = &list->tags.items[i];
+        bool is_known = false;
+        if (tag->link == LINK_INTO_PAGE && tag->is_named && !tag->is_scripted) {
+            Span href = scanner->kept.items[tag->attributes.first].value;
+            is_known = !add_span(&hrefs, href);
+            if (!is_known && href.at[0] == '#' && href.size > 1) {
+                is_known = !add_span(&places, (Span){href.at + 1, href.size - 1});
+            }
+        }
+        if (!is_known) {
+            list->tags.items[count++] = *tag;
+        }
+    }
+    scanner->has_failed |= !hrefs.slots;
+    list->tags.count = count;
+    free(places.slots);
+    free(hrefs.slots);
+}
+
 /* Read the page between `start` and `end`, behind which are a ">" and PADDING zero bytes. */
 static void list_page(Scanner *scanner, TagList *list) {
     const u8 *at = scanner->start;
@@ -272,6 +369,9 @@ static void list_page(Scanner *scanner, TagList *list) {
     }
     close_listed(scanner, list, &list->link, end);
     close_listed(scanner, list, &list->heading, end);
+    if (!scanner->has_failed) {
+        drop_known_places(scanner, list);
+    }
 }
 
 #endif
