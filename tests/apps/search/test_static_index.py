@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from periplus import UsageError
-from periplus.apps.search.documents import Section
 from periplus.apps.search.static_index import MAX_PASSAGE, passages_of, write_static_index
+from periplus.model import PageSection
 from periplus.search import Index
 
 PAGES = [
@@ -102,7 +102,11 @@ def test_passages_are_parts_of_sections() -> None:
     second = text.index("Second")
     found = passages_of(
         text,
-        [Section(8, "first", 2, "First"), Section(second, "second", 2, "Second"), Section(len(text), "end", 2, "End")],
+        [
+            PageSection(8, "first", 2, "First"),
+            PageSection(second, "second", 2, "Second"),
+            PageSection(len(text), "end", 2, "End"),
+        ],
     )
     assert [each.heading for each in found if each.is_first] == ["", "First", "Second", "End"]
     assert all(len(each.text) <= MAX_PASSAGE for each in found)

@@ -30,14 +30,14 @@ import numpy as np
 import zstandard
 from msgspec import Struct
 
-from periplus.model import CollectionDamaged, CollectionInUse, Url, UsageError
+from periplus.model import CollectionDamaged, CollectionInUse, PageSection, Url, UsageError
 from periplus.urls import domain_of, site_of
 
 from . import analysis
 from .analysis import language_of, terms_of, terms_of_words, words_of
-from .documents import Documents, Record, Section, hash_of, id_of
+from .documents import Documents, Record, hash_of, id_of
 from .engine import IndexEntry, SearchEngine, Weights
-from .names import beginnings_of, defined_name, names_in, parts_of_name
+from .names import beginnings_of, defined_name, names_in, parts_of_name, without_number
 from .query import Query, parse_query
 from .ranking import Candidate, Results
 from .searcher import Searcher, Vocabulary
@@ -65,7 +65,7 @@ class Document(Struct, frozen=True, kw_only=True):
     description: str = ""
     anchors: tuple[str, ...] = ()
     """Texts of links to it."""
-    sections: tuple[Section, ...] = ()
+    sections: tuple[PageSection, ...] = ()
     """Headings and definitions in the text, which a result may lead to."""
     is_listing: bool = False
     """Whether it mostly lists other pages."""
@@ -359,23 +359,25 @@ class Index:
         self,
         record: Record,
         anchors: Sequence[str],
-        sections: Sequence[Section],
+        sections: Sequence[PageSection],
         text: str,
         read: tuple[list[str], list[int]] | None = None,
     ) -> None:
         """Hand a document to its file and to the engine; `read` are `_words_by_section`, where they are known."""
         words, starts = read or _words_by_section(text, sections)
         language = record.language
-        own = [defined_name(each.title) if each.level == DEFINITION else each.title for each in sections]
+        own = [
+            defined_name(each.title) if each.level == DEFINITION else without_number(each.title) for each in sections
+        ]
         ids = [
             each.anchor if each.level == DEFINITION and names_in(each.anchor) == [each.anchor] else ""
             for each in sections
         ]
         names = names_in(" ".join((record.title, *own)))
-        anchor_words = [words_of(anchor) for anchor in anchors]
+        anchor_words = [words_of(without_number(anchor)) for anchor in anchors]
         anchor_terms = [[term for term in terms_of_words(each, language) if term] for each in anchor_words]
         terms = list(terms_of_words(words, language))
-        title = _SITE_IN_TITLE.split(record.title)[0]
+        title = without_number(_SITE_IN_TITLE.split(record.title)[0])
         page_terms = PageTerms(
             title=names_of([terms_of(title, language)]),
             sections=names_of(terms_of(each, language) for each in own),
@@ -439,7 +441,7 @@ def _is_home(url: str) -> bool:
     return bool(host) and path in ("", "index.html", "index.htm", "index.php")
 
 
-def _words_by_section(text: str, sections: Sequence[Section]) -> tuple[list[str], list[int]]:
+def _words_by_section(text: str, sections: Sequence[PageSection]) -> tuple[list[str], list[int]]:
     """The words of a text, and the number of words before each of its sections."""
     words: list[str] = []
     starts: list[int] = []

@@ -32,11 +32,10 @@ from typing import IO, Final
 import msgspec
 from msgspec import Struct
 
-from periplus.model import Url, UsageError
+from periplus.model import PageSection, Url, UsageError
 from periplus.urls import site_of
 
 from .analysis import STOP_WORDS, term_of, terms_of, without_accents, words_of
-from .documents import Section
 from .index import Document, Index
 from .names import names_in, parts_of_name
 from .widget import write_widget
@@ -129,9 +128,9 @@ def _is_ours(manifest: Path) -> bool:
         return False
 
 
-def passages_of(text: str, sections: Sequence[Section], most: int = MAX_PASSAGE) -> list[StaticPassage]:
+def passages_of(text: str, sections: Sequence[PageSection], most: int = MAX_PASSAGE) -> list[StaticPassage]:
     """The passages of a text: parts of its sections of at most `most` characters, cut between words."""
-    starts = [Section(0, "", 0, ""), *sections]
+    starts = [PageSection(0, "", 0, ""), *sections]
     ends = [section.offset for section in sections] + [len(text)]
     found = []
     for section, end in zip(starts, ends, strict=True):
