@@ -21,6 +21,7 @@ from periplus.collection.typed_values import moment_of
 from periplus.model import PeriplusError, UsageError
 from periplus.store.export import FOLDERS, Exported, PageFilter, Selection, export_folder, export_stream
 from periplus.store.export.bulk import mapping
+from periplus.store.export.chunks import DEFAULT_SIZE, WORDS, ChunkShape
 from periplus.view.terminal import print_line
 from periplus.view.wording import count, top
 
@@ -116,6 +117,16 @@ def export(
         str | None,
         typer.Option("--to", metavar="URL", help="With bulk, send documents to this OpenSearch or Elasticsearch."),
     ] = None,
+    size: Annotated[
+        int, typer.Option("--size", metavar="N", help="With chunks, how long they are at most.")
+    ] = DEFAULT_SIZE,
+    unit: Annotated[
+        str,
+        typer.Option("--unit", metavar="UNIT", help="With chunks: words, characters, or tokens:NAME of a tokenizer."),
+    ] = WORDS,
+    overlap: Annotated[
+        int, typer.Option("--overlap", metavar="N", help="With chunks, how much of one the next begins with.")
+    ] = 0,
 ) -> None:
     """Export the last good version of every page, the tables, or the whole archive.
 
@@ -125,6 +136,7 @@ def export(
     _check(form, selection, is_markdown=markdown)
     _check_archive_options(form, where=where, title=title, wants_all=wants_all)
     _check_bulk(form, index, since, to)
+    shape = _chunk_shape(form, size, unit, overlap)
     found = existing(collection)
     if form.value in ARCHIVE_FORMATS:
         if form is ExportForm.URLS and (out is None or str(out) == "-"):
@@ -143,7 +155,7 @@ def export(
         return
     write: Callable[[BinaryIO], Exported]
     if form is ExportForm.CHUNKS:
-        write = partial(export_chunks, found, committed, selection)
+        write = partial(export_chunks, found, committed, selection, shape=shape)
     elif form is ExportForm.BULK:
         write = partial(export_bulk, found, committed, selection, index=index, since=moment_of(since, time.time()))
     else:
@@ -174,6 +186,16 @@ def _check(form: ExportForm, selection: Selection, *, is_markdown: bool) -> None
             hint="use --format jsonl, csv, parquet, markdown or text",
         )
     PageFilter(selection)
+
+
+def _chunk_shape(form: ExportForm, size: int, unit: str, overlap: int) -> ChunkShape:
+    shape = (size, unit, overlap)
+    if form is not ExportForm.CHUNKS and shape != (DEFAULT_SIZE, WORDS, 0):
+        raise UsageError(
+            f"--size, --unit and --overlap are of chunks, not of {form.value}",
+            hint="use --format chunks, or leave them out",
+        )
+    return ChunkShape(*shape)
 
 
 def _check_archive_options(form: ExportForm, *, where: str, title: str, wants_all: bool) -> None:

@@ -14,7 +14,7 @@ from periplus.model import Url, UsageError
 from periplus.store.export import Committed, Exported, Selection, export_documents
 from periplus.store.export.bulk import PageFacts, delete_line, index_lines
 from periplus.store.export.captures import StatedPreferences
-from periplus.store.export.chunks import chunk_line, chunks_of
+from periplus.store.export.chunks import ChunkShape, chunk_line, chunks_of
 from periplus.store.export.documents import DecodedCapture
 
 from .indexing import PDF_FILES, link_texts
@@ -40,13 +40,24 @@ where visited.at >= $since order by visited.url
 """
 
 
-def export_chunks(collection: CollectionSetup, committed: Committed, selection: Selection, out: BinaryIO) -> Exported:
+def export_chunks(
+    collection: CollectionSetup,
+    committed: Committed,
+    selection: Selection,
+    out: BinaryIO,
+    *,
+    shape: ChunkShape | None = None,
+) -> Exported:
     """Write the chunks of every page that represents its cluster, as JSON lines. Pages are counted, not chunks."""
+    shape = shape or ChunkShape()
     with _views(collection) as views:
         clusters = {Url(row["url"]): row["cluster"] for row in views.rows(_REPRESENTATIVES)}
 
+    stated = StatedPreferences(collection.layout.tables, committed.spooled)
+
     def write(document: DecodedCapture) -> bool:
-        lines = [chunk_line(chunk) for chunk in chunks_of(document, clusters[document.capture.url])]
+        url = document.capture.url
+        lines = [chunk_line(chunk) for chunk in chunks_of(document, clusters[url], shape, stated.of(url))]
         out.writelines(lines)
         return bool(lines)
 
