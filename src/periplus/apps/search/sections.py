@@ -47,7 +47,9 @@ def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSec
     has[of_section[is_inside], words[is_inside]] = True
     shares = (has @ asked.rarities) / asked.total
     name = typed.lower()
-    is_called = np.array([_is_called(sections[place], name) for place in linked])
+    is_called = np.zeros(len(linked), np.bool_)
+    if " " not in name:
+        is_called[:] = [_is_called(sections[place], name) for place in linked]
     scores = _NAME * names + shares + is_called
     order = np.argsort(-scores, kind="stable")[:MAX_SECTIONS]
     least = _NEARLY * float(scores[order[0]])
@@ -63,8 +65,11 @@ def _is_called(section: PageSection, name: str) -> bool:
     """Whether a section is the definition of a name in lower case: `json.dumps` and not `json.dump`."""
     if section.level != DEFINITION:
         return False
-    anchor, title = section.anchor.lower(), defined_name(section.title).lower()
-    return anchor == name or anchor.endswith(f".{name}") or name in (title, title.replace("_", ""))
+    anchor, title = section.anchor.lower(), section.title.lower()
+    if anchor == name or anchor.endswith(f".{name}"):
+        return True
+    bare = title.replace("_", "")
+    return (name in title or name in bare) and name in (defined_name(title), defined_name(bare))
 
 
 def best_stretch(asked: AskedTerms, page: PageTerms, sections: Sequence[PageSection]) -> tuple[int, int | None]:
