@@ -29,6 +29,8 @@ from periplus.apps.changes import (
     usual_beginning,
 )
 from periplus.apps.changes.refreshing import Refreshed, RefreshSelection, refresh
+from periplus.apps.export.exporting import WHILE_CRAWLED, Export, ExportOptions
+from periplus.apps.export.retrieval import DEFAULT_INDEX
 from periplus.apps.report.making import (
     audit_trend_of,
     audited,
@@ -41,15 +43,14 @@ from periplus.apps.report.making import (
 from periplus.apps.search.indexing import Indexed, open_index, update_index
 from periplus.apps.serve.served import DEFAULT_PORT
 from periplus.collection import collection as plans
-from periplus.collection.collection import existing, states
+from periplus.collection.collection import states
 from periplus.collection.config.settings import Config
-from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file
 from periplus.collection.facts.lookup import UrlFacts, url_facts
 from periplus.collection.options import named_settings
 from periplus.collection.typed_values import duration, moment_of
 from periplus.engine.plugins import OwnParts
 from periplus.model import CollectionInUse, Url, UsageError
-from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
+from periplus.store.export import Committed, Exported, Selection
 from periplus.store.export.captures import captures_of, find_original, latest_captures
 from periplus.store.tables import Spooled
 from periplus.urls import site_of
@@ -392,36 +393,52 @@ class Collection:
 
     # for others
 
-    def export(self, format: str, path: str | PathLike[str], *, markdown: bool = False) -> Exported:  # noqa: A002
-        """Write the collection as `jsonl`, `markdown`, `text`, `parquet`, `warc`, `wacz`, ... to a new file or folder.
+    def export(
+        self,
+        format: str,  # noqa: A002 - the option has this name
+        path: str | PathLike[str],
+        *,
+        site: str | Sequence[str] = (),
+        include: str | Sequence[str] = (),
+        lang: str | Sequence[str] = (),
+        dedupe: bool = False,
+        for_: str = "",
+        markdown: bool = False,
+        since: str | float | None = None,
+        changed: bool = False,
+        name: str = "",
+        where: str = "",
+        title: str = "",
+        all: bool = False,  # noqa: A002 - the option has this name
+        index: str = DEFAULT_INDEX,
+    ) -> Exported:
+        """Write the collection to a new file or folder: `periplus export`. The result counts what was written.
 
-        `markdown` adds the main text in Markdown to each line of `jsonl`. The result counts what was written.
+        Formats: `jsonl`, `csv`, `markdown`, `text`, `parquet`, `warc`, `wacz`, `cc-index`, `urls`, `chunks` and `bulk`.
+        The keywords are the options of the command (`docs/export.md`); not every format has all of them. `since` may be
+        POSIX seconds, too.
         """
-        target = Path(path)
-        if format in ARCHIVE_FORMATS:
-            self._committed("warc")  # refuses a collection that this process crawls
-            return export_archive_format(existing(self.folder), format, target)[0]
-        if markdown and format != "jsonl":
-            raise UsageError(f"markdown=True adds a field to jsonl, not to {format}", hint='use format "markdown"')
-        if format not in STREAMS:
-            return export_folder(self.folder, format, target, self._committed(format))
-        committed = self._committed(format)
-        return export_file(
-            target,
-            lambda file: export_stream(self.folder, format, file, committed=committed, wants_markdown=markdown),
+        asked = ExportOptions(
+            form=format,
+            selection=Selection(tuple(_several(site)), tuple(_several(include)), tuple(_several(lang)), dedupe, for_),
+            markdown=markdown,
+            where=where,
+            title=title,
+            wants_all=all,
+            index=index,
+            since=since,
+            changed=changed,
+            name=name,
         )
+        running = running_crawl(self.folder)
+        if running is not None and format not in WHILE_CRAWLED:
+            raise CollectionInUse(f"{self.folder} is crawled by this process", hint="export it after the `with` block")
+        committed = None if running is None else Committed(running.spooled)
+        return Export(plans.existing(self.folder), asked, committed).to_path(Path(path))
 
     def _check_not_running(self, what: str) -> None:
         if running_crawl(self.folder) is not None:
             raise CollectionInUse(f"{self.folder} is crawled by this process", hint=f"call {what} after the block")
-
-    def _committed(self, form: str) -> Committed:
-        running = running_crawl(self.folder)
-        if running is None:
-            return committed_of(self._layout)
-        if form == "warc":
-            raise CollectionInUse(f"{self.folder} is crawled by this process", hint="export it after the `with` block")
-        return Committed(running.spooled)
 
 
 def _said(line: ProgressLine) -> Callable[[str], None]:
