@@ -17,6 +17,7 @@ from periplus.collection.collection import existing
 from periplus.model import PeriplusError, UsageError
 from periplus.store.export import Exported, Selection
 from periplus.store.export.bulk import mapping
+from periplus.store.export.chunks import DEFAULT_SIZE, WORDS
 from periplus.view.terminal import print_line
 from periplus.view.wording import count, top
 
@@ -117,6 +118,16 @@ def export(
         str | None,
         typer.Option("--to", metavar="URL", help="With bulk, send documents to this OpenSearch or Elasticsearch."),
     ] = None,
+    size: Annotated[
+        int, typer.Option("--size", metavar="N", help="With chunks, how long they are at most.")
+    ] = DEFAULT_SIZE,
+    unit: Annotated[
+        str,
+        typer.Option("--unit", metavar="UNIT", help="With chunks: words, characters, or tokens:NAME of a tokenizer."),
+    ] = WORDS,
+    overlap: Annotated[
+        int, typer.Option("--overlap", metavar="N", help="With chunks, how much of one the next begins with.")
+    ] = 0,
 ) -> None:
     """Export the last good version of every page, the tables, or the whole archive.
 
@@ -133,6 +144,9 @@ def export(
         since=since,
         changed=changed,
         name=name,
+        size=size,
+        unit=unit,
+        overlap=overlap,
     )
     asked.check(is_sent=to is not None)
     found = existing(collection)

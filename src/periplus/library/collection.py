@@ -52,6 +52,7 @@ from periplus.engine.plugins import OwnParts
 from periplus.model import CollectionInUse, Url, UsageError
 from periplus.store.export import Committed, Exported, Selection
 from periplus.store.export.captures import captures_of, find_original, latest_captures
+from periplus.store.export.chunks import DEFAULT_SIZE, WORDS
 from periplus.store.tables import Spooled
 from periplus.urls import site_of
 from periplus.view.notebook import Displayed, ProgressLine, facts_html, rows_html
@@ -411,6 +412,9 @@ class Collection:
         title: str = "",
         all: bool = False,  # noqa: A002 - the option has this name
         index: str = DEFAULT_INDEX,
+        size: int = DEFAULT_SIZE,
+        unit: str = WORDS,
+        overlap: int = 0,
     ) -> Exported:
         """Write the collection to a new file or folder: `periplus export`. The result counts what was written.
 
@@ -429,6 +433,9 @@ class Collection:
             since=since,
             changed=changed,
             name=name,
+            size=size,
+            unit=unit,
+            overlap=overlap,
         )
         running = running_crawl(self.folder)
         if running is not None and format not in WHILE_CRAWLED:

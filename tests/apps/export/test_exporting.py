@@ -75,6 +75,8 @@ def test_every_format_at_both_doors(shopping: periplus.Collection, tmp_path: Pat
         ("csv", {"since": "1d"}, ["--since", "1d"]),
         ("jsonl", {"since": "1d", "changed": True}, ["--since", "1d", "--changed"]),
         ("jsonl", {"since": "sometime"}, ["--since", "sometime"]),
+        ("jsonl", {"size": 100}, ["--size", "100"]),
+        ("chunks", {"unit": "miles"}, ["--unit", "miles"]),
         ("jsonl", {"name": "x"}, ["--name", "x"]),
         ("jsonl", {"changed": True, "name": "../x"}, ["--changed", "--name", "../x"]),
     ],

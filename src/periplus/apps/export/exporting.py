@@ -30,6 +30,7 @@ from periplus.store.export import (
     export_stream,
 )
 from periplus.store.export.bulk import mapping
+from periplus.store.export.chunks import DEFAULT_SIZE, WORDS, ChunkShape
 from periplus.store.export.exporting import RETRIEVAL, TRAINING
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
@@ -76,6 +77,9 @@ class ExportOptions(Struct, frozen=True):
     since: str | float | None = None
     changed: bool = False
     name: str = ""
+    size: int = DEFAULT_SIZE
+    unit: str = WORDS
+    overlap: int = 0
 
     def check(self, *, is_sent: bool = False) -> None:
         """Refuse options that the format does not have, before a file is begun. `is_sent`: to a server."""
@@ -104,6 +108,11 @@ class ExportOptions(Struct, frozen=True):
                 f"--index and --to are of bulk, not of {form}", hint="use --format bulk, or leave them out"
             )
         check_index_name(self.index)
+        if form != "chunks" and (self.size, self.unit, self.overlap) != (DEFAULT_SIZE, WORDS, 0):
+            raise UsageError(
+                f"--size, --unit and --overlap are of chunks, not of {form}",
+                hint="use --format chunks, or leave them out",
+            )
         self._check_changes()
 
     def _check_changes(self) -> None:
@@ -137,6 +146,7 @@ class Export:
         asked.check()
         self._found, self._asked = found, asked
         self._committed = committed_of(found.layout) if committed is None else committed
+        self._shape = ChunkShape(asked.size, asked.unit, asked.overlap)
         self._now = time.time()
         self._since = moment_of(asked.since, self._now) if isinstance(asked.since, str) else asked.since
         self._mark: ExportMark | None = None
@@ -197,7 +207,7 @@ class Export:
             case "urls":
                 return _write_urls(found, out, asked.where)
             case "chunks":
-                write = partial(export_chunks, found, committed, asked.selection)
+                write = partial(export_chunks, found, committed, asked.selection, shape=self._shape)
             case "bulk":
                 write = partial(export_bulk, found, committed, asked.selection, index=asked.index)
             case form:

@@ -15,7 +15,7 @@ from periplus.model import Url, UsageError
 from periplus.store.export import ChangedPages, Committed, Exported, Selection, export_documents
 from periplus.store.export.bulk import PageFacts, delete_line, index_lines
 from periplus.store.export.captures import StatedPreferences
-from periplus.store.export.chunks import chunk_line, chunks_of
+from periplus.store.export.chunks import ChunkShape, chunk_line, chunks_of
 from periplus.store.export.documents import DecodedCapture
 
 if TYPE_CHECKING:
@@ -45,18 +45,23 @@ def export_chunks(
     selection: Selection,
     out: BinaryIO,
     *,
+    shape: ChunkShape | None = None,
     changes: ChangedPages | None = None,
 ) -> Exported:
     """Write the chunks of every page that represents its cluster, as JSON lines. Pages are counted, not chunks.
 
     With `changes` only of these pages, and then a line for each page that has no chunks any more.
     """
+    shape = shape or ChunkShape()
     with _views(collection) as views:
         clusters = {Url(row["url"]): row["cluster"] for row in views.rows(_REPRESENTATIVES)}
         _add_gone(views, _REPRESENTATIVES, changes)
 
+    stated = StatedPreferences(collection.layout.tables, committed.spooled)
+
     def write(document: DecodedCapture) -> bool:
-        lines = [chunk_line(chunk) for chunk in chunks_of(document, clusters[document.capture.url])]
+        url = document.capture.url
+        lines = [chunk_line(chunk) for chunk in chunks_of(document, clusters[url], shape, stated.of(url))]
         out.writelines(lines)
         return bool(lines)
 

@@ -251,7 +251,7 @@ class Searcher:
             return snippet_of(text, terms, record.language, allowed, typed) if allowed > 0 else Snippet("")
 
         known = self._documents.sections_of(record.id)
-        best = best_sections(asked, page, known) if len(asked) else []
+        best = best_sections(asked, page, known, typed) if len(asked) else []
         sections = []
         for one in best:
             snippet = Snippet("") if one.is_page else cut(body[one.section.offset : one.end if one.end >= 0 else None])
