@@ -74,17 +74,24 @@ def save_mark(layout: Layout, name: str, mark: ExportMark) -> None:
     write_file(path, msgspec.json.encode(mark))
 
 
-def first_unseen(tables: Path, mark: ExportMark, spooled: Sequence[Spooled]) -> float | None:
-    """When the earliest visit ended that was committed after a mark was made; `None` if there is none."""
-    tail, known = Tail(tables, TABLE, ("ended_at",)), valid_positions(mark.positions, spooled)
-    times = [
+def first_unseen(tables: Path, seen: Positions, spooled: Sequence[Spooled]) -> float | None:
+    """When the earliest visit ended that was committed behind these positions; `None` if there is none."""
+    tail, known = Tail(tables, TABLE, ("ended_at",)), valid_positions(seen, spooled)
+    times = (
         min(batch["ended_at"].to_pylist()).timestamp()
         for shard in spooled
         for batch, _ in tail.read(shard, known.get(shard.shard, Position()))
-    ]
-    if not mark.positions.keys() <= {shard.shard for shard in spooled}:
-        times.append(mark.at - _COMMITTED_WITHIN)
+    )
     return min(times, default=None)
+
+
+def unseen_since(tables: Path, mark: ExportMark, spooled: Sequence[Spooled]) -> float | None:
+    """The time of the first visit that an export with this mark did not have; `None` if there is none."""
+    first = first_unseen(tables, mark.positions, spooled)
+    if mark.positions.keys() <= {shard.shard for shard in spooled}:
+        return first
+    before = mark.at - _COMMITTED_WITHIN  # what shards that are not there any more committed since then
+    return before if first is None else min(first, before)
 
 
 def changed_pages(folder: Path, since: float, spooled: Sequence[Spooled]) -> ChangedPages:

@@ -233,11 +233,11 @@ class Export:
         """What changed, if only that is asked for; `None`: all pages."""
         if self._since is None and self._mark is None:
             return None
-        from .changed import changed_pages, first_unseen
+        from .changed import changed_pages, unseen_since
 
         since, spooled = self._since, self._committed.spooled
         if self._mark is not None:
-            since = first_unseen(self._found.layout.tables, self._mark, spooled)
+            since = unseen_since(self._found.layout.tables, self._mark, spooled)
         return changed_pages(self._found.folder, self._now if since is None else since, spooled)
 
 
