@@ -50,7 +50,7 @@ FOUND = {
 }
 """Where seeds are passed on that open nothing."""
 
-PLANNED = {"cli/refresh.py:refresh", "cli/watch.py:_watched"}
+PLANNED = {"cli/refresh.py:refresh", "apps/changes/watching.py:_watched"}
 """Where a collection is continued with the seeds that it has."""
 
 COLLECTIONS = {

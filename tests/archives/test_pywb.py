@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from tests.archives.foreign import Capture, html, write_warc
 
+from periplus.apps.export.exporting import Export, ExportOptions
 from periplus.collection.collection import existing
-from periplus.collection.exporting import export_archive_format
 from periplus.collection.importing import import_archives
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def port(pywb: Path, tmp_path: Path) -> Iterator[int]:
     """pywb with a package of ours as its collection."""
     archive = write_warc(tmp_path / "foreign.warc.gz", captures())
     import_archives(tmp_path / "old", [archive])
-    export_archive_format(existing(tmp_path / "old"), "wacz", tmp_path / "old.wacz")
+    Export(existing(tmp_path / "old"), ExportOptions("wacz")).to_path(tmp_path / "old.wacz")
     home = tmp_path / "pywb"
     home.mkdir()
     for words in (("init", "old"), ("add", "old", "--unpack-wacz", str(tmp_path / "old.wacz"))):
