@@ -15,6 +15,8 @@ TEXT_RULE: Final = 4
 
 To be raised with every change after which the same page has another main text, other blocks or another sketch.
 """
+VALUES: Final = 128
+"""Values of a sketch."""
 MAX_TEXT: Final = 1 << 20
 """Maximum bytes of text kept for a page."""
 MAX_LINKS: Final = 10_000
