@@ -77,6 +77,7 @@ WIRES = {
     "parts/render/wire.py:rendering_wire",
     "apps/serve/receivers/intake.py:Intake.requests",
     "engine/fetch/single.py:SingleRequests._wire",
+    "parts/webhooks/delivery.py:post_of",
 }
 """Where something is made that sends requests: each is given a guard."""
 

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.apps.changes import ChangeKind, changes_since, detail_of, usual_beginning
-from periplus.apps.changes.refreshing import Refreshed, RefreshSelection, refresh
+from periplus.apps.changes.refreshing import Refreshed, RefreshSelection, announce_refreshed, refresh
 from periplus.apps.changes.watching import planned_watch
 from periplus.apps.export.exporting import WHILE_CRAWLED, Export, ExportOptions
 from periplus.apps.export.retrieval import DEFAULT_INDEX
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from periplus.apps.audit import Audit, TrendPoint
     from periplus.apps.search import Results
     from periplus.apps.search.collection_evaluation import SearchEvaluation
+    from periplus.engine.shard import ShardStatus
     from periplus.insight.views import Views
     from periplus.parts.forms.show import FormFacts
 
@@ -311,6 +313,11 @@ class Collection:
         with plans.held(self.folder):
             made = _extractor(extract)
             extraction = None if made is None else Extraction(found.layout, made)
+
+            def follow(_plan: object, _crawl: object, statuses: list[ShardStatus]) -> None:
+                if extraction is not None:
+                    extraction.follow(statuses)
+
             refreshed = refresh(
                 config,
                 self.folder,
@@ -319,10 +326,11 @@ class Collection:
                 selection,
                 fetches_new=new,
                 parts=parts,
-                on_progress=lambda _plan, _crawl, statuses: extraction and extraction.follow(statuses),
+                on_progress=follow,
             )
             if extraction is not None:
                 extraction.finish()
+            announce_refreshed(replace(found, config=config), refreshed)
             return refreshed
 
     def watch(

@@ -6,7 +6,7 @@ from periplus.formats.encodings import decode
 from periplus.store.export import markdown
 from periplus.store.export.documents import markdown_of, read_body
 
-_NOWHERE = "file:///page.html"
+_NOWHERE = "file:///pages/page.html"
 """What stands for the URL of a page that has none."""
 
 

@@ -57,7 +57,7 @@ class ItemWriter:
     def add(self, url: Url, fetched_at: datetime, items: Sequence[dict[str, Any]], now: float) -> None:
         """Add the items of one page. Raises `UsageError` for an item that JSON cannot hold."""
         at = datetime.fromtimestamp(now, UTC)
-        texts = [item_text(url, item) for item in items]
+        texts: list[str | None] = [item_text(url, item) for item in items]
         self._rows += [ItemRow(url, fetched_at, at, text) for text in texts or [None]]
 
     @property
