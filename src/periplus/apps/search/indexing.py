@@ -388,6 +388,8 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
 
 def _is_listing(collection: CollectionSetup, capture: Capture) -> bool:
     """Whether a page lists others: read with its links."""
+    from periplus.store.export.documents import read_document
+
     from .listings import is_listing
 
     found = read_document(collection.layout.warc, capture)
