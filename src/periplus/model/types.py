@@ -306,13 +306,14 @@ class FetchTask(Struct, frozen=True):
 
 
 class SubResponse(Struct, frozen=True):
-    """An answer that a browser got while it showed a page: a script, a style sheet, data."""
+    """An answer that a browser got while it showed a page: a script, a style sheet, data; and its `request`."""
 
     url: Url
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
     started_at: float
+    request: bytes = b""
 
 
 class Rendering(Struct, frozen=True):

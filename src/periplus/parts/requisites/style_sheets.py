@@ -13,10 +13,11 @@ from typing import Final
 
 MAX_STYLES: Final = 4 << 20
 """Characters of a style sheet that are read."""
+_QUOTED: Final = r"""(?>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 _TOKEN: Final = re.compile(
-    r"""/\*.*?(?:\*/|\Z)
-    |(?P<string>"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)
-    |\b(?:url|src)\(\s*+(?:(?P<quoted>"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')|(?P<bare>(?:[^"'()\\\s]|\\.)++))\s*+\)
+    rf"""/\*.*?(?:\*/|\Z)
+    |\b(?:url|src)\(\s*+(?:(?P<quoted>{_QUOTED})|(?P<bare>(?>(?:[^"'()\\\s]|\\[0-9a-f]{{1,6}}\s?|\\.)+)))\s*+\)
+    |(?P<string>{_QUOTED})
     |(?P<rule>@import\b)
     |(?P<set>image-set\()
     |(?P<type>\btype\()
