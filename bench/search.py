@@ -179,7 +179,7 @@ STEPS = {
     "periplus": Weights(),
 }
 DEPTH, DEPTH_BEFORE = 1000, 200
-"""Results of a query that are judged, and the most that there were."""
+"""Results of a query of the classical collections that are judged; and of others, and of all before."""
 
 
 def _rankings(folder: Path, documents: list[Document], judged: dict[str, list[Judged]]) -> list[Group]:
@@ -228,18 +228,19 @@ def _column(
 ) -> dict[str, float]:
     """One measure of every ranking on the same queries."""
     _print(f"{name}: {len(judged)} queries")
+    deep = DEPTH if name in CLASSICAL else DEPTH_BEFORE
     asked = {
-        "BM25 of the text": (plain, PLAIN, DEPTH),
-        "title × 3 + text": (plain, TITLE_BOOST, DEPTH),
+        "BM25 of the text": (plain, PLAIN, deep),
+        "title × 3 + text": (plain, TITLE_BOOST, deep),
         "before": (before, BEFORE, DEPTH_BEFORE),
-        **{step: (whole, weights, DEPTH) for step, weights in STEPS.items()},
+        **{step: (whole, weights, deep) for step, weights in STEPS.items()},
     }
     found = {}
     is_question = name == "questions"
     for ranking, (index, weights, depth) in asked.items():
         index.weights = weights
         found[ranking] = figure(evaluate(judged, partial(_urls, index, depth, is_question)))
-    found["periplus, expand"] = figure(evaluate(judged, partial(_urls, whole, DEPTH, is_question, expand=True)))
+    found["periplus, expand"] = figure(evaluate(judged, partial(_urls, whole, deep, is_question, expand=True)))
     return found
 
 

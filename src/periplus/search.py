@@ -25,6 +25,7 @@ from periplus.apps.search import (
     parse_query,
     search_many,
 )
+from periplus.model import PageSection
 
 __all__ = [
     "PLAIN",
@@ -35,6 +36,7 @@ __all__ = [
     "IndexOutdated",
     "Judged",
     "Measures",
+    "PageSection",
     "Query",
     "Reranking",
     "Results",

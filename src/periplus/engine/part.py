@@ -278,11 +278,6 @@ class Part:
         return ()
 
     @classmethod
-    def collection_facts(cls, setup: Setup, states: Sequence[DiskState], now: float) -> Mapping[str, object]:
-        """Its fields of `CollectionFacts`."""
-        return {}
-
-    @classmethod
     def revisit_budget(cls, setup: Setup, states: Sequence[DiskState], now: float) -> RevisitBudget | None:
         """How fresh a collection is, and what its visits cost, if it visits pages again."""
         return None

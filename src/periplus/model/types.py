@@ -43,7 +43,10 @@ class Source(Enum):
 
 
 class Lane(Enum):
-    """Which budget a fetch is paid from. `FILES` are what sites publish about themselves, `PROBES` are comparisons."""
+    """Which budget a fetch is paid from.
+
+    `FILES` are what sites publish about themselves, `PROBES` are comparisons, `EMBEDDED` are files that pages need.
+    """
 
     __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 
@@ -52,6 +55,7 @@ class Lane(Enum):
     REFRESH = "refresh"
     FILES = "files"
     PROBES = "probes"
+    EMBEDDED = "embedded"
 
 
 class Purpose(Enum):
@@ -67,7 +71,7 @@ class Purpose(Enum):
     FORM = "form"
     PROBE = "probe"
     FILE = "file"
-    """A file of an imported archive that is not a page: a style sheet, a script, an image."""
+    """A file that pages need, or of an imported archive, that is not a page: a style sheet, a script, an image."""
 
 
 class Granularity(IntEnum):

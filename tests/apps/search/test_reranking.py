@@ -19,7 +19,7 @@ from periplus.apps.search.names import (
     without_number,
 )
 from periplus.apps.search.reranking import PARTS, AskedTerms, name_matches, parts_of
-from periplus.apps.search.sections import best_sections, best_stretch
+from periplus.apps.search.sections import BestSection, best_sections, best_stretch
 from periplus.apps.search.spelling import slips_between, with_replaced
 from periplus.apps.search.term_numbers import NO_TERMS, PageTerms, names_of, numbers_of, packed, unpacked
 from periplus.model import PageSection
@@ -41,6 +41,10 @@ def page(body: str, title: str = "", anchors: tuple[str, ...] = (), ids: tuple[s
         starts=nothing,
         body=numbers_of(body.split()),
     )
+
+
+def best(text: str, terms: PageTerms, sections: list[PageSection], typed: str) -> list[BestSection]:
+    return best_sections(asked(text), terms, asked(text).found_in(terms.body), sections, typed)
 
 
 def parts(text: str, *pages: PageTerms) -> list[dict[str, float]]:
@@ -110,14 +114,14 @@ def test_a_result_leads_to_the_best_section() -> None:
         np.array([0, 4, 8, 12], np.uint32),
         terms.body,
     )
-    assert best_sections(asked("os path join"), terms, sections, "os.path.joins")[0].section.anchor == "os.path.joins"
-    best = best_sections(asked("os path join"), terms, sections, "os.path.join")
-    assert [one.section.anchor for one in best] == ["os.path.join", "os.path.joins"]
-    assert (best[0].end, best[0].is_page) == (60, False)
-    assert best_sections(asked("path"), terms, sections, "path")[0].is_page
-    assert best_sections(asked("zebra"), terms, sections, "zebra") == []
-    assert best_stretch(asked("join"), terms, sections) == (20, 60)
-    assert best_stretch(asked("zebra"), terms, sections) == (0, None)
+    assert best("os path join", terms, sections, "os.path.joins")[0].section.anchor == "os.path.joins"
+    found = best("os path join", terms, sections, "os.path.join")
+    assert [one.section.anchor for one in found] == ["os.path.join", "os.path.joins"]
+    assert (found[0].end, found[0].is_page) == (60, False)
+    assert best("path", terms, sections, "path")[0].is_page
+    assert best("zebra", terms, sections, "zebra") == []
+    assert best_stretch(asked("join"), terms, asked("join").found_in(terms.body), sections) == (20, 60)
+    assert best_stretch(asked("zebra"), terms, asked("zebra").found_in(terms.body), sections) == (0, None)
 
 
 def test_names_in_code() -> None:

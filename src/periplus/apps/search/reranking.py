@@ -53,6 +53,8 @@ class AskedTerms:
 
     def found_in(self, numbers: Numbers) -> tuple[Places, Places]:
         """Where words of the query are, and which words these are."""
+        if not len(self._numbers):
+            return np.zeros(0, np.intp), np.zeros(0, np.intp)
         places = np.flatnonzero(self._may_match[numbers & (_TABLE - 1)])
         found = numbers[places]
         nearest = np.minimum(np.searchsorted(self._numbers, found), len(self._numbers) - 1)
