@@ -123,16 +123,18 @@ class CrawlRun:
             cpu_seconds = sum(status.cpu_seconds for status in statuses)
             self._jobs.check(self.progress.tally.pages, self._clock.now(), cpu_seconds)
             if self._watches and self._clock.now() >= self._announced_at + ANNOUNCED_EVERY:
-                Thread(target=self._announce_changes, name="periplus-changes", daemon=True).start()
+                facts = self._changes_found()
+                if facts:  # in a thread: a part may wait for a receiver
+                    told = (self.collection, PAGES_CHANGED, facts)
+                    Thread(target=announce, args=told, name="periplus-changes", daemon=True).start()
         return self.progress
 
-    def _announce_changes(self) -> None:
-        """Tell the parts how many pages a watch found changed since it last told them."""
+    def _changes_found(self) -> dict[str, object]:
+        """How many pages a watch found changed since this was last asked; empty if none."""
         tally, before, since = self.progress.tally, self._announced, self._announced_at
         self._announced, self._announced_at = tally, self._clock.now()
         changed, new = tally.changed - before.changed, tally.new - before.new
-        if changed > 0 or new > 0:
-            announce(self.collection, PAGES_CHANGED, {"since": since, "changed": changed, "new": new})
+        return {"since": since, "changed": changed, "new": new} if changed > 0 or new > 0 else {}
 
     @property
     def elapsed(self) -> float:
@@ -154,8 +156,8 @@ class CrawlRun:
         )
         if summary.ended == "complete":
             summary = replace(summary, open_work=open_work(self.collection))
-        if self._watches:
-            self._announce_changes()
-        elif not self._revisits_only:
+        if self._watches and (facts := self._changes_found()):
+            announce(self.collection, PAGES_CHANGED, facts)
+        if not self._watches and not self._revisits_only:
             announce(self.collection, CRAWL_ENDED, to_builtins(summary))
         return summary

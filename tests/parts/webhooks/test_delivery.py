@@ -19,8 +19,10 @@ import pytest
 from msgspec.structs import replace
 from tests.lab.scripted_web import ScriptedWeb
 from tests.library.small_web import SEED, shop
+from typer.testing import CliRunner
 
 import periplus
+from periplus.cli.app import app
 from periplus.collection.config.settings import Config
 from periplus.engine.part import Setup
 from periplus.parts.webhooks import delivery
@@ -234,3 +236,32 @@ def test_secret_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         periplus.crawl(
             "https://a.example/", out=tmp_path / "c", settings={"webhooks.urls": ["https://b.example/"]}
         ).run()
+
+
+def test_new_faults_of_an_audit(receiver: Receiver, secret_file: Path, web: ScriptedWeb, tmp_path: Path) -> None:
+    """The first audit of a site reports nothing; the next one what it had not found before."""
+    folder = tmp_path / "c"
+    settings = settled(web) | told(receiver, secret_file) | {"webhooks.events": ["audit.new_faults"]}
+    periplus.crawl(SEED, out=folder, settings=settings).run()
+    CliRunner().invoke(app, ["audit", str(folder)])
+    assert receiver.got == []
+    web.said[f"{SEED}product/0"] = "<h1>Product 0</h1><p>It has no title any more, and is quite another thing now."
+    periplus.open(folder).refresh()
+    CliRunner().invoke(app, ["audit", str(folder)])
+    [event] = receiver.events()
+    assert event["type"] == "audit.new_faults"
+    assert event["data"]["site"] == "shop.test"
+    found = {each["finding"]: each["urls"] for each in event["data"]["findings"]}
+    assert found["title-missing"] == [f"{SEED}product/0"]
+
+
+def test_watch_reports_what_it_found(receiver: Receiver, secret_file: Path, web: ScriptedWeb, tmp_path: Path) -> None:
+    """At its end, and once a minute."""
+    folder = tmp_path / "c"
+    soon = {"refresh.shortest": 0.2, "webhooks.events": ["pages.changed"]}
+    periplus.crawl(SEED, out=folder, settings=settled(web) | told(receiver, secret_file) | soon).run()
+    web.said[f"{SEED}product/0"] = "<title>Product 0</title><p>It is an entirely different thing now, made of gold."
+    with periplus.open(folder).watch(budget=100_000_000, for_="60s") as watch:
+        assert next(iter(watch)).url == f"{SEED}product/0"
+    [event] = receiver.events()
+    assert (event["type"], event["data"]["changed"]) == ("pages.changed", 1)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import pyarrow.compute as pc
 from msgspec import Struct
 
 from periplus.apps.changes import ChangeKind, changes_since
@@ -78,11 +79,11 @@ def first_unseen(tables: Path, seen: Positions, spooled: Sequence[Spooled]) -> f
     """When the earliest visit ended that was committed behind these positions; `None` if there is none."""
     tail, known = Tail(tables, TABLE, ("ended_at",)), valid_positions(seen, spooled)
     times = (
-        min(batch["ended_at"].to_pylist()).timestamp()
+        pc.min(batch["ended_at"]).as_py()
         for shard in spooled
         for batch, _ in tail.read(shard, known.get(shard.shard, Position()))
     )
-    return min(times, default=None)
+    return min((at.timestamp() for at in times if at is not None), default=None)
 
 
 def unseen_since(tables: Path, mark: ExportMark, spooled: Sequence[Spooled]) -> float | None:

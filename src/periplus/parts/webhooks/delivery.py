@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import RequestTables
 from periplus.engine.fetch.single import SingleRequests
@@ -31,6 +33,8 @@ log = logging.getLogger(__name__)
 SECRET: Final = "PERIPLUS_WEBHOOK_SECRET"  # noqa: S105 - the name of a variable
 PATIENCE: Final = 15.0
 """Seconds that the end of a crawl waits for receivers that do not answer; the next run goes on."""
+TIMEOUT: Final = 10.0
+"""Seconds for one attempt, at most."""
 _PREFIX: Final = "whsec_"
 _LEAST_SECRET: Final = 16
 """Bytes of a secret, at least."""
@@ -83,9 +87,8 @@ Post = Callable[[str, bytes, Mapping[str, str]], FetchOutcome]
 def post_of(setup: Setup) -> Post:
     """Sends with the settings of the crawl: its addresses, limits and identity. Redirects are not followed."""
     tables = setup.settings.some(RequestTables)
-    requests = SingleRequests(
-        tables.wire, identity=setup.identity, clock=SystemClock(), dns=tables.dns, guard=tables.guard
-    )
+    wire = replace(tables.wire, timeout=min(tables.wire.timeout, TIMEOUT))
+    requests = SingleRequests(wire, identity=setup.identity, clock=SystemClock(), dns=tables.dns, guard=tables.guard)
 
     def post(url: str, body: bytes, fields: Mapping[str, str]) -> FetchOutcome:
         return requests.post(canonical(url) or url, body, _JSON, fields=fields, max_redirects=0)
@@ -101,20 +104,27 @@ def deliver(
     patience: float = PATIENCE,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Send what is due, and again what was not accepted, for at most `patience` seconds; how many were accepted."""
+    """Send what is due, and again what was not accepted, for at most `patience` seconds; how many were accepted.
+
+    A receiver that did not accept a message gets no other one before the next attempt.
+    """
     secret, until, accepted = secret_of(settings), time.time() + patience, 0
     while True:
-        retries = []
+        retries: dict[str, float] = {}
         for message in outbox.due(time.time()):
             if message.url not in settings.urls:
                 outbox.remove(message)
+            elif message.url in retries:
+                continue
             elif _is_accepted(post, secret, message):
                 outbox.remove(message)
                 accepted += 1
-            elif (due_at := outbox.postpone(message, time.time())) is not None:
-                retries.append(due_at)
-        next_at = min(retries, default=None)
-        if next_at is None or next_at > until:
+            else:
+                retries[message.url] = outbox.postpone(message, time.time()) or until + 1.0
+            if time.time() > until:
+                return accepted
+        next_at = min(retries.values(), default=until + 1.0)
+        if next_at > until:
             return accepted
         sleep(max(next_at - time.time(), 0.0))
 
