@@ -22,7 +22,7 @@ from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import RequestTables
 from periplus.engine.fetch.single import SingleRequests
 from periplus.engine.part import Setup
-from periplus.model import ConfigError, Fetched, FetchOutcome
+from periplus.model import ConfigError, Fetched, FetchOutcome, Url
 from periplus.urls import canonical, host_of
 
 from .outbox import Outbox, WaitingMessage
@@ -91,7 +91,7 @@ def post_of(setup: Setup) -> Post:
     requests = SingleRequests(wire, identity=setup.identity, clock=SystemClock(), dns=tables.dns, guard=tables.guard)
 
     def post(url: str, body: bytes, fields: Mapping[str, str]) -> FetchOutcome:
-        return requests.post(canonical(url) or url, body, _JSON, fields=fields, max_redirects=0)
+        return requests.post(canonical(url) or Url(url), body, _JSON, fields=fields, max_redirects=0)
 
     return post
 
@@ -135,5 +135,5 @@ def _is_accepted(post: Post, secret: bytes, message: WaitingMessage) -> bool:
     if isinstance(outcome, Fetched) and 200 <= outcome.status < 300:
         return True
     why = getattr(outcome, "status", None) or getattr(outcome, "reason", "")
-    log.warning("a webhook to %s was not accepted: %s", host_of(canonical(message.url) or ""), why)
+    log.warning("a webhook to %s was not accepted: %s", host_of(canonical(message.url) or Url(message.url)), why)
     return False
