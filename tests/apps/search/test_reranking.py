@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from tests.each_case import each_case
 
+from periplus.apps.search.analysis import UNKNOWN
 from periplus.apps.search.documents import shared_ending
 from periplus.apps.search.expansion import related_terms
 from periplus.apps.search.listings import is_listing
@@ -21,7 +24,7 @@ from periplus.apps.search.names import (
 from periplus.apps.search.reranking import PARTS, AskedTerms, name_matches, parts_of
 from periplus.apps.search.sections import BestSection, best_sections, best_stretch
 from periplus.apps.search.spelling import slips_between, with_replaced
-from periplus.apps.search.term_numbers import NO_TERMS, PageTerms, names_of, numbers_of, packed, unpacked
+from periplus.apps.search.term_numbers import NO_TERMS, Numbers, PageTerms, names_of, numbers_of, packed, unpacked
 from periplus.model import PageSection
 
 
@@ -30,16 +33,19 @@ def asked(text: str) -> AskedTerms:
     return AskedTerms([(word,) for word in words], [1.0] * len(words))
 
 
+def names(given: Sequence[str]) -> Numbers:
+    return names_of(given, UNKNOWN)[0]
+
+
 def page(body: str, title: str = "", anchors: tuple[str, ...] = (), ids: tuple[str, ...] = ()) -> PageTerms:
-    nothing = np.zeros(0, np.uint32)
     return PageTerms(
-        title=names_of([title.split()]),
-        sections=names_of([[] for _ in ids]),
-        ids=names_of([each.split() for each in ids]),
-        anchors=names_of([each.split() for each in anchors]),
+        title=names([title]),
+        sections=names([""] * len(ids)),
+        ids=names(ids),
+        anchors=names(anchors),
         levels=np.full(len(ids), 7, np.uint32),
-        starts=nothing,
-        body=numbers_of(body.split()),
+        starts=np.zeros(0, np.uint32),
+        body=numbers_of(body.split(), UNKNOWN),
     )
 
 
@@ -89,7 +95,7 @@ def test_one_passage_has_the_words_or_many_have() -> None:
 
 def test_names_that_are_what_was_typed() -> None:
     """A word that was not typed takes from a name; the title, links and definitions are names."""
-    found = name_matches(asked("one two"), names_of([["one", "two"], ["one", "x"], [], ["two"]]))
+    found = name_matches(asked("one two"), names(["one two", "one x", "", "two"]))
     assert found.tolist() == pytest.approx([1.0, 0.2, 0.0, 0.5])
     [told] = parts("dict get", page("", "dict", ("get it", "dict get"), ("dict get",)))
     assert told["title"] == pytest.approx(0.5)
@@ -107,8 +113,8 @@ def test_a_result_leads_to_the_best_section() -> None:
     terms = page("path x x x path join x x path join x x join path x")
     terms = PageTerms(
         terms.title,
-        names_of([["path"], ["os", "path", "join"], ["os", "path", "join"], ["note"]]),
-        names_of([[], ["os", "path", "join"], ["os", "path", "join"], []]),
+        names(["path", "os path join", "os.path.join", "note"]),
+        names(["", "os.path.join", "os.path.join", ""]),
         terms.anchors,
         np.array([1, 7, 7, 2], np.uint32),
         np.array([0, 4, 8, 12], np.uint32),

@@ -16,14 +16,17 @@ from .analysis import MAX_WORD, is_stop_word, term_of
 from .engine import Question, Reranking, Weights
 from .query import Query
 
+_KEYWORDS = 5
+"""Words of a query that may be keywords; a longer one in capitals is a sentence."""
+
 
 def looked_up(asked: Query, languages: list[str]) -> list[str]:
     """The words of a query without stop words; all of them if nothing is left.
 
-    A stop word in capitals is meant: a keyword such as the `ON` of `ON CONFLICT`.
+    A stop word in capitals is meant in a short query: a keyword such as the `ON` of `ON CONFLICT`.
     """
     words = [word for word in asked.words if len(word) <= MAX_WORD]
-    typed = set(asked.text.split())
+    typed = set(asked.text.split()) if len(words) <= _KEYWORDS else ()
     is_meant = {word for word in words if len(word) > 1 and word.upper() in typed}
     return [word for word in words if word in is_meant or not is_stop_word(word, languages)] or words
 

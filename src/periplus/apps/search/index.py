@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -37,7 +38,7 @@ from . import analysis
 from .analysis import language_of, terms_of, terms_of_words, words_of
 from .documents import Documents, Record, hash_of, id_of
 from .engine import IndexEntry, SearchEngine, Weights
-from .names import beginnings_of, defined_name, names_in, parts_of_name, without_number
+from .names import beginnings_of, defined_name, is_name, names_in, parts_of_name, without_number
 from .query import Query, parse_query
 from .ranking import Candidate, Results
 from .searcher import Searcher, Vocabulary
@@ -369,34 +370,31 @@ class Index:
         own = [
             defined_name(each.title) if each.level == DEFINITION else without_number(each.title) for each in sections
         ]
-        ids = [
-            each.anchor if each.level == DEFINITION and names_in(each.anchor) == [each.anchor] else ""
-            for each in sections
-        ]
-        names = names_in(" ".join((record.title, *own)))
-        anchor_words = [words_of(without_number(anchor)) for anchor in anchors]
-        anchor_terms = [[term for term in terms_of_words(each, language) if term] for each in anchor_words]
-        terms = list(terms_of_words(words, language))
+        ids = [each.anchor if each.level == DEFINITION and is_name(each.anchor) else "" for each in sections]
+        names = {*names_in(" ".join((record.title, *own))), *filter(None, ids)}
         title = without_number(_SITE_IN_TITLE.split(record.title)[0])
+        title_terms, title_words = names_of([title], language)
+        section_terms, section_words = names_of(own, language)
+        anchor_terms, anchor_words = names_of([without_number(anchor) for anchor in anchors], language)
         page_terms = PageTerms(
-            title=names_of([terms_of(title, language)]),
-            sections=names_of(terms_of(each, language) for each in own),
-            ids=names_of(terms_of(each, language) for each in ids),
-            anchors=names_of(anchor_terms),
+            title=title_terms,
+            sections=section_terms,
+            ids=names_of(ids, language)[0],
+            anchors=anchor_terms,
             levels=np.array([each.level for each in sections], np.uint32),
             starts=np.array(starts, np.uint32),
-            body=numbers_of(terms),
+            body=numbers_of(words, language),
         )
         self._documents.put(record, anchors, sections, text, page_terms)
-        self._named.update({word for each in (title, *own) for word in words_of(each)}.union(*anchor_words))
-        self._names.update(set(beginnings_of({*names, *filter(None, ids), *filter(_is_name, own)})))
-        extra = terms_of_words({part for name in names for part in parts_of_name(name)}, language)
+        self._named.update({*title_words, *section_words, *anchor_words})
+        self._names.update(set(beginnings_of({*names, *filter(_is_one_word, own)})))
+        extra = {part for name in names for part in parts_of_name(name)}
         self._added.append(
             IndexEntry(
                 id=record.id,
                 title=" ".join(terms_of(record.title, language)),
-                anchors=" ".join(term for each in anchor_terms for term in each),
-                body=" ".join((*terms, *extra)),
+                anchors=" ".join(terms_of_words(anchor_words, language)),
+                body=" ".join(terms_of_words(chain(words, extra), language)),
                 url_words=" ".join(words_of(record.url)),
                 site=record.site,
                 domain=record.domain,
@@ -455,7 +453,7 @@ def _words_by_section(text: str, sections: Sequence[PageSection]) -> tuple[list[
     return words, starts
 
 
-def _is_name(text: str) -> bool:
+def _is_one_word(text: str) -> bool:
     """Whether the name of a definition is one word or more joined by punctuation, not a heading in words."""
     return bool(text) and " " not in text
 

@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from .analysis import words_of
-
 _KIND_WORDS: Final = """
 abstract abstractmethod async attribute awaitable class classmethod command const constant coroutine data decorator
 default directive enum environment event exception final function interface macro member method module namespace opcode
@@ -25,6 +23,7 @@ _NAME: Final = re.compile(r"[^\W\d_]\w*(?:(?:\.|::|->)\w+)+|\w*[^\W_]_+[^\W_]\w*
 _CAPITALS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W_a-zA-Z]+")
 _JOINED_BY: Final = re.compile(r"\.|::|->")
 _NUMBER: Final = re.compile(r"^(?:(?:chapter|appendix|part|section)\s+)?(?:\d+|[A-Z])(?:\.\d+)*\.\s+", re.IGNORECASE)
+_LONGEST_NUMBER: Final = 20
 _LONGEST: Final = 80
 """Characters of a name that is kept for completion."""
 
@@ -40,12 +39,21 @@ def defined_name(title: str) -> str:
 
 def without_number(title: str) -> str:
     """The title of a page or section without its number: `Partial Indexes` of `11.8. Partial Indexes`."""
-    return _NUMBER.sub("", title)
+    return _NUMBER.sub("", title) if "." in title[:_LONGEST_NUMBER] else title
 
 
 def names_in(text: str) -> list[str]:
-    """The names in a text, as written."""
-    return _NAME.findall(text)
+    """The names in a text, as written. Most words have no sign of one, and are not looked at closely."""
+    return [name for word in text.split() if not _is_plain(word) for name in _NAME.findall(word)]
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is one name."""
+    return not _is_plain(text) and _NAME.fullmatch(text) is not None
+
+
+def _is_plain(word: str) -> bool:
+    return word[1:].islower() and "_" not in word and "." not in word[:-1] and "::" not in word and "->" not in word
 
 
 def parts_of_name(name: str) -> list[str]:
@@ -72,7 +80,8 @@ def beginnings_of(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         parts = _JOINED_BY.split(name)
         for place in range(len(parts)):
-            if (rest := ".".join(parts[place:]).lower()) and len(rest) <= _LONGEST and len(words_of(rest)) > 0:
+            rest = ".".join(parts[place:]).lower()
+            if 0 < len(rest) <= _LONGEST and any(map(str.isalnum, rest)):
                 yield rest
 
 

@@ -6,7 +6,9 @@ than once in a million pages. 0 separates the names in a list of names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -15,6 +17,8 @@ import zstandard
 from msgspec import Struct
 from xxhash import xxh32_intdigest
 
+from .analysis import term_of, words_of
+
 Numbers = npt.NDArray[np.uint32]
 
 SEPARATOR: Final = 0
@@ -22,21 +26,40 @@ DEFINITION: Final = 7
 """The level of a definition, below those of headings."""
 _COUNTS: Final = 6
 """Lists before the text of a page, whose lengths its bytes begin with."""
-_LEVEL: Final = 1
 _CACHED: Final = 400_000
-"""Terms whose numbers are kept: as many as the stems of a language."""
+"""Words whose numbers are kept: as many as the stems of a language."""
+_BETWEEN: Final = "zqxbetweenxqz"
+"""Stands between two names while all of them are split into words at once."""
+_compress = zstandard.ZstdCompressor(level=1).compress
 
 
-class _NumberOf(dict[str, int]):
-    def __missing__(self, term: str) -> int:
+def number_of(term: str) -> int:
+    """The number of a term."""
+    return xxh32_intdigest(term.encode("utf-8", "replace")) or 1
+
+
+class _NumbersOfWords(dict[str, bytes]):
+    """The number of the term of each word of one language, as the bytes it has in a list; computed when first seen."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__({_BETWEEN: _bytes_of(SEPARATOR)})
+        self._language = language
+
+    def __missing__(self, word: str) -> bytes:
         if len(self) >= _CACHED:
             self.clear()
-        number = self[term] = xxh32_intdigest(term.encode("utf-8", "replace")) or 1
+            self[_BETWEEN] = _bytes_of(SEPARATOR)
+        number = self[word] = _bytes_of(number_of(term_of(word, self._language)))
         return number
 
 
-number_of = _NumberOf().__getitem__
-"""The number of a term."""
+def _bytes_of(number: int) -> bytes:
+    return number.to_bytes(4, sys.byteorder)
+
+
+@lru_cache(maxsize=64)
+def _numbers_of_words(language: str) -> _NumbersOfWords:
+    return _NumbersOfWords(language)
 
 
 class PageTerms(Struct, frozen=True):
@@ -56,25 +79,24 @@ class PageTerms(Struct, frozen=True):
     body: Numbers
 
 
-def numbers_of(terms: Iterable[str]) -> Numbers:
-    """The numbers of terms, in order."""
-    return np.fromiter(map(number_of, terms), np.uint32)
+def numbers_of(words: Sequence[str], language: str) -> Numbers:
+    """The numbers of the terms of words, in order."""
+    return np.frombuffer(b"".join(map(_numbers_of_words(language).__getitem__, words)), np.uint32)
 
 
-def names_of(names: Iterable[Sequence[str]]) -> Numbers:
-    """A list of names, each of them terms."""
-    found: list[int] = []
-    for terms in names:
-        found += map(number_of, terms)
-        found.append(SEPARATOR)
-    return np.array(found, np.uint32)
+def names_of(names: Sequence[str], language: str) -> tuple[Numbers, list[str]]:
+    """A list of names as numbers, and all their words."""
+    if not names:
+        return np.zeros(0, np.uint32), []
+    words = words_of(f" {_BETWEEN} ".join((*names, "")))
+    return numbers_of(words, language), [word for word in words if word != _BETWEEN]
 
 
 def packed(terms: PageTerms) -> bytes:
     """The terms in few bytes."""
     lists = (terms.title, terms.sections, terms.ids, terms.anchors, terms.levels, terms.starts)
     counts = np.array([len(each) for each in lists], np.uint32)
-    return zstandard.compress(np.concatenate((counts, *lists, terms.body)).tobytes(), _LEVEL)
+    return _compress(np.concatenate((counts, *lists, terms.body)).tobytes())
 
 
 def unpacked(data: bytes) -> PageTerms:
