@@ -22,8 +22,8 @@ from tests.archives.foreign import Capture, html, write_warc
 from tests.archives.test_whole_pages import crawl
 from tests.archives.whole_site import whole_site
 
+from periplus.apps.export.exporting import Export, ExportOptions
 from periplus.collection.collection import existing
-from periplus.collection.exporting import export_archive_format
 from periplus.collection.importing import import_archives
 
 pytestmark = pytest.mark.slow
@@ -99,7 +99,7 @@ def port(pywb: Path, tmp_path: Path) -> Iterator[int]:
     """pywb with a package of ours as its collection."""
     archive = write_warc(tmp_path / "foreign.warc.gz", captures())
     import_archives(tmp_path / "old", [archive])
-    export_archive_format(existing(tmp_path / "old"), "wacz", tmp_path / "old.wacz")
+    Export(existing(tmp_path / "old"), ExportOptions("wacz")).to_path(tmp_path / "old.wacz")
     with replaying(pywb, tmp_path / "old.wacz", tmp_path / "pywb") as number:
         yield number
 
@@ -127,7 +127,7 @@ def test_whole_pages_are_replayed(pywb: Path, tmp_path: Path) -> None:
         crawl(site, tmp_path / "c", 100)
         wanted, sent = site.urls_of(100), site.sent
     package = tmp_path / "c.wacz"
-    export_archive_format(existing(tmp_path / "c"), "wacz", package)
+    Export(existing(tmp_path / "c"), ExportOptions("wacz")).to_path(package)
     validating = [str(Path(sys.executable).with_name("wacz")), "validate", "--file", str(package)]
     done = subprocess.run(validating, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -34,7 +34,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.engine.frontier import FrontierState, ScoreState
-from periplus.engine.links import LinkState
+from periplus.engine.link_state import LinkState
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url

@@ -22,11 +22,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from periplus.collection.collection import CollectionSetup
-from periplus.content.entities import PageSummary, summary_of
 from periplus.model import CollectionDamaged, CollectionInUse, UsageError
 from periplus.store.durable import write_file
-from periplus.store.export.captures import Capture, latest_captures
-from periplus.store.export.documents import read_document
 from periplus.store.folders import FolderLock, FolderLocked
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
@@ -34,6 +31,7 @@ from periplus.view.notebook import Displayed
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
+    from periplus.store.export.captures import Capture
 
     from . import Document, Index
 
@@ -75,6 +73,9 @@ PDF_FILES = (
 _INDEXED = (
     f"select url, pagerank * count(*) over () as page_rank from indexed union all select url, 0.0 from ({PDF_FILES})"  # noqa: S608 - our own words
 )
+_MAY_LIST = """\
+select url from pages group by url
+having arg_max(links, read_at) >= 8 and arg_max(anchor_words, read_at) >= 0.5 * arg_max(words, read_at)"""
 _EMPTY_ANCHOR_TEXTS = """
 anterior|aquí|avanti|back|click|click here|continue|continue reading|czytaj więcej|details|download|edit|en savoir plus
 go|here|hier|home|ici|indietro|info|learn more|leer más|lees meer|leggi tutto|link|lire la suite|läs mer|meer|mehr
@@ -106,6 +107,8 @@ class Indexed(Displayed, frozen=True):
 class _Page(Struct, frozen=True):
     page_rank: float
     anchors: tuple[str, ...]
+    may_list: bool
+    """Whether half of its words are in links: then its text is looked at more closely (`listings`)."""
 
 
 class _Plan(Struct, frozen=True):
@@ -247,6 +250,7 @@ def _remove_old(layout: Layout) -> None:
 
 def _completed(collection: CollectionSetup, index: Index, say: Say, tell: Tell, *, follows: bool) -> Indexed:
     from periplus.insight.views import Views  # imports DuckDB: only where it is used
+    from periplus.store.export.captures import latest_captures
 
     layout = collection.layout
     with Views(collection.folder, spooled=layout.spooled, say=say) as views:
@@ -308,8 +312,12 @@ def _planned(index: Index, pages: Mapping[str, _Page], captures: Iterator[Captur
 def _pages(views: Views) -> dict[str, _Page]:
     """Every page that is to be in the index."""
     anchors = link_texts(views)
+    listing = {row["url"] for row in views.rows(_MAY_LIST)}
     rows = views.rows(_INDEXED)
-    return {row["url"]: _Page(float(row["page_rank"] or 0.0), anchors.get(row["url"], ())) for row in rows}
+    return {
+        row["url"]: _Page(float(row["page_rank"] or 0.0), anchors.get(row["url"], ()), row["url"] in listing)
+        for row in rows
+    }
 
 
 def link_texts(views: Views) -> dict[str, tuple[str, ...]]:
@@ -342,11 +350,13 @@ def _tables_state(layout: Layout) -> tuple[frozenset[Path], tuple[Spooled, ...]]
 
 def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapping[str, _Page]) -> Iterator[Document]:
     """The documents of captures, as far as they can be read and have words."""
+    from periplus.content.entities import PageSummary, summary_of
+    from periplus.store.export.documents import read_document
+
     from . import Document
-    from .listings import is_listing
 
     for capture in captures:
-        found = read_document(collection.layout.warc, capture)
+        found = read_document(collection.layout.warc, capture, texts_only=True)
         if isinstance(found, str) or not (found.page.text or found.page.title):
             continue
         page, known = found.page, pages[capture.url]
@@ -369,7 +379,18 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             else found.modified_at.timestamp(),
             breadcrumbs=said.breadcrumbs,
             page_rank=known.page_rank,
-            is_listing=is_listing(page.main_text or page.text, page.links.to_others().anchors),
+            sections=page.sections if page.main_text else (),
+            is_listing=known.may_list and _is_listing(collection, capture),
             max_snippet=0 if directives.nosnippet else directives.max_snippet,
             may_show_copy=not directives.noarchive,
         )
+
+
+def _is_listing(collection: CollectionSetup, capture: Capture) -> bool:
+    """Whether a page lists others: read with its links."""
+    from periplus.store.export.documents import read_document
+
+    from .listings import is_listing
+
+    found = read_document(collection.layout.warc, capture)
+    return not isinstance(found, str) and is_listing(found.page.main_text, found.page.links.to_others().anchors)

@@ -39,6 +39,7 @@ from periplus.model import (
     UrlRecord,
     UsageError,
 )
+from periplus.parts import offered
 from periplus.policy.duplicates import Belief, Hint, HintKind, HintTarget, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
@@ -284,8 +285,8 @@ def facts_of_parts(collection: CollectionSetup, opened: Sequence[DiskState], now
     """What parts say of a whole collection: fields of `CollectionFacts`."""
     setup = setup_of(collection)
     found: dict[str, Any] = {}
-    for kind in part_kinds():
-        found |= kind.collection_facts(setup, opened, now)
+    for module in offered("facts"):
+        found |= module.collection_facts(setup, opened, now)
     return found
 
 

@@ -6,10 +6,17 @@ from msgspec import Struct
 
 from .domains import PassState
 from .leases import Lease
-from .scores import ScoreState
 from .steering import SteeringState
 
 RandomState = tuple[int, tuple[int, ...], float | None]
+
+
+class ScoreState(Struct, array_like=True):
+    """What a `PriorityIndex` knows besides standings: at which page it last ranked, and the size of pool and batch."""
+
+    ranked_at: int = 0
+    pooled: int = 0
+    left: int = 0
 
 
 class FrontierState(Struct, array_like=True):
