@@ -36,7 +36,7 @@ _FILMS: Final = frozenset({"audio", "video", "track"})
 _STYLE: Final = re.compile(rb"<style\b[^>]*+>(.*?)(?:</style|\Z)", re.DOTALL | re.IGNORECASE)
 _STYLED: Final = re.compile(rb"""\sstyle\s*+=\s*+("[^">]*+"|'[^'>]*+')""", re.IGNORECASE)
 _DRAWN: Final = re.compile(
-    rb"""<(?:image|use|feimage|input)\b[^>]{0,1000}?\s(?:xlink:href|href|src)\s*+=\s*+["']?([^"'>\s]++)""",
+    rb"""<(?:image|use|feimage|input)\b[^<>]{0,1000}?\s(?:xlink:href|href|src)\s*+=\s*+["']?([^"'>\s]++)""",
     re.IGNORECASE,
 )
 """What drawings, and buttons that are images, embed."""

@@ -14,10 +14,12 @@ from typing import Final
 MAX_STYLES: Final = 4 << 20
 """Characters of a style sheet that are read."""
 _QUOTED: Final = r"""(?>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+_UNCLOSED: Final = r"""(?>"(?:[^"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*)"""
+"""A string up to the end of its line: it is passed over, or each of its escaped quotes would begin another."""
 _TOKEN: Final = re.compile(
     rf"""/\*.*?(?:\*/|\Z)
     |\b(?:url|src)\(\s*+(?:(?P<quoted>{_QUOTED})|(?P<bare>(?>(?:[^"'()\\\s]|\\[0-9a-f]{{1,6}}\s?|\\.)+)))\s*+\)
-    |(?P<string>{_QUOTED})
+    |(?P<string>{_QUOTED}|{_UNCLOSED})
     |(?P<rule>@import\b)
     |(?P<set>image-set\()
     |(?P<type>\btype\()
