@@ -57,7 +57,7 @@ from periplus.view.notebook import Displayed, ProgressLine, facts_html, rows_htm
 from periplus.view.values import TableRow
 
 from .crawling import running_crawl
-from .credentials import Auth, Cookies, Headers, credentials_for
+from .credentials import Auth, Cookies, Headers, LoginRequest, credentials_for, session_for
 from .page import Page
 from .serving import serve
 
@@ -327,6 +327,7 @@ class Collection:
         headers: Headers | None = None,
         cookies: Cookies | None = None,
         auth: Auth | None = None,
+        login: LoginRequest | None = None,
     ) -> Refreshed:
         """Ask every page again, once, on condition (If-None-Match, If-Modified-Since), and return what that found.
 
@@ -338,7 +339,10 @@ class Collection:
         found.check_trusted()
         config = found.config.with_options(named_settings(settings))
         selection = RefreshSelection(tuple(_several(site)), duration("older_than", older_than) or 0.0)
-        parts = OwnParts(credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth))
+        parts = OwnParts(
+            credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth),
+            session=session_for(found.seeds, login=login, cookies=cookies),
+        )
         with plans.held(self.folder):
             return refresh(config, self.folder, found.seeds, found.workers, selection, fetches_new=new, parts=parts)
 
