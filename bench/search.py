@@ -1,9 +1,11 @@
 """Search: how fast engines index and answer, and how good the order of results is.
 
 The pages are the documentation that `bench.crawl` serves; they are read once and kept in `bench/.peers`. The queries
-are entries of the back-of-the-book indexes of PostgreSQL's and Python's manuals that name exactly one page (the corpus
-of `PERIPLUS_CORPUS` has them): people wrote down which page answers which words. The index pages themselves are left
-out, and so are their links. Two classical collections with judgements, Cranfield and NPL, are the second yardstick.
+are questions in people's words, and entries of the back-of-the-book indexes of PostgreSQL's and Python's manuals that
+name exactly one page (the corpus of `PERIPLUS_CORPUS` has them): people wrote down which page answers which words. The
+index pages themselves are left out, and so are their links. Two classical collections with judgements, Cranfield and
+NPL, are the second yardstick. Sixty queries in `search_queries.json`, chosen before anything was searched, ask each of
+the two manuals for itself, with its index pages: the first result, and the section that it leads to.
 """
 
 from __future__ import annotations
@@ -18,16 +20,29 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bench.harness import Group, Target
-from periplus.apps.search import PLAIN, TITLE_BOOST, Document, Index, Judged, Weights, evaluate
-from periplus.content import RawPage, read_pages
+from periplus.apps.search import (
+    PLAIN,
+    TITLE_BOOST,
+    Document,
+    Index,
+    Judged,
+    Measures,
+    Reranking,
+    Weights,
+    evaluate,
+)
+from periplus.apps.search.listings import is_listing
+from periplus.content import RawPage, read_pages, read_texts
 from periplus.graph import pagerank
 from periplus.model import ParsedPage
 
@@ -53,7 +68,7 @@ def measure(quick: bool) -> list[Group]:
     queries = [one.query for book in judged.values() for one in book[: (QUICK_TIMED if quick else TIMED) // 2]]
     folder = Path(tempfile.mkdtemp(prefix="periplus-search-"))
     try:
-        return [_engines(folder, documents, queries), *_rankings(folder, documents, judged)]
+        return [_engines(folder, documents, queries), *_rankings(folder, documents, judged), _manuals(folder)]
     finally:
         shutil.rmtree(folder)
 
@@ -154,22 +169,79 @@ def _times(ask: Ask, queries: Sequence[str]) -> str:
 
 # rankings
 
+BEFORE = Weights(short=99, long=999, listing=0.0, reranking=Reranking(results=0))
+"""What ordered results before the first of them were read closely."""
+STEPS = {
+    "all link texts, deep results": BEFORE,
+    "+ re-ranking": replace(BEFORE, reranking=Reranking(coverage=0.0, every_word=0.0)),
+    "+ coverage": replace(BEFORE, reranking=Reranking()),
+    "+ every word only in short queries": replace(BEFORE, reranking=Reranking(), short=Weights().short),
+    "periplus": Weights(),
+}
+DEPTH, DEPTH_BEFORE = 1000, 200
+"""Results of a query of the classical collections that are judged; and of others, and of all before."""
+
 
 def _rankings(folder: Path, documents: list[Document], judged: dict[str, list[Judged]]) -> list[Group]:
-    """D6's table: plain BM25, a boosted title and ours, for both books and the classical collections."""
-    bare = list(map(_bare, documents))
-    groups = []
-    with _made(folder / "plain", bare, PLAIN) as plain, _made(folder / "whole", documents, Weights()) as whole:
-        for book, queries in judged.items():
-            groups.append(_compared(f"Search: {book}", queries, plain, whole, is_known_item=True))
+    """One table of all rankings, on books, questions and the classical collections."""
+    columns: dict[str, dict[str, float]] = {}
+    few = [replace(one, anchors=one.anchors[:16], sections=()) for one in documents]
+    with (
+        _made(folder / "plain", list(map(_bare, documents)), PLAIN) as plain,
+        _made(folder / "before", few, BEFORE) as before,
+        _made(folder / "whole", documents, Weights()) as whole,
+    ):
+        for name, queries in {**judged, "questions": _questions()}.items():
+            columns[name] = _column(name, queries, plain, before, whole, lambda found: found.reciprocal_rank)
     for name in CLASSICAL:
-        if not (CORPUS / f"search_{name}").is_dir():
-            continue
-        pages, queries = _classical(name)
-        wide = msgspec.structs.replace(Weights(), candidates=1000)
-        with _made(folder / f"{name}-plain", pages, PLAIN) as plain, _made(folder / name, pages, wide) as whole:
-            groups.append(_compared(f"Search: {name}", queries, plain, whole, is_known_item=False))
+        if (CORPUS / f"search_{name}").is_dir():
+            pages, queries = _classical(name)
+            with _made(folder / f"{name}-plain", pages, PLAIN) as plain, _made(folder / name, pages, BEFORE) as whole:
+                columns[name] = _column(name, queries, plain, whole, whole, lambda found: found.mean_average_precision)
+    rankings = list(next(iter(columns.values())))
+    table = [
+        "| ranking | " + " | ".join(columns) + " |",
+        "|---|" + "---:|" * len(columns),
+        *(
+            f"| {name} | " + " | ".join(f"{column[name]:.3f}" for column in columns.values()) + " |"
+            for name in rankings
+        ),
+        "",
+        "Mean reciprocal rank of books and questions, mean average precision of the others.",
+    ]
+    groups: list[Group] = []
+    for name, column in columns.items():
+        rates = {ranking: 1000 * figure for ranking, figure in column.items()}
+        targets = tuple(Target("periplus", peer, 1.0) for peer in ("BM25 of the text", "title × 3 + text", "before"))
+        unit = "MAP × 1000" if name in CLASSICAL else "MRR × 1000"
+        groups.append(Group(f"Search: {name}", unit, rates, targets, notes=() if groups else tuple(table)))
     return groups
+
+
+def _column(
+    name: str,
+    judged: Sequence[Judged],
+    plain: Index,
+    before: Index,
+    whole: Index,
+    figure: Callable[[Measures], float],
+) -> dict[str, float]:
+    """One measure of every ranking on the same queries."""
+    _print(f"{name}: {len(judged)} queries")
+    deep = DEPTH if name in CLASSICAL else DEPTH_BEFORE
+    asked = {
+        "BM25 of the text": (plain, PLAIN, deep),
+        "title × 3 + text": (plain, TITLE_BOOST, deep),
+        "before": (before, BEFORE, DEPTH_BEFORE),
+        **{step: (whole, weights, deep) for step, weights in STEPS.items()},
+    }
+    found = {}
+    is_question = name == "questions"
+    for ranking, (index, weights, depth) in asked.items():
+        index.weights = weights
+        found[ranking] = figure(evaluate(judged, partial(_urls, index, depth, is_question)))
+    found["periplus, expand"] = figure(evaluate(judged, partial(_urls, whole, deep, is_question, expand=True)))
+    return found
 
 
 def _bare(document: Document) -> Document:
@@ -177,32 +249,20 @@ def _bare(document: Document) -> Document:
     return Document(url=document.url, title=document.title, text=document.text, language=document.language)
 
 
-def _compared(title: str, judged: Sequence[Judged], plain: Index, whole: Index, *, is_known_item: bool) -> Group:
-    _print(f"{title}: {len(judged)} queries by three rankings")
-    rates, notes = {}, []
-    candidates = whole.weights.candidates
-    for name, index, weights in (
-        ("BM25 of the text", plain, PLAIN),
-        ("title × 3 + text", plain, TITLE_BOOST),
-        ("periplus", whole, Weights()),
-    ):
-        index.weights = msgspec.structs.replace(weights, candidates=candidates)
-        found = evaluate(judged, partial(_urls, index, candidates))
-        if is_known_item:
-            rates[name] = 1000 * found.reciprocal_rank
-            figures = f"MRR {found.reciprocal_rank:.3f}, success@1 {found.success_1:.3f}, @10 {found.success_10:.3f}"
-        else:
-            rates[name] = 1000 * found.mean_average_precision
-            figures = f"MAP {found.mean_average_precision:.3f}, nDCG@10 {found.ndcg_10:.3f}"
-        notes.append(f"- {name}: {figures}")
-    whole.weights = msgspec.structs.replace(Weights(), candidates=candidates)
-    unit = "MRR × 1000" if is_known_item else "MAP × 1000"
-    targets = tuple(Target("periplus", peer, 1.0) for peer in rates if peer != "periplus")
-    return Group(f"{title}, {len(judged)} queries", unit, rates, targets, notes=tuple(notes))
+def _urls(index: Index, number: int, is_question: bool, query: str, *, expand: bool = False) -> list[str]:
+    """The pages found; those that repeat a question are left out of the results to it."""
+    urls = [hit.url for hit in index.rank(query, number, expand=expand)]
+    return [url for url in urls if "faq" not in url.lower()] if is_question else urls
 
 
-def _urls(index: Index, number: int, query: str) -> list[str]:
-    return [hit.url for hit in index.rank(query, number)]
+def _questions() -> list[Judged]:
+    """Questions in people's words, with the pages that answer them."""
+    path = CORPUS / "search_questions" / "queries.tsv.gz"
+    if not path.is_file():
+        return []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines if not line.startswith("#")]
+    return [Judged(question, dict.fromkeys(pages.split(), 1.0)) for _, question, pages in rows]
 
 
 def _print(what: str) -> None:
@@ -252,6 +312,55 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return [json.loads(line) for line in lines]
 
 
+# manuals
+
+
+class ManualQuery(Struct, frozen=True):
+    """A query to a manual, the pages of which any is right, and the sections of them, if there are."""
+
+    kind: str
+    manual: str
+    query: str
+    pages: tuple[str, ...]
+    sections: tuple[str, ...]
+
+
+def manual_queries() -> list[ManualQuery]:
+    """The queries to manuals."""
+    return msgspec.json.decode((Path(__file__).parent / "search_queries.json").read_bytes(), type=list[ManualQuery])
+
+
+def manual_documents(manual: str) -> list[Document]:
+    """The pages of a manual, with its index."""
+    packages = [package for package, name in BOOKS.items() if name == manual]
+    return _read_documents(_pages(packages, with_indexes=True))
+
+
+def _manuals(folder: Path) -> Group:
+    """How many of the queries to manuals have the right page first, among the first three, and the right section."""
+    asked = manual_queries()
+    first = three = right_sections = 0
+    wrong = []
+    for manual in BOOKS.values():
+        with _made(folder / f"manual-{manual}", manual_documents(manual), Weights()) as index:
+            for one in (one for one in asked if one.manual == manual):
+                right = [f"http://{manual}.docs.test/{page}" for page in one.pages]
+                hits = index.search(one.query, 3).hits
+                place = next((place for place, hit in enumerate(hits, 1) if hit.url in right), 0)
+                first += place == 1
+                three += place > 0
+                leads_to = hits[place - 1].link.partition("#")[2] if place else ""
+                is_right = place > 0 and (not one.sections or leads_to in one.sections)
+                right_sections += bool(one.sections) and is_right
+                if place != 1 or not is_right:
+                    found = [hit.link.partition(".docs.test/")[2] for hit in hits]
+                    wrong.append(f"- {one.query}: {', '.join(found) or 'nothing'}")
+    rates = {"first": float(first), "first three": float(three), "section": float(right_sections)}
+    sections = sum(bool(one.sections) for one in asked)
+    facts = {"queries": str(len(asked)), "with a section": str(sections)}
+    return Group("Search: queries to manuals", "queries", rates, notes=tuple(wrong), facts=facts)
+
+
 # pages
 
 
@@ -261,22 +370,25 @@ def _documents() -> list[Document]:
         return []
     if PARSED.is_file() and PARSED.stat().st_mtime > DOCS.stat().st_mtime:
         return msgspec.msgpack.decode(PARSED.read_bytes(), type=list[Document])
-    documents = _read_documents()
+    documents = _read_documents(_pages())
     draft = PARSED.with_suffix(".new")
     draft.write_bytes(msgspec.msgpack.encode(documents))
     draft.replace(PARSED)
     return documents
 
 
-def _read_documents() -> list[Document]:
+def _read_documents(pages: Iterable[tuple[str, bytes]]) -> list[Document]:
     texts: list[tuple[str, ParsedPage]] = []
     anchors: dict[str, Counter[str]] = defaultdict(Counter)
     edges: list[tuple[str, str]] = []
     number: dict[str, int] = {}
-    for url, body in _pages():
+    listings: set[str] = set()
+    for url, body in pages:
         page = read_pages([RawPage(body, url, "text/html; charset=utf-8")])[0]
         number[url] = len(texts)
-        texts.append((url, page))
+        texts.append((url, read_texts(body, url, "text/html; charset=utf-8")))
+        if is_listing(page.main_text, page.links.to_others().anchors):
+            listings.add(url)
         for link in page.links:
             target = link.url.partition("#")[0]
             if target != url:
@@ -294,17 +406,19 @@ def _read_documents() -> list[Document]:
             title=page.title or "",
             text=page.main_text,
             language=page.language,
-            anchors=tuple(text for text, _ in anchors[url].most_common(16)),
+            anchors=tuple(text for text, _ in anchors[url].most_common()),
             page_rank=float(ranks[place]),
+            sections=page.sections,
+            is_listing=url in listings,
         )
         for place, (url, page) in enumerate(texts)
     ]
 
 
-def _pages() -> Iterator[tuple[str, bytes]]:
-    for package in sorted(path for path in DOCS.iterdir() if path.is_dir()):
+def _pages(packages: Collection[str] = (), *, with_indexes: bool = False) -> Iterator[tuple[str, bytes]]:
+    for package in sorted(path for path in DOCS.iterdir() if path.is_dir() and path.name in (packages or [path.name])):
         for path in sorted(package.rglob("*.html")):
-            if path.is_symlink() or path.name.startswith(("genindex", "bookindex")):
+            if path.is_symlink() or (path.name.startswith(("genindex", "bookindex")) and not with_indexes):
                 continue
             inside = path.relative_to(package).as_posix()
             name = inside.partition("/html/")[2] if package.name in BOOKS else inside

@@ -18,7 +18,6 @@ from periplus.apps.search import (
     Query,
     Reranking,
     Results,
-    Section,
     SectionHit,
     Sitelink,
     Weights,
@@ -26,6 +25,7 @@ from periplus.apps.search import (
     parse_query,
     search_many,
 )
+from periplus.model import PageSection
 
 __all__ = [
     "PLAIN",
@@ -36,10 +36,10 @@ __all__ = [
     "IndexOutdated",
     "Judged",
     "Measures",
+    "PageSection",
     "Query",
     "Reranking",
     "Results",
-    "Section",
     "SectionHit",
     "Sitelink",
     "Weights",

@@ -96,3 +96,17 @@ def test_an_evaluation_of_its_own_pages(run: Run, collection: periplus.Collectio
     shown = run("search", "eval", str(collection.folder))
     assert "periplus" in shown.stdout
     assert "success at 10" in shown.stdout
+    assert found.asked is None
+
+
+def test_what_people_asked_for_is_asked_again(run: Run, collection: periplus.Collection) -> None:
+    """From the log that `serve` keeps: what was not found is named."""
+    collection.index()
+    asked = ("product", "Zebra", "zebra", "prodct", "product zebra")
+    lines = (f'{{"at": 1.0, "query": "{query}", "total": 0}}\n' for query in asked)
+    (collection.folder / "queries.jsonl").write_text("".join(lines))
+    found = collection.search_eval(40).asked
+    assert found is not None
+    assert (found.queries, found.found, found.corrected, found.partly) == (4, 1, 1, 1)
+    assert found.not_found == (("zebra", 2),)
+    assert "1 not found" in run("search", "eval", str(collection.folder)).stdout

@@ -72,7 +72,8 @@ def _search(
 ) -> None:
     """Search a collection. Make the index first: `periplus index DIR`.
 
-    `periplus search eval DIR` measures how well its pages are found, with queries made from its links and titles.
+    `periplus search eval DIR` measures how well its pages are found, with queries made from its links and titles,
+    and what people asked for (serve's query log) and did not find.
     `periplus search export-widget OUT` writes the search box for other pages into a folder.
 
     Example: periplus search docs change rate site:docs.example.org
@@ -168,3 +169,12 @@ def _evaluate(folder: Path, *, is_json: bool) -> None:
         for name, each in found.rankings.items()
     ]
     print_table(console, sheet_of("", columns, rows))
+    if found.asked is not None:
+        asked = found.asked
+        print_line(
+            console,
+            f"{counted(asked.queries, 'logged query', 'logged queries')}: {count(asked.found)} found,"
+            f" {count(asked.corrected)} corrected, {count(asked.partly)} found in part,"
+            f" {count(asked.queries - asked.found - asked.corrected - asked.partly)} not found",
+        )
+        print_table(console, sheet_of("", (Column("not found"), counts("times")), asked.not_found))

@@ -1,8 +1,8 @@
 """The table `entities`: what the stored pages say of themselves in structured data.
 
 It is made when it is first asked for, from the last version of every page in the archive, and kept in the folder
-`insight`; later only pages that were fetched since are read. A crawl reads none of it: to look for the words alone
-would take 5 % of the time of reading a page.
+`insight`; later only pages that were fetched since are read. A crawl reads none of it: to look for its marks
+alone would cost every page.
 
     insight/entities.parquet    the rows; a page without entities has one without a syntax
 """

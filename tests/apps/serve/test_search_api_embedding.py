@@ -187,8 +187,6 @@ def test_typos_and_nothing(browser: Chromium, embedded: Embedded) -> None:
     search(browser, "xyzzyplugh")
     assert browser.run(status) == "Nothing found for “xyzzyplugh”."
     assert browser.run(f"{HOST}.querySelector('.list').hidden")
-    if embedded.kind == "server":
-        return
     search(browser, "thraeds")
     assert "Showing results for “threads”" in browser.run(status)
     assert titles(browser)[0] == "Threads and locks"
@@ -202,6 +200,15 @@ def test_markup_of_pages_is_text(browser: Chromium, embedded: Embedded) -> None:
     assert titles(browser)[0] == "Markup <b>"
     assert browser.run(f"{HOST}.querySelectorAll('b, img').length") == 0
     assert "snapdragon" in browser.run(f"{HOST}.querySelector('mark').textContent")
+
+
+def test_sections_lead_to_their_place(browser: Chromium, embedded: Embedded) -> None:
+    """A name leads to the fragment where it is described."""
+    browser.visit(embedded.url, 1000)
+    until(browser, "Boolean(document.querySelector('.periplus-search'))")
+    search(browser, "os.path.join")
+    links = browser.run(f"[...{HOST}.querySelectorAll('.section')].map(each => each.href)")
+    assert links[0] == f"{MANUAL}paths.html#os.path.join"
 
 
 # files

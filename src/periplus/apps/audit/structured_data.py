@@ -125,9 +125,8 @@ def item_faults(item: Mapping[str, Any], depth: int = 0, parent: str = "") -> It
     names = [name for name in types_of(item) if name]
     if not names and depth == 0:
         yield DataFault("data-type-missing", "", f"an item with {', '.join(own[:3])}, but without a type")
-    for name in names:
-        if name not in schema_types():
-            yield DataFault("data-type-unknown", name, name)
+    if not any(name in schema_types() for name in names):  # beside a known one, a type of one's own is no loss
+        yield from (DataFault("data-type-unknown", name, name) for name in names)
     base = next((schema_types()[name] for name in names if schema_types().get(name)), "")
     if base and depth == 0:
         yield DataFault(ITEM, names[0], "")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .documents import Section, hash_of, id_of
+    from .documents import hash_of, id_of
     from .engine import Reranking, Weights
     from .evaluation import PLAIN, TITLE_BOOST, Judged, Measures, evaluate
     from .index import Document, Index, IndexOutdated
@@ -33,7 +33,6 @@ __all__ = [
     "Query",
     "Reranking",
     "Results",
-    "Section",
     "SectionHit",
     "Sitelink",
     "Weights",

@@ -54,7 +54,7 @@ STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
 """By two-letter code, in lower case."""
 
 
-VERSION = 3
+VERSION = 4
 """Of the rules in this file and of what an index keeps. An index with another version is made again."""
 
 UNKNOWN = "xx"

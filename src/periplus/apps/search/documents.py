@@ -14,6 +14,8 @@ import xxhash
 import zstandard
 from msgspec import Struct
 
+from periplus.model import PageSection
+
 from .term_numbers import PageTerms, packed, unpacked
 
 _SCHEMA = """
@@ -91,18 +93,7 @@ class Record(Struct, frozen=True):
     is_listing: bool = False
 
 
-class Section(Struct, frozen=True, array_like=True):
-    """A part of a text with a heading, or a definition. `offset` is its first character in the text."""
-
-    offset: int
-    anchor: str
-    """The fragment that leads to it (`os.path.join`); empty if it has none."""
-    level: int
-    """1 to 6 for headings, 7 for definitions."""
-    title: str
-
-
-_SECTIONS = msgspec.msgpack.Decoder(list[Section])
+_SECTIONS = msgspec.msgpack.Decoder(list[tuple[int, str, int, str]])
 _COLUMNS = ", ".join(Record.__struct_fields__)
 _STANDING = "id, url, site, page_rank, spam, time, is_home, is_listing"
 _MARKS = ", ".join("?" * len(Record.__struct_fields__))
@@ -132,7 +123,7 @@ class Documents:
         self._sites: set[str] = set()
 
     def put(
-        self, record: Record, anchors: Sequence[str], sections: Sequence[Section], body: str, terms: PageTerms
+        self, record: Record, anchors: Sequence[str], sections: Sequence[PageSection], body: str, terms: PageTerms
     ) -> None:
         """Add a document or replace the one with the same id."""
         self._sites.add(record.site)
@@ -140,7 +131,10 @@ class Documents:
         self._titles.update(_suggestions(record.title, anchors))
         values = msgspec.structs.astuple(record)
         self._database.execute(f"insert or replace into documents ({_COLUMNS}) values ({_MARKS})", values)  # noqa: S608 - names of ours
-        texts = (self._pack(msgspec.msgpack.encode(sections)), self._pack(body.encode("utf-8", "replace")))
+        texts = (
+            self._pack(msgspec.msgpack.encode(list(map(msgspec.structs.astuple, sections)))),
+            self._pack(body.encode("utf-8", "replace")),
+        )
         self._database.execute(
             "insert or replace into texts values (?, ?, ?, ?)", (record.id, "\n".join(anchors), *texts)
         )
@@ -260,10 +254,10 @@ class Documents:
             found |= {row[0]: _record(row) for row in self._database.execute(sql, tuple(part))}
         return found
 
-    def sections_of(self, id_: int) -> list[Section]:
+    def sections_of(self, id_: int) -> list[PageSection]:
         """The sections of a document, in order."""
         row = self._database.execute("select sections from texts where id = ?", (id_,)).fetchone()
-        return _SECTIONS.decode(zstandard.decompress(row[0])) if row else []
+        return [PageSection(*each) for each in _SECTIONS.decode(zstandard.decompress(row[0]))] if row else []
 
     def terms_of(self, ids: Sequence[int]) -> dict[int, PageTerms]:
         """The terms of documents, as far as they are there."""

@@ -18,9 +18,14 @@ from .query import Query
 
 
 def looked_up(asked: Query, languages: list[str]) -> list[str]:
-    """The words of a query without stop words; all of them if nothing is left."""
+    """The words of a query without stop words; all of them if nothing is left.
+
+    A stop word in capitals is meant: a keyword such as the `ON` of `ON CONFLICT`.
+    """
     words = [word for word in asked.words if len(word) <= MAX_WORD]
-    return [word for word in words if not is_stop_word(word, languages)] or words
+    typed = set(asked.text.split())
+    is_meant = {word for word in words if len(word) > 1 and word.upper() in typed}
+    return [word for word in words if word in is_meant or not is_stop_word(word, languages)] or words
 
 
 def question_of(asked: Query, languages: list[str], weights: Weights) -> Question:

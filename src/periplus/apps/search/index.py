@@ -30,14 +30,14 @@ import numpy as np
 import zstandard
 from msgspec import Struct
 
-from periplus.model import CollectionDamaged, CollectionInUse, Url, UsageError
+from periplus.model import CollectionDamaged, CollectionInUse, PageSection, Url, UsageError
 from periplus.urls import domain_of, site_of
 
 from . import analysis
 from .analysis import language_of, terms_of, terms_of_words, words_of
-from .documents import Documents, Record, Section, hash_of, id_of
+from .documents import Documents, Record, hash_of, id_of
 from .engine import IndexEntry, SearchEngine, Weights
-from .names import beginnings_of, defined_name, names_in, parts_of_name
+from .names import beginnings_of, defined_name, names_in, parts_of_name, without_number
 from .query import Query, parse_query
 from .ranking import Candidate, Results
 from .searcher import Searcher, Vocabulary
@@ -65,7 +65,7 @@ class Document(Struct, frozen=True, kw_only=True):
     description: str = ""
     anchors: tuple[str, ...] = ()
     """Texts of links to it."""
-    sections: tuple[Section, ...] = ()
+    sections: tuple[PageSection, ...] = ()
     """Headings and definitions in the text, which a result may lead to."""
     is_listing: bool = False
     """Whether it mostly lists other pages."""
@@ -197,40 +197,41 @@ class Index:
         """Sites with their number of documents, the largest first."""
         return self._documents.site_sizes()
 
-    def addresses(self) -> list[tuple[str, float]]:
-        """URL and PageRank of every document, the highest first, then by alphabet."""
-        ids = [id_ for id_, _, _, _ in self._documents.standings()]
-        return sorted(
-            ((standing[0], standing[2]) for standing in self._documents.standing_of(ids).values()),
-            key=lambda pair: (-pair[1], pair[0]),
+    def documents(self, at_most: int | None = None) -> Iterator[Document]:
+        """Every document, or a sample of them: to make another index of the same pages."""
+        ids = sorted(id_ for id_, _, _, _ in self._documents.standings())  # hashes: the first are a random sample
+        return (document for id_ in ids[:at_most] if (document := self._document(id_)) is not None)
+
+    def document(self, url: str) -> Document | None:
+        """The document with this URL, if it is there."""
+        return self._document(id_of(url))
+
+    def _document(self, id_: int) -> Document | None:
+        record = self._documents.get_many([id_]).get(id_)
+        if record is None:
+            return None
+        return Document(
+            url=record.url,
+            title=record.title,
+            text=self._documents.body_of(id_),
+            description=record.description,
+            anchors=self._documents.anchors_of(id_),
+            sections=tuple(self._documents.sections_of(id_)),
+            is_listing=record.is_listing,
+            language=record.language,
+            media_type=record.media_type,
+            fetched_at=record.fetched_at,
+            modified_at=record.modified_at,
+            breadcrumbs=tuple(filter(None, record.breadcrumbs.split("\n"))),
+            page_rank=record.page_rank,
+            spam=record.spam,
+            max_snippet=record.max_snippet,
+            may_show_copy=not record.is_hidden,
         )
 
-    def documents(self, at_most: int | None = None, *, by_rank: bool = False) -> Iterator[Document]:
-        """Every document, or a sample of them: to make another index of the same pages. `by_rank`: as `addresses`."""
-        if by_rank:
-            ids = [id_of(url) for url, _ in self.addresses()]
-        else:
-            ids = sorted(id_ for id_, _, _, _ in self._documents.standings())  # hashes: the first are a random sample
-        for id_ in ids[:at_most]:
-            if record := self._documents.get_many([id_]).get(id_):
-                yield Document(
-                    url=record.url,
-                    title=record.title,
-                    text=self._documents.body_of(id_),
-                    description=record.description,
-                    anchors=self._documents.anchors_of(id_),
-                    sections=tuple(self._documents.sections_of(id_)),
-                    is_listing=record.is_listing,
-                    language=record.language,
-                    media_type=record.media_type,
-                    fetched_at=record.fetched_at,
-                    modified_at=record.modified_at,
-                    breadcrumbs=tuple(filter(None, record.breadcrumbs.split("\n"))),
-                    page_rank=record.page_rank,
-                    spam=record.spam,
-                    max_snippet=record.max_snippet,
-                    may_show_copy=not record.is_hidden,
-                )
+    def title_ending_of(self, site: str) -> str:
+        """What the titles of a site end with, such as ` | Example`; empty if they share nothing."""
+        return self._documents.title_ending_of(site)
 
     def standings(self) -> dict[int, tuple[float, int, float]]:
         """When each document was fetched, `hash_of` the texts of links to it, and its PageRank, by `id_of` its URL."""
@@ -358,23 +359,25 @@ class Index:
         self,
         record: Record,
         anchors: Sequence[str],
-        sections: Sequence[Section],
+        sections: Sequence[PageSection],
         text: str,
         read: tuple[list[str], list[int]] | None = None,
     ) -> None:
         """Hand a document to its file and to the engine; `read` are `_words_by_section`, where they are known."""
         words, starts = read or _words_by_section(text, sections)
         language = record.language
-        own = [defined_name(each.title) if each.level == DEFINITION else each.title for each in sections]
+        own = [
+            defined_name(each.title) if each.level == DEFINITION else without_number(each.title) for each in sections
+        ]
         ids = [
             each.anchor if each.level == DEFINITION and names_in(each.anchor) == [each.anchor] else ""
             for each in sections
         ]
         names = names_in(" ".join((record.title, *own)))
-        anchor_words = [words_of(anchor) for anchor in anchors]
+        anchor_words = [words_of(without_number(anchor)) for anchor in anchors]
         anchor_terms = [[term for term in terms_of_words(each, language) if term] for each in anchor_words]
         terms = list(terms_of_words(words, language))
-        title = _SITE_IN_TITLE.split(record.title)[0]
+        title = without_number(_SITE_IN_TITLE.split(record.title)[0])
         page_terms = PageTerms(
             title=names_of([terms_of(title, language)]),
             sections=names_of(terms_of(each, language) for each in own),
@@ -438,7 +441,7 @@ def _is_home(url: str) -> bool:
     return bool(host) and path in ("", "index.html", "index.htm", "index.php")
 
 
-def _words_by_section(text: str, sections: Sequence[Section]) -> tuple[list[str], list[int]]:
+def _words_by_section(text: str, sections: Sequence[PageSection]) -> tuple[list[str], list[int]]:
     """The words of a text, and the number of words before each of its sections."""
     words: list[str] = []
     starts: list[int] = []

@@ -73,6 +73,9 @@ PDF_FILES = (
 _INDEXED = (
     f"select url, pagerank * count(*) over () as page_rank from indexed union all select url, 0.0 from ({PDF_FILES})"  # noqa: S608 - our own words
 )
+_MAY_LIST = """\
+select url from pages group by url
+having arg_max(links, read_at) >= 8 and arg_max(anchor_words, read_at) >= 0.5 * arg_max(words, read_at)"""
 _EMPTY_ANCHOR_TEXTS = """
 anterior|aquí|avanti|back|click|click here|continue|continue reading|czytaj więcej|details|download|edit|en savoir plus
 go|here|hier|home|ici|indietro|info|learn more|leer más|lees meer|leggi tutto|link|lire la suite|läs mer|meer|mehr
@@ -104,6 +107,8 @@ class Indexed(Displayed, frozen=True):
 class _Page(Struct, frozen=True):
     page_rank: float
     anchors: tuple[str, ...]
+    may_list: bool
+    """Whether half of its words are in links: then its text is looked at more closely (`listings`)."""
 
 
 class _Plan(Struct, frozen=True):
@@ -307,8 +312,12 @@ def _planned(index: Index, pages: Mapping[str, _Page], captures: Iterator[Captur
 def _pages(views: Views) -> dict[str, _Page]:
     """Every page that is to be in the index."""
     anchors = link_texts(views)
+    listing = {row["url"] for row in views.rows(_MAY_LIST)}
     rows = views.rows(_INDEXED)
-    return {row["url"]: _Page(float(row["page_rank"] or 0.0), anchors.get(row["url"], ())) for row in rows}
+    return {
+        row["url"]: _Page(float(row["page_rank"] or 0.0), anchors.get(row["url"], ()), row["url"] in listing)
+        for row in rows
+    }
 
 
 def link_texts(views: Views) -> dict[str, tuple[str, ...]]:
@@ -345,10 +354,9 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
     from periplus.store.export.documents import read_document
 
     from . import Document
-    from .listings import is_listing
 
     for capture in captures:
-        found = read_document(collection.layout.warc, capture)
+        found = read_document(collection.layout.warc, capture, texts_only=True)
         if isinstance(found, str) or not (found.page.text or found.page.title):
             continue
         page, known = found.page, pages[capture.url]
@@ -371,7 +379,18 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             else found.modified_at.timestamp(),
             breadcrumbs=said.breadcrumbs,
             page_rank=known.page_rank,
-            is_listing=is_listing(page.main_text or page.text, page.links.to_others().anchors),
+            sections=page.sections if page.main_text else (),
+            is_listing=known.may_list and _is_listing(collection, capture),
             max_snippet=0 if directives.nosnippet else directives.max_snippet,
             may_show_copy=not directives.noarchive,
         )
+
+
+def _is_listing(collection: CollectionSetup, capture: Capture) -> bool:
+    """Whether a page lists others: read with its links."""
+    from periplus.store.export.documents import read_document
+
+    from .listings import is_listing
+
+    found = read_document(collection.layout.warc, capture)
+    return not isinstance(found, str) and is_listing(found.page.main_text, found.page.links.to_others().anchors)

@@ -24,6 +24,7 @@ _NAME: Final = re.compile(r"[^\W\d_]\w*(?:(?:\.|::|->)\w+)+|\w*[^\W_]_+[^\W_]\w*
 """A name: words joined by dots or underscores, or capitals inside a word."""
 _CAPITALS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W_a-zA-Z]+")
 _JOINED_BY: Final = re.compile(r"\.|::|->")
+_NUMBER: Final = re.compile(r"^(?:(?:chapter|appendix|part|section)\s+)?(?:\d+|[A-Z])(?:\.\d+)*\.\s+", re.IGNORECASE)
 _LONGEST: Final = 80
 """Characters of a name that is kept for completion."""
 
@@ -35,6 +36,11 @@ def defined_name(title: str) -> str:
     while len(words) > 1 and words[0].lower().strip("*:") in _KINDS:
         words = words[1:]
     return " ".join(words)
+
+
+def without_number(title: str) -> str:
+    """The title of a page or section without its number: `Partial Indexes` of `11.8. Partial Indexes`."""
+    return _NUMBER.sub("", title)
 
 
 def names_in(text: str) -> list[str]:

@@ -23,6 +23,7 @@ _OF_TEXT: Final = ("near", "passage", "coverage")
 """Parts that say nothing of a page that lists others: its text is what these are called."""
 _DISTANCES: Final = ((10, 0.2), (4, 0.5), (1, 1.0))
 """What a pair of words counts that are at most this far from each other."""
+_WHOLE: Final = 1 - 1e-9
 _APART: Final = 1_000
 """Words that are thought to lie between two pages."""
 _WINDOW, _STEP = 40, 20
@@ -52,6 +53,8 @@ class AskedTerms:
 
     def found_in(self, numbers: Numbers) -> tuple[Places, Places]:
         """Where words of the query are, and which words these are."""
+        if not len(self._numbers):
+            return np.zeros(0, np.intp), np.zeros(0, np.intp)
         places = np.flatnonzero(self._may_match[numbers & (_TABLE - 1)])
         found = numbers[places]
         nearest = np.minimum(np.searchsorted(self._numbers, found), len(self._numbers) - 1)
@@ -100,10 +103,13 @@ def parts_of(asked: AskedTerms, pages: Sequence[PageTerms]) -> list[list[float]]
     in_anchors, anchor_words = asked.found_in(anchors.numbers)
     has_anchor = np.zeros_like(has)
     has_anchor[anchors.page_of(in_anchors), anchor_words] = True
+    definitions = _best_names(asked, [page.sections for page in pages], [page.levels == DEFINITION for page in pages])
+    ids = _best_names(asked, [page.ids for page in pages])
+    is_defined = ids > _WHOLE  # the words are beside each other in the name, if not in the text (`dict.get`)
     columns = (
-        _nearness(asked, places, words, of_page, has),
-        _best_passages(asked, places - body.starts[of_page], words, of_page, body.lengths),
-        _best_names(asked, [page.sections for page in pages], [page.levels == DEFINITION for page in pages]),
+        np.where(is_defined, 1.0, _nearness(asked, places, words, of_page, has)),
+        np.where(is_defined, 1.0, _best_passages(asked, places - body.starts[of_page], words, of_page, body.lengths)),
+        np.maximum(definitions, ids),
         _best_names(asked, [page.title for page in pages]),
         _best_names(asked, [page.anchors for page in pages]),
         has_anchor @ asked.rarities / asked.total,

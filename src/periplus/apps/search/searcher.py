@@ -57,6 +57,8 @@ class _Answer(Struct):
     found: Found
     ranked: list[Ranked]
     asked_terms: AskedTerms
+    pages: Mapping[int, PageTerms]
+    """The terms of the pages that were read closely."""
 
 
 Vocabulary = tuple[SearchEngine, Documents]
@@ -135,12 +137,13 @@ class Searcher:
         candidates = [Candidate(match, *standing[match.id]) for match in found.matches if match.id in standing]
         ranked = rank(candidates, asked.words, now=time.time(), weights=weights, by_time=by_time)
         terms = AskedTerms(question.words, self._rarities(question, self._vocabularies))
+        pages: dict[int, PageTerms] = {}
         if weights.reranking.results and question.words and ranked and not by_time:
             first = [one.candidate.match.id for one in ranked[: weights.reranking.results]]
             is_short = weights.all_words > 0
             pages = self._documents.terms_of(first)
             ranked = reranked(ranked, terms, pages, weights.reranking, is_short=is_short)
-        return _Answer(question, found, ranked, terms)
+        return _Answer(question, found, ranked, terms, pages)
 
     def _related(self, answer: _Answer) -> tuple[tuple[str, float], ...]:
         """Words of the best pages, by RM3."""
@@ -235,14 +238,31 @@ class Searcher:
         question = answer.question
         terms = {term for word in question.words for term in word} | set(question.in_title)
         ids = [one.candidate.match.id for one in shown]
-        records, pages = self._documents.get_many(ids), self._documents.terms_of(ids)
+        records = self._documents.get_many(ids)
+        pages = {**answer.pages, **self._documents.terms_of([id_ for id_ in ids if id_ not in answer.pages])}
+        endings = {site: self._documents.title_ending_of(site) for site in {one.site for one in records.values()}}
         return [
-            self._hit(records[id_], one, terms, answer.asked_terms, pages.get(id_, NO_TERMS), asked.text)
+            self._hit(
+                records[id_],
+                one,
+                terms,
+                answer.asked_terms,
+                pages.get(id_, NO_TERMS),
+                asked.text,
+                endings[records[id_].site],
+            )
             for id_, one in zip(ids, shown, strict=True)
         ]
 
     def _hit(
-        self, record: Record, ranked: Ranked, terms: set[str], asked: AskedTerms, page: PageTerms, typed: str
+        self,
+        record: Record,
+        ranked: Ranked,
+        terms: set[str],
+        asked: AskedTerms,
+        page: PageTerms,
+        typed: str,
+        ending: str,
     ) -> Hit:
         allowed = LENGTH if record.max_snippet is None else min(LENGTH, record.max_snippet)
         body = self._documents.body_of(record.id) if allowed > 0 else ""
@@ -251,7 +271,8 @@ class Searcher:
             return snippet_of(text, terms, record.language, allowed, typed) if allowed > 0 else Snippet("")
 
         known = self._documents.sections_of(record.id)
-        best = best_sections(asked, page, known) if len(asked) else []
+        found = asked.found_in(page.body)
+        best = best_sections(asked, page, found, known, typed) if len(asked) else []
         sections = []
         for one in best:
             snippet = Snippet("") if one.is_page else cut(body[one.section.offset : one.end if one.end >= 0 else None])
@@ -260,9 +281,8 @@ class Searcher:
         if best and not best[0].is_page:
             snippet = Snippet(sections[0].snippet, sections[0].marks)
         else:
-            begin, end = best_stretch(asked, page, known)
+            begin, end = best_stretch(asked, page, found, known)
             snippet = cut(body[begin:end])
-        ending = self._documents.title_ending_of(record.site)
         title = record.title.removesuffix(ending) if ending else record.title
         return Hit(
             url=record.url,

@@ -8,9 +8,11 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from .documents import Section
-from .reranking import AskedTerms, name_matches
-from .term_numbers import PageTerms
+from periplus.model import PageSection
+
+from .names import defined_name
+from .reranking import AskedTerms, Places, name_matches
+from .term_numbers import DEFINITION, PageTerms
 
 MAX_SECTIONS: Final = 3
 """Sections of one page that a result shows."""
@@ -27,37 +29,66 @@ _NEARLY: Final = 0.7
 class BestSection(Struct, frozen=True):
     """A section with where it ends in the text; `is_page` if it is the beginning of the page."""
 
-    section: Section
+    section: PageSection
     end: int
     is_page: bool
 
 
-def best_sections(asked: AskedTerms, page: PageTerms, sections: Sequence[Section]) -> list[BestSection]:
-    """The sections that can be led to and have most of the query, the best first."""
+def best_sections(
+    asked: AskedTerms,
+    page: PageTerms,
+    found: tuple[Places, Places],
+    sections: Sequence[PageSection],
+    typed: str,
+) -> list[BestSection]:
+    """The sections that can be led to and have most of the query, the best first: a name as it was typed before all.
+
+    `found` is where words of the query are in the text, and which (`AskedTerms.found_in`).
+    """
     linked = [place for place, section in enumerate(sections) if section.anchor]
     if not linked or len(page.starts) != len(sections):
         return []
-    names = np.maximum(name_matches(asked, page.sections), name_matches(asked, page.ids))[linked]
-    places, words = asked.found_in(page.body)
+    names = name_matches(asked, page.sections)
+    if len(page.ids) > len(sections):  # not only separators
+        names = np.maximum(names, name_matches(asked, page.ids))
+    names = names[linked]
+    places, words = found
     of_section = np.searchsorted(page.starts[linked], places, "right") - 1
     has = np.zeros((len(linked), len(asked)), np.bool_)
     is_inside = of_section >= 0
     has[of_section[is_inside], words[is_inside]] = True
     shares = (has @ asked.rarities) / asked.total
-    scores = _NAME * names + shares
+    name = typed.lower()
+    is_called = np.zeros(len(linked), np.bool_)
+    if " " not in name:
+        is_called[:] = [_is_called(sections[place], name) for place in linked]
+    scores = _NAME * names + shares + is_called
     order = np.argsort(-scores, kind="stable")[:MAX_SECTIONS]
     least = _NEARLY * float(scores[order[0]])
     offsets = [sections[place].offset for place in linked] + [-1]
     return [
         BestSection(sections[linked[place]], offsets[place + 1], is_page=_is_page(sections, linked[place]))
         for place in map(int, order)
-        if scores[place] >= least and max(names[place], shares[place]) >= _LEAST
+        if scores[place] >= least and max(names[place], shares[place], is_called[place]) >= _LEAST
     ]
 
 
-def best_stretch(asked: AskedTerms, page: PageTerms, sections: Sequence[Section]) -> tuple[int, int | None]:
+def _is_called(section: PageSection, name: str) -> bool:
+    """Whether a section is the definition of a name in lower case: `json.dumps` and not `json.dump`."""
+    if section.level != DEFINITION:
+        return False
+    anchor, title = section.anchor.lower(), section.title.lower()
+    if anchor == name or anchor.endswith(f".{name}"):
+        return True
+    bare = title.replace("_", "")
+    return (name in title or name in bare) and name in (defined_name(title), defined_name(bare))
+
+
+def best_stretch(
+    asked: AskedTerms, page: PageTerms, found: tuple[Places, Places], sections: Sequence[PageSection]
+) -> tuple[int, int | None]:
     """The first and last character of the section that has the passage with most of the query; all if unknown."""
-    places, words = asked.found_in(page.body)
+    places, words = found
     if not len(places) or len(page.starts) != len(sections) or not sections:
         return 0, None
     windows = places // _PASSAGE
@@ -70,6 +101,6 @@ def best_stretch(asked: AskedTerms, page: PageTerms, sections: Sequence[Section]
     return begin, next((each.offset for each in sections[section + 1 :] if each.offset > begin), None)
 
 
-def _is_page(sections: Sequence[Section], place: int) -> bool:
+def _is_page(sections: Sequence[PageSection], place: int) -> bool:
     """Whether a section is the title of the page: its first, and above the others."""
     return place == 0 and all(section.level > sections[0].level for section in sections[1:])

@@ -3,13 +3,13 @@
 A query loads `index.json`, and of each word a file of words and a file of postings, then the passages that are shown:
 some kilobytes each, whatever the size of the collection. The same index gives the same bytes.
 
-    index.json       the first word of each file below; levels of PageRank; stop words
+    index.json       where each file below begins; levels of PageRank; stop words
     words/N.json     "word term weight" in order: what a typed word stands for, completions, neighbours of typos
     ends/N.json      "drow weight": words from behind, for typos in their first half
     terms/N.json     postings by term: pages, how much the term counts there, and the best passages
     texts/D/N.json   passages: page, fragment, heading, text
 
-Pages are numbered by falling PageRank, so that `index.json` has a few levels instead of a rank for each page. A word
+Pages are numbered by what they count whatever was typed, so that `index.json` has a few levels of it. A word
 stands for the terms that `analysis` made of it when pages were indexed: no stemmer is needed in the browser.
 """
 
@@ -23,6 +23,7 @@ import tempfile
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from math import log1p
 from pathlib import Path
@@ -31,10 +32,12 @@ from typing import IO, Final
 import msgspec
 from msgspec import Struct
 
-from periplus.model import UsageError
+from periplus.model import PageSection, Url, UsageError
+from periplus.urls import site_of
 
-from .analysis import STOP_WORDS, term_of, without_accents, words_of
+from .analysis import STOP_WORDS, term_of, terms_of, without_accents, words_of
 from .index import Document, Index
+from .names import names_in, parts_of_name
 from .widget import write_widget
 
 VERSION: Final = 1
@@ -45,28 +48,30 @@ MAX_SHOWN: Final = 60_000
 _PASSAGES_A_FILE: Final = 3
 _PAGES_AT_THAT: Final = 2_000
 """Pages up to which a file has that many passages; with more pages more, so that there are not too many files."""
-_TERMS_BYTES, _WORDS_BYTES = 6_000, 4_000
+_TERMS_BYTES, _WORDS_BYTES = 4_500, 3_500
 """Of a file; more in large indexes, so that `_MOST_FILES` are enough and index.json stays small."""
 _MOST_FILES: Final = 2_000
-_PASSAGES_OF_TERM: Final = 10
+_PASSAGES_OF_TERM: Final = 6
 """Passages of one page that a posting names: with the term in their heading, then with the most of it."""
 _RUN: Final = 4_000_000
 """Numbers that are held in memory before they are written to a run: some 100 MB with their keys."""
 _K1, _B = 1.2, 0.75
 _TITLE_TIMES, _HEADING_TIMES = 5, 2
 """A word of a title or heading counts as this many in the text."""
-_EXTRA = 0.2
-"""For a term of the title, and for one of the texts of links, beside its part in BM25."""
-_RANK, _SPAM = 0.3, 2.0
-_LEVELS: Final = 0.05
-"""Steps in which the part of PageRank and spam is kept."""
+_RANK, _LENGTH, _SPAM, _LISTING = 1.2, 1.5, 2.0, 15.0
+_LETTERS: Final = 6
+"""Of a word, with the blank after it."""
+_LEVELS: Final = 0.1
+"""Steps in which what a page counts whatever was typed is kept."""
 _NAMED: Final = 10
 """How many pages a page is worth that has a word in its title, a heading or a link to it."""
 _MAX_NAME: Final = 60
 _SIGNS: Final = "".join(map(chr, (*range(35, 92), *range(93, 126))))
 """Signs of a number that JSON writes as they are."""
 _HALF: Final = len(_SIGNS) // 2
-_SCALE: Final = 30
+_MOST_LEVEL: Final = len(_SIGNS) // 4 - 1
+_SCALE: Final = 10
+"""Steps of BM25 up to `_MOST_LEVEL`; a sign has one of them, and whether the title and links have the term."""
 _NAME: Final = re.compile(r"[^\W_]+(?:[_.:-]+[^\W_]+)+")
 _FOLDERS: Final = ("words", "ends", "terms", "texts")
 _MANIFEST: Final = "index.json"
@@ -92,8 +97,6 @@ class StaticPassage(Struct, frozen=True):
 
 Entry = tuple[str, str]
 """What a file is sorted by, and what it has."""
-Section = tuple[int, str, str]
-"""Where a section begins in the text, its fragment, and its heading."""
 
 
 def write_static_index(index: Index, out: Path) -> StaticIndex:
@@ -125,16 +128,16 @@ def _is_ours(manifest: Path) -> bool:
         return False
 
 
-def passages_of(text: str, sections: Sequence[Section], most: int = MAX_PASSAGE) -> list[StaticPassage]:
+def passages_of(text: str, sections: Sequence[PageSection], most: int = MAX_PASSAGE) -> list[StaticPassage]:
     """The passages of a text: parts of its sections of at most `most` characters, cut between words."""
-    starts = [(0, "", ""), *sections]
-    ends = [start for start, _, _ in sections] + [len(text)]
+    starts = [PageSection(0, "", 0, ""), *sections]
+    ends = [section.offset for section in sections] + [len(text)]
     found = []
-    for (start, anchor, heading), end in zip(starts, ends, strict=True):
-        pieces = list(_pieces(" ".join(text[start:end].split()), most))
-        if heading and not pieces:
+    for section, end in zip(starts, ends, strict=True):
+        pieces = list(_pieces(" ".join(text[section.offset : end].split()), most))
+        if section.title and not pieces:
             pieces = [""]
-        found += [StaticPassage(anchor, heading, piece, place == 0) for place, piece in enumerate(pieces)]
+        found += [StaticPassage(section.anchor, section.title, piece, place == 0) for place, piece in enumerate(pieces)]
     return found or [StaticPassage("", "", "", True)]
 
 
@@ -229,19 +232,34 @@ class _Output:
     def put_sorted(
         self, kind: str, entries: Iterable[Entry], target: int, made: Callable[[list[Entry]], object]
     ) -> list[str]:
-        """Write entries in files of about `target` bytes; the first key of each file. A key is never in two files."""
-        firsts: list[str] = []
+        """Write entries in files of about `target` bytes; where each file begins. A key is never in two files."""
+        beginnings: list[str] = []
         held: list[Entry] = []
-        size = 0
+        size, last = 0, ""
+
+        def write() -> None:
+            self.put(f"{kind}/{len(beginnings)}.json", made(held))
+            beginnings.append(_between(last, held[0][0]) if beginnings else "")
+
         for key, text in entries:
             if size >= target and held[-1][0] != key:
-                self.put(f"{kind}/{len(firsts)}.json", made(held))
-                firsts.append(held[0][0])
-                held, size = [], 0
+                write()
+                held, size, last = [], 0, held[-1][0]
             held.append((key, text))
             size += len(text.encode()) + len(key) + 6
-        self.put(f"{kind}/{len(firsts)}.json", made(held))
-        return [*firsts, held[0][0] if held else ""]
+        write()
+        return beginnings
+
+
+def _between(last: str, first: str) -> str:
+    """The shortest beginning of a key that is behind the last key of the file before."""
+    return next(first[:size] for size in range(1, len(first) + 1) if _order(first[:size]) > _order(last))
+
+
+@lru_cache(maxsize=200_000)
+def _parts_in(token: str) -> tuple[str, ...]:
+    """The parts of names in what stands between two blanks."""
+    return tuple(part for name in names_in(token) for part in parts_of_name(name))
 
 
 class _PageTerms:
@@ -271,7 +289,9 @@ class _PageTerms:
             self.named.update(words)
 
     def add_names(self, passage: StaticPassage, place: int) -> None:
-        """Count names such as `os.path.join` as terms of their own."""
+        """Count names such as `os.path.join` as terms of their own, and the parts of those with capitals inside."""
+        tokens = dict.fromkeys(f"{passage.heading} {passage.text}".split())
+        self.add(" ".join(part for token in tokens for part in _parts_in(token)), 1, place)
         heading = passage.heading.lower()
         for name in {match.group() for match in _NAME.finditer(f"{heading} {passage.text.lower()}")}:
             if len(name) <= _MAX_NAME:
@@ -299,11 +319,14 @@ class _Writer:
         self._titles: dict[int, tuple[str, str]] = {}
         self._passage_count = 0
         self._file = 0
-        self._base = _shared_beginning(url for url, _ in index.addresses())
+        self._order = sorted((-_prior(document), document.url) for document in index.documents())
+        self._base = _shared_beginning(url for _, url in self._order)
+        self._endings: dict[str, str] = {}
         self._a_file = max(_PASSAGES_A_FILE, _PASSAGES_A_FILE * len(index) // _PAGES_AT_THAT)
 
     def write(self) -> StaticIndex:
-        for number, document in enumerate(self._index.documents(by_rank=True)):
+        known = (self._index.document(url) for _, url in self._order)
+        for number, document in enumerate(each for each in known if each is not None):
             self._add(number, document)
         self._flush(is_last=True)
         average = sum(self._lengths) / max(1, len(self._lengths))
@@ -340,12 +363,12 @@ class _Writer:
         """Collect the postings and words of a page, and write its passages."""
         self._count_level(document)
         shown, rest = document.text[:MAX_SHOWN], document.text[MAX_SHOWN:]
-        passages = passages_of(shown, [each for each in sections_of(document) if each[0] < len(shown)])
+        passages = passages_of(shown, [each for each in document.sections if each.offset < len(shown)])
         terms = _PageTerms(document.language or "")
         terms.add(document.title, _TITLE_TIMES, 0, is_name=True)
         titled = set(terms.counts)
         terms.add(" ".join(document.anchors), 1, 0, is_link=True)
-        linked = {terms.of_word[word] for word in terms.named}
+        linked = {term for anchor in document.anchors for term in terms_of(anchor, document.language or "")}
         for place, passage in enumerate(passages):
             if passage.is_first:
                 terms.add(passage.heading, _HEADING_TIMES, place, is_name=True)
@@ -359,12 +382,11 @@ class _Writer:
                 self._count_word(word, term, word in terms.named)
         for term, times in terms.counts.items():
             units = terms.passages_of(term, self._passage_count)
-            self._postings.add(term, (number, times, (term in titled) + (term in linked), len(units), *units))
+            self._postings.add(term, (number, times, (term in titled) + 2 * (term in linked), len(units), *units))
         self._keep(number, document, passages)
 
     def _count_level(self, document: Document) -> None:
-        value = _RANK * log1p(max(0.0, document.page_rank)) - _SPAM * document.spam
-        level = round(round(value / _LEVELS) * _LEVELS, 2)
+        level = _prior(document)
         if not self._levels or self._levels[-1][0] != level:
             self._levels.append([level, 0])
         self._levels[-1][1] += 1
@@ -379,10 +401,17 @@ class _Writer:
         """Keep the passages of a page for the files of texts, as far as the page lets them be shown."""
         most = MAX_PASSAGE if document.max_snippet is None else max(0, document.max_snippet)
         for passage in passages:
-            self._titles[number] = (document.url.removeprefix(self._base), document.title or document.url)
+            self._titles[number] = (document.url.removeprefix(self._base), self._title(document))
             self._passages.append((number, passage.anchor, passage.heading, passage.text[:most]))
             self._passage_count += 1
             self._flush()
+
+    def _title(self, document: Document) -> str:
+        """The title without what all titles of the site share."""
+        site = site_of(Url(document.url))
+        if site not in self._endings:
+            self._endings[site] = self._index.title_ending_of(site)
+        return document.title.removesuffix(self._endings[site]) or document.title or document.url
 
     def _flush(self, *, is_last: bool = False) -> None:
         if not self._passages or (len(self._passages) < self._a_file and not is_last):
@@ -399,10 +428,11 @@ class _Writer:
         page = unit = -1
         place = 0
         while place < len(numbers):
-            number, times, extra, count = numbers[place : place + 4]
+            number, times, flags, count = numbers[place : place + 4]
             length = self._lengths[number] / average
-            impact = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length)) + _EXTRA * extra
-            parts += [_coded(number - page - 1), _SIGNS[min(len(_SIGNS) - 1, round(impact * _SCALE))], _coded(count)]
+            impact = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length))
+            level = min(_MOST_LEVEL, round(impact * _SCALE))
+            parts += [_coded(number - page - 1), _SIGNS[level * 4 + flags], _coded(count)]
             page = number
             for each in numbers[place + 4 : place + 4 + count]:
                 parts.append(_coded((each // 2 - unit) * 2 + each % 2))
@@ -420,6 +450,13 @@ class _Writer:
 
     def _end_lines(self) -> Iterator[tuple[str, str]]:
         return ((word, f"{word} {sum(weights)}") for word, weights in self._ends.merged())
+
+
+def _prior(document: Document) -> float:
+    """What a page counts whatever was typed: its PageRank and length; less if it is spam or lists others."""
+    value = _RANK * log1p(max(0.0, document.page_rank)) - _SPAM * document.spam - _LISTING * document.is_listing
+    value += _LENGTH * log1p(len(document.text) / _LETTERS)
+    return round(round(value / _LEVELS) * _LEVELS, 2)
 
 
 def _texts(entries: list[Entry]) -> list[str]:
@@ -441,8 +478,3 @@ def _shared_beginning(urls: Iterable[str]) -> str:
         first, last = min(first or url, url), max(last, url)
     shared = next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     return first[: first.rfind("/", 0, shared) + 1]
-
-
-def sections_of(_document: Document) -> list[Section]:
-    """The sections of a document."""
-    return []

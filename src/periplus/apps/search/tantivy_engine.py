@@ -87,7 +87,8 @@ class TantivyEngine:
         answer = searcher.search(strict, weights.candidates, count=True)
         found, total = answer.hits, _count(answer)
         with_all = {(address.segment_ord, address.doc) for _, address in found}
-        if (total < weights.candidates or not weights.all_words) and len(question.words) > 1:
+        is_enough = total >= weights.candidates and weights.all_words > 0
+        if question.related or (len(question.words) > 1 and not is_enough):
             loose = Query.boolean_query([(Occur.Should, bonus), *ranked])
             found = searcher.search(_all([*filters, (Occur.Must, loose)]), weights.candidates, count=False).hits
         if not found:

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from periplus.apps.search import Hit, Query, Sitelink, parse_query
+from periplus.apps.search import Hit, Query, SectionHit, Sitelink, parse_query
 from periplus.apps.search.query_log import LoggedQuery
 from periplus.apps.search.widget import SCRIPTS
 
@@ -62,16 +62,6 @@ class Asked(Struct, frozen=True):
         )
 
 
-class FoundSection(Struct, frozen=True):
-    """A section of a result that has what was looked for; `url` leads to it."""
-
-    url: str
-    anchor: str
-    title: str
-    snippet: str
-    marks: tuple[tuple[int, int], ...] = ()
-
-
 class Found(Struct, frozen=True):
     """One result. `marks` are the places of the words in the snippet, as pairs of characters from and to."""
 
@@ -89,7 +79,7 @@ class Found(Struct, frozen=True):
     """Whether `/cached` may show it."""
     link: str
     """Where the result leads: its best section, or the page."""
-    sections: tuple[FoundSection, ...] = ()
+    sections: tuple[SectionHit, ...] = ()
     """The best sections of the page, the best first."""
     parts: Mapping[str, float] = {}
     """What adds up to the score; only with `explain=1`, which needs an operator."""
@@ -139,12 +129,16 @@ def answer_of(collection: ServedCollection, asked: Asked, *, explains: bool = Fa
     began = time.perf_counter()
     with collection.index() as index:
         results = index.search(
-            asked.query, asked.count + 1, skip=(asked.page - 1) * asked.count, by_time=asked.sort == "newest"
+            asked.query,
+            asked.count + 1,
+            skip=(asked.page - 1) * asked.count,
+            by_time=asked.sort == "newest",
+            exact=asked.exact,
         )
     took = (time.perf_counter() - began) * 1000
     counters_of(collection).search(took / 1000)
     if asked.page == 1 and (log := collection.query_log) is not None:
-        log.add(LoggedQuery(time.time(), asked.text, results.total))
+        log.add(LoggedQuery(time.time(), asked.text, results.total, results.showing))
     hits = _without_next(results.hits, asked.count)
     has_next = len(results.hits) > asked.count and (asked.page + 1) * asked.count <= MAX_DEPTH
     shows_copies = collection.shows_copies
@@ -159,6 +153,7 @@ def answer_of(collection: ServedCollection, asked: Asked, *, explains: bool = Fa
         results=tuple(_found(hit, explains, shows_copies) for hit in hits),
         sitelinks=results.sitelinks if asked.page == 1 else (),
         suggestion=results.suggestion,
+        corrected=results.showing,
     )
 
 
@@ -187,7 +182,8 @@ def _found(hit: Hit, explains: bool, shows_copies: bool) -> Found:
         score=round(hit.score, 4),
         more_from_site=hit.more_from_site,
         has_copy=hit.may_show_copy and shows_copies,
-        link=hit.url,
+        link=hit.link,
+        sections=hit.sections,
         parts={name: round(part, 4) for name, part in hit.parts.items()} if explains else {},
     )
 

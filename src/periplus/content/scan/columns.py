@@ -133,7 +133,7 @@ class Event(NamedTuple):
     is_main: bool
 
 
-class Section(NamedTuple):
+class ScannedSection(NamedTuple):
     """A heading, or a term of a definition, in the main text: bytes before it there, and bytes of it."""
 
     start: int
@@ -196,7 +196,7 @@ class Columns(NamedTuple):
     `statistics.text_counts_in_python` has to count."""
     anchor_words: int
     """Words of `anchors`, split at spaces; an anchor without text counts as one."""
-    sections: list[Section]
+    sections: list[ScannedSection]
     """The sections of the main text, if they were asked for."""
 
 

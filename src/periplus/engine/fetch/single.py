@@ -6,6 +6,7 @@ a thread. Requests are not queued here: the caller decides when a host may be as
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import pycurl
@@ -35,6 +36,7 @@ _REPEATED: Final = (307, 308)
 """Statuses of redirects at which a POST is sent again as it was (RFC 9110 section 15.4)."""
 _MAX_ANSWER: Final = 64 * 1024
 """Bytes of the answer to a POST that are kept: a hub's explanation."""
+_NO_FIELDS: Final[Mapping[str, str]] = {}
 _WAIT: Final = 1.0
 """Seconds to wait at a time for an outcome."""
 
@@ -75,15 +77,27 @@ class SingleRequests:
         finally:
             wire.close()
 
-    def post(self, url: Url, body: bytes, content_type: str = FORM) -> FetchOutcome:
-        """Post a body. It is posted again where the server says with 307 or 308 that it belongs elsewhere."""
+    def post(
+        self,
+        url: Url,
+        body: bytes,
+        content_type: str = FORM,
+        *,
+        fields: Mapping[str, str] = _NO_FIELDS,
+        max_redirects: int = MAX_REDIRECTS,
+    ) -> FetchOutcome:
+        """Post a body. It is posted again where the server says with 307 or 308 that it belongs elsewhere.
+
+        `fields` are further header fields.
+        """
         wire = self._wire(self._settings)
+        lines = [f"{name}: {value}" for name, value in {"Content-Type": content_type, **fields}.items()]
         try:
-            outcome = self._posted(wire, url, body, content_type)
-            for _ in range(MAX_REDIRECTS):
+            outcome = self._posted(wire, url, body, lines)
+            for _ in range(max_redirects):
                 if not isinstance(outcome, Redirected) or outcome.status not in _REPEATED:
                     break
-                outcome = self._posted(wire, outcome.target, body, content_type)
+                outcome = self._posted(wire, outcome.target, body, lines)
             return outcome
         finally:
             wire.close()
@@ -103,7 +117,7 @@ class SingleRequests:
         located = self._outcome_of(wire, self._task(url))
         return self._outcome_of(wire, replace(located.task, ip=located.ip)) if isinstance(located, Located) else located
 
-    def _posted(self, wire: CurlWire, url: Url, body: bytes, content_type: str) -> FetchOutcome:
+    def _posted(self, wire: CurlWire, url: Url, body: bytes, lines: Sequence[str]) -> FetchOutcome:
         located = self._outcome_of(wire, self._task(url))
         if not isinstance(located, Located):
             return located
@@ -112,7 +126,7 @@ class SingleRequests:
         requests = Requests(self._identity, session=self._session)
         transfer = Transfer(settings, requests, self._guard, WantedTypes(("*/*",)), Buffers(_MAX_ANSWER))
         transfer.begin(task, self._clock.now())
-        transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), f"Content-Type: {content_type}"])
+        transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), *lines])
         transfer.handle.setopt(pycurl.POSTFIELDS, body)
         code, message = 0, ""
         try:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .revisiting import Revisiting
     from .robots import RobotsGate, robots_url
     from .schedule import Schedule
-    from .selection import file_name
+    from .selection import embedded_name, file_name
     from .site import TRANSITIONS, ActiveSite, Move, RequestKind, SiteRecords, SiteStage, transition_table
     from .steering import Preview, preview
 else:
@@ -78,6 +78,7 @@ __all__ = [
     "SiteRecords",
     "SiteStage",
     "delay_after",
+    "embedded_name",
     "file_name",
     "is_temporary",
     "is_tried_again",

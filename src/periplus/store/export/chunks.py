@@ -1,109 +1,176 @@
-"""The main text of a page in chunks for retrieval: cut at headings and paragraphs, without overlap.
+"""The Markdown of a page in chunks for retrieval, each of one section where sections are large enough.
 
-A chunk has `MIN_WORDS` to `MAX_WORDS` words where the page allows it. It ends before a heading once it has enough
-words, and before a paragraph that would make it too long; a paragraph that is too long by itself, or would leave a
-chunk too short, is cut at the end of a sentence, else between words. The chunks of a page in their order are its main
-text, word by word: headings are part of the text.
+A chunk ends before a heading once it has three eighths of its size, and before a block that would make it too long. A
+paragraph that is too long by itself, or would leave a chunk too short, is cut at the end of a sentence, else between
+words. Code and tables are never cut, unless they are longer than `HARD_BOUND` sizes: then at lines, code between fences
+of its own and tables with their header again. Code stands at the left margin, also in lists: it is what the page has in
+its `<pre>`. A heading is not the end of a chunk.
 
-Headings and paragraphs are looked for in the HTML and found again in the main text, in their order: this takes a small
-part of the time that reading the page as a whole does. What is not found there is not the main text, or is passed over.
-
-Each chunk has the path of headings above it, which begins with the title of the page (or its URL); a chunk of several
-sections has what their paths have in common.
+Each chunk has the path of headings above its first text, which begins with the title of the page (or its URL), and the
+URL of that section. Its id depends on the URL, the path and its place under that: an edit elsewhere does not change it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from html import unescape
-from typing import Final, NamedTuple
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from periplus.model import ParsedPage
+from periplus.model import NO_PREFERENCES, Preferences, UsageError
 from periplus.urls import fingerprint
 
+from .bulk import preference_words
 from .documents import DecodedCapture
+from .markdown import WrittenBlock, WrittenKind
 
-MIN_WORDS: Final = 150
-"""Words from which on a chunk ends at the next heading."""
-MAX_WORDS: Final = 400
+DEFAULT_SIZE: Final = 400
 """Words of a chunk at most: some 500 tokens, which embedding models read whole."""
+LEAST_SIZE: Final = 20
 CHARACTERS_PER_WORD: Final = 8
 """Characters that count as a word where a script does not separate words, or words are very long."""
+HARD_BOUND: Final = 4
+"""Sizes of a chunk that a single piece of code or a table may have."""
 MAX_PATH: Final = 8
-"""Headings of a path: the title and six levels, and room for one more."""
+"""Headings of a path: the title and six levels, and a term."""
 MAX_HEADING: Final = 200
 """Characters of a heading in a path."""
+WORDS, CHARACTERS, TOKENS = "words", "characters", "tokens:"
 
-_MARK: Final = "\x02"
-"""Put before headings while the text is cut; no text has it."""
-_HEADING: Final = re.compile(rf"{_MARK}([1-6])")
-_LANDMARK: Final = re.compile(
-    rb"<(?:h([1-6])\b[^>]*>(.{0,1000}?)</h[1-6]\s*>"  # a heading
-    rb"|(?:p|li|pre|dd|dt|td|th|blockquote|div)\b[^>]*>\s*(?>(?:<[a-z][^>]*>\s*){0,3})([^<]{24,80}))",  # a paragraph
-    re.DOTALL,
-)
-"""In HTML in lower case: a search that ignores case takes twice as long."""
-_TAG: Final = re.compile(rb"<[^>]*(?:>|$)")
-_BEGINNING: Final = 24
-"""Characters by which a paragraph is found in the main text."""
-_FOLLOWING: Final = 12
-"""Characters behind a short heading that must be the same in the main text: the words of headings occur elsewhere."""
-_SURE: Final = 30
-"""Characters of a heading that is found without them."""
-_BLOCKS: Final = re.compile(r"\n\n")
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])\s*|(?<=\n))")
 """It begins with one set of characters, which the search skips to: a third of the time."""
-_RUN: Final = 25
-"""Words in which a sentence is cut that is too long by itself."""
-_WORDS: Final = re.compile(rf"(?:\s*\S+\s*){{1,{_RUN}}}|\s+")
-_MARKED: Final = re.compile(f"{_MARK}[1-6]")
+_HEADER_LINES: Final = 2
+"""Lines of the header of a table."""
+_ID_BYTES: Final = 6
+_TITLES: Final = (WrittenKind.HEADING, WrittenKind.TERM)
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Chunk(Struct, frozen=True):
-    """A part of a page. `id` is that of the URL and its place, so that the same export gives the same ids."""
+    """A part of a page in Markdown. `url` leads to its section; `content_hash` is the SHA-256 of its text.
+
+    `permissions` are the stated preferences on the use of the page (`search`, `ai_input`, `train`, `tdm`, `use`) and
+    `robots` directives that limit it.
+    """
 
     id: str
     url: str
+    page_url: str
     title: str
     headings: tuple[str, ...]
     text: str
     position: int
     language: str | None
     fetched_at: datetime
+    modified_at: datetime | None
+    content_hash: str
+    permissions: dict[str, str]
     cluster: int | None = None
 
 
-class _Block(NamedTuple):
+class ChunkShape:
+    """How long chunks are, and how much of one is repeated in the next, in words, characters or tokens of a model."""
+
+    def __init__(self, size: int = DEFAULT_SIZE, unit: str = WORDS, overlap: int = 0) -> None:
+        if size < LEAST_SIZE:
+            raise UsageError(f"--size: chunks have at least {LEAST_SIZE} words, got {size}", hint="use 400")
+        if not 0 <= overlap <= size // 2:
+            raise UsageError(f"--overlap: at most half of the size, got {overlap}", hint=f"use {size // 8}")
+        self.size = size
+        self.overlap = overlap
+        self.least = size * 3 // 8
+        self.bound = size * HARD_BOUND
+        self.weigh: Callable[[str], float] = _weigher(unit)
+        run = max(size // 4, 1) * (CHARACTERS_PER_WORD if unit == WORDS else 1)
+        self.runs = re.compile(rf".{{1,{run}}}(?:\s+|\Z)|.{{1,{run}}}", re.DOTALL)
+        """Runs of words in which a sentence is cut that is too long by itself; a word without end is cut, too."""
+
+
+def _weigher(unit: str) -> Callable[[str], float]:
+    if unit == WORDS:
+        return lambda text: max(1 + text.count(" ") + text.count("\n"), len(text) / CHARACTERS_PER_WORD)
+    if unit == CHARACTERS:
+        return len
+    if not unit.startswith(TOKENS):
+        raise UsageError(f"--unit: {unit!r} is not a unit", hint="use words, characters or tokens:NAME")
+    return _token_counter(unit.removeprefix(TOKENS))
+
+
+def _token_counter(name: str) -> Callable[[str], float]:
+    """Counts the tokens of a text: of an encoding of `tiktoken`, or of a tokenizer of `tokenizers`, also in a file."""
+    try:
+        encode = _encoding(name)
+    except ImportError:
+        raise UsageError(
+            f"--unit: tokens of {name!r} are counted by a package that is not installed",
+            hint="pip install tokenizers, or tiktoken",
+        ) from None
+    except Exception as error:
+        raise UsageError(f"--unit: no tokenizer {name!r}: {error}", hint="give the path of a tokenizer.json") from error
+    return lambda text: len(encode(text))
+
+
+def _encoding(name: str) -> Callable[[str], Any]:
+    if not Path(name).is_file():
+        try:
+            import tiktoken  # type: ignore[import-not-found, unused-ignore]
+        except ImportError:
+            pass
+        else:
+            if name in tiktoken.list_encoding_names():
+                encode: Callable[[str], Any] = tiktoken.get_encoding(name).encode_ordinary
+                return encode
+    from tokenizers import Tokenizer  # type: ignore[import-not-found, unused-ignore]
+
+    tokenizer = Tokenizer.from_file(name) if Path(name).is_file() else Tokenizer.from_pretrained(name)
+    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+
+
+class CutText(NamedTuple):
+    """A text with the path of its headings and the anchor of its section."""
+
+    path: tuple[str, ...]
+    anchor: str
     text: str
-    weight: float
-    level: int
-    """Of a heading; 0 of other text."""
-    gap: str = "\n\n"
-    """Between this and what is before it."""
 
 
-def chunks_of(document: DecodedCapture, cluster: int | None = None) -> Iterator[Chunk]:
-    """The chunks of a page, in their order; none of a page without text."""
+def chunks_of(
+    document: DecodedCapture,
+    cluster: int | None = None,
+    shape: ChunkShape | None = None,
+    preferences: Preferences = NO_PREFERENCES,
+) -> Iterator[Chunk]:
+    """The chunks of a page, in their order; none of a page without text. `preferences`: those of its site."""
     capture, page = document.capture, document.page
-    root = page.title or capture.url
     key = f"{fingerprint(capture.url):016x}"
-    for position, (path, text) in enumerate(cut(outline_of(page, document.html), root)):
+    permissions = preference_words(page.preferences.and_also(preferences))
+    directives = [name for name in ("noindex", "noarchive", "nosnippet", "noai") if getattr(page.directives, name)]
+    if directives:
+        permissions["robots"] = ", ".join(directives)
+    numbers = Counter[tuple[str, ...]]()
+    for position, part in enumerate(cut(document.blocks(), page.title or capture.url, shape or ChunkShape())):
+        numbers[part.path] += 1
+        place = sha256("\n".join((*part.path, str(numbers[part.path]))).encode("utf-8", "replace")).hexdigest()
         yield Chunk(
-            id=f"{key}-{position}",
-            url=capture.url,
+            id=f"{key}-{place[: 2 * _ID_BYTES]}",
+            url=f"{capture.url}#{part.anchor}" if part.anchor else capture.url,
+            page_url=capture.url,
             title=page.title,
-            headings=path,
-            text=text,
+            headings=part.path,
+            text=part.text,
             position=position,
             language=page.language or None,
             fetched_at=capture.fetched_at,
+            modified_at=document.modified_at,
+            content_hash=sha256(part.text.encode("utf-8", "replace")).hexdigest(),
+            permissions=permissions,
             cluster=cluster,
         )
 
@@ -116,162 +183,149 @@ def chunk_line(chunk: Chunk) -> bytes:
         return _encode(msgspec.structs.replace(chunk, text=chunk.text.encode("utf-8", "replace").decode())) + b"\n"
 
 
-def outline_of(page: ParsedPage, html: bytes | None) -> str:
-    """The main text with an empty line between paragraphs, and a mark with its level before each heading."""
-    main = page.main_text or page.text
-    if html is None:
-        return main
-    parts: list[str] = []
-    at = 0
-    for landmark in _LANDMARK.finditer(html.lower()):
-        if landmark[1] is None:
-            beginning = _folded(html[slice(*landmark.span(3))])[:_BEGINNING]
-            start = main.find(beginning, at) if len(beginning) == _BEGINNING else -1
-            end, level = start, b""
-        else:
-            start, end = _heading_in(main, at, html, landmark)
-            level = landmark[1]
-        if start < 0:
-            continue
-        parts.append(main[at:start])
-        if level:
-            parts.append(f"{_MARK}{level.decode()}{main[start:end]}")
-        at = end
-    return "\n\n".join([*parts, main[at:]])
+class _Piece(NamedTuple):
+    """A block, or a part of one; `gap` is between it and what is before it."""
+
+    text: str
+    weight: float
+    kind: WrittenKind
+    gap: str
+    path: tuple[str, ...]
+    anchor: str
 
 
-def _heading_in(main: str, at: int, html: bytes, landmark: re.Match[bytes]) -> tuple[int, int]:
-    """Where a heading begins and ends in the main text from `at` on; -1 if it is not found, or not for sure."""
-    inside = html[slice(*landmark.span(2))]
-    following = None
-    for gap in (b"", b" ") if b"<" in inside else (b"",):
-        heading = _folded(_TAG.sub(gap, inside) if b"<" in inside else inside)
-        start = main.find(heading, at) if heading else -1
-        while start >= 0:
-            end = start + len(heading)
-            if len(heading) >= _SURE:
-                return start, end
-            if following is None:
-                following = _folded(_TAG.sub(b" ", html[landmark.end() : landmark.end() + 500]))[:_FOLLOWING]
-            if following and main[end : end + 40].lstrip().startswith(following):
-                return start, end
-            start = main.find(heading, start + 1, start + 5000)
-    return -1, -1
+def cut(blocks: Iterable[WrittenBlock], root: str, shape: ChunkShape) -> Iterator[CutText]:
+    """The chunks of a page, given its blocks and its title."""
+    sections = _Sections(root[:MAX_HEADING])
+    pieces: list[_Piece] = []
+    """Of the chunk that is being put together."""
+    weight = 0.0
+    for block in blocks:
+        is_section = sections.enter(block)
+        if is_section and weight >= shape.least and pieces[-1].kind not in _TITLES:
+            yield _joined(pieces)
+            pieces, weight = [], 0.0
+        size = shape.weigh(block.text)
+        divided = _divided(block, size, shape, is_too_much=weight + size > shape.size, is_short=weight < shape.least)
+        for number, text in enumerate(divided):
+            own = size if text is block.text else shape.weigh(text)
+            if pieces and weight + own > shape.size and (kept := _without_headings(pieces)):
+                yield _joined(kept)
+                pieces = [*_overlap(kept, shape), *pieces[len(kept) :]]
+                weight = sum(piece.weight for piece in pieces)
+            gap = block.gap if not number else "" if block.kind is WrittenKind.TEXT else "\n\n"
+            pieces.append(_Piece(text, own, block.kind, gap, sections.path, sections.anchor))
+            weight += own
+    if pieces:
+        yield _joined(pieces)
 
 
-def _folded(octets: bytes) -> str:
-    text = octets.decode("utf-8", "replace")
-    return " ".join((unescape(text) if "&" in text else text).split())
+class _Sections:
+    """The headings above a block."""
 
+    def __init__(self, root: str) -> None:
+        self._open = [(0, root, "")]
+        self.path: tuple[str, ...] = (root,)
+        self.anchor = ""
 
-def cut(outlined: str, root: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Pairs of a path of headings and a text, from a text whose headings are marked."""
-    path, levels = [root[:MAX_HEADING]], [0]
-    open_chunk = _OpenChunk()
-    for paragraph in _blocks(outlined):
-        for block in _pieces(paragraph) if open_chunk.splits(paragraph) else (paragraph,):
-            if open_chunk.is_full_before(block):
-                yield open_chunk.path, open_chunk.text
-                open_chunk = _OpenChunk()
-            if block.level:
-                _descend(path, levels, block)
-            open_chunk.add(block, tuple(path[:MAX_PATH]))
-    if open_chunk.texts:
-        yield open_chunk.path, open_chunk.text
-
-
-class _OpenChunk:
-    """A chunk that is being put together."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.path: tuple[str, ...] = ()
-        self._weight = 0.0
-
-    @property
-    def text(self) -> str:
-        return "".join(self.texts).strip()
-
-    def splits(self, block: _Block) -> bool:
-        """Whether a paragraph is taken sentence by sentence: it is too long, or would leave this chunk too short."""
-        is_too_much = self._weight + block.weight > MAX_WORDS
-        return block.weight > MAX_WORDS or (bool(self.texts) and self._weight < MIN_WORDS and is_too_much)
-
-    def is_full_before(self, block: _Block) -> bool:
-        if not self.texts:
+    def enter(self, block: WrittenBlock) -> bool:
+        """Whether a block begins a section. A heading that repeats the title is the title."""
+        level = block.level
+        title = block.title[:MAX_HEADING]
+        if not level or not title or (block.kind is WrittenKind.TERM and not block.anchor):
             return False
-        return self._weight + block.weight > MAX_WORDS or (block.level > 0 and self._weight >= MIN_WORDS)
-
-    def add(self, block: _Block, path: tuple[str, ...]) -> None:
-        if self.texts:
-            self.path = _common(self.path, path)
-            self.texts.append(block.gap)
-        else:
-            self.path = path
-        self.texts.append(block.text)
-        self._weight += block.weight
+        while self._open[-1][0] >= level:
+            self._open.pop()
+        if title == self._open[-1][1]:
+            level = self._open.pop()[0]
+        self._open.append((level, title, block.anchor))
+        self.path = tuple([one[1] for one in self._open][:MAX_PATH])
+        self.anchor = next((anchor for _, _, anchor in reversed(self._open) if anchor), "")
+        return True
 
 
-def _descend(path: list[str], levels: list[int], block: _Block) -> None:
-    """Put a heading below those of higher levels. A heading that repeats the title is the title."""
-    while levels[-1] >= block.level:
-        levels.pop()
-        path.pop()
-    heading = block.text.strip()[:MAX_HEADING]
-    if heading and heading != path[-1]:
-        levels.append(block.level)
-        path.append(heading)
+def _joined(pieces: list[_Piece]) -> CutText:
+    """A chunk: it is of the section of its first text."""
+    first = next((piece for piece in pieces if piece.kind is not WrittenKind.HEADING), pieces[-1])
+    text = "".join([pieces[0].text, *(part for piece in pieces[1:] for part in (piece.gap, piece.text))])
+    return CutText(first.path, first.anchor, text.strip("\n"))
 
 
-def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    if one == other:
-        return one
-    shared = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
+def _without_headings(pieces: list[_Piece]) -> list[_Piece]:
+    """The pieces without headings and terms at their end, which belong to what follows."""
+    end = len(pieces)
+    while end and pieces[end - 1].kind in _TITLES:
+        end -= 1
+    return pieces[:end]
+
+
+def _overlap(pieces: list[_Piece], shape: ChunkShape) -> list[_Piece]:
+    """The last pieces of a chunk that go into the next one again; of a long one its last sentences."""
+    found: list[_Piece] = []
+    left = float(shape.overlap)
+    for piece in reversed(pieces):
+        if left <= 0 or piece.kind is WrittenKind.HEADING:
             break
-        shared += 1
-    return one[:shared]
+        text = piece.text
+        if piece.weight > left:
+            if piece.kind is not WrittenKind.TEXT:
+                break
+            text = _last_sentences(text, left, shape)
+        if text:
+            found.insert(0, piece._replace(text=text, weight=shape.weigh(text)))
+        if text != piece.text:
+            break
+        left -= piece.weight
+    return found
 
 
-def _blocks(outlined: str) -> Iterator[_Block]:
-    for text in _BLOCKS.split(outlined):
-        if _MARK in text:
-            heading = _HEADING.match(text)
-            text = _MARKED.sub("", text)
-            level = int(heading[1]) if heading else 0
-        else:
-            level = 0
-        if text and not text.isspace():
-            yield _Block(text, _weight(text), level)
+def _last_sentences(text: str, most: float, shape: ChunkShape) -> str:
+    """The last sentences of a paragraph that weigh no more."""
+    last = ""
+    for sentence in reversed(list(_sentences(text, shape))):
+        if shape.weigh(sentence + last) > most:
+            break
+        last = sentence + last
+    return last
 
 
-def _weight(text: str) -> float:
-    """Words of a text whose white space is folded; where it is not, more."""
-    return max(1 + text.count(" ") + text.count("\n"), len(text) / CHARACTERS_PER_WORD)
+def _divided(
+    block: WrittenBlock, size: float, shape: ChunkShape, *, is_too_much: bool, is_short: bool
+) -> Iterable[str]:
+    """A block in pieces: one, if it need not be cut."""
+    if block.kind in (WrittenKind.CODE, WrittenKind.TABLE):
+        return (block.text,) if size <= shape.bound else _line_groups(block, shape)
+    if block.kind is WrittenKind.TEXT and (size > shape.size or (is_too_much and is_short)):
+        return _sentences(block.text, shape)
+    return (block.text,)
 
 
-def _pieces(block: _Block) -> Iterator[_Block]:
+def _line_groups(block: WrittenBlock, shape: ChunkShape) -> Iterator[str]:
+    """Code or a table that is too long by itself, in parts of whole lines."""
+    lines = block.text.split("\n")
+    if block.kind is WrittenKind.CODE:
+        head, inside, tail = lines[:1], lines[1:-1], lines[-1:]
+    else:
+        head, inside, tail = lines[:_HEADER_LINES], lines[_HEADER_LINES:], []
+    group: list[str] = []
+    weight = 0.0
+    for line in inside:
+        for part in (line,) if shape.weigh(line) <= shape.bound else shape.runs.findall(line):
+            own = shape.weigh(part)
+            if group and weight + own > shape.size:
+                yield "\n".join([*head, *group, *tail])
+                group, weight = [], 0.0
+            group.append(part)
+            weight += own
+    if group:
+        yield "\n".join([*head, *group, *tail])
+
+
+def _sentences(text: str, shape: ChunkShape) -> Iterator[str]:
     """The sentences of a paragraph with the white space behind them; one that is too long is cut further."""
-    gap, level = block.gap, block.level
-    for sentence in _cut_at(_SENTENCE_END, block.text):
-        for piece in (sentence,) if _weight(sentence) <= MAX_WORDS // 4 else _runs_of_words(sentence):
-            yield _Block(piece, _weight(piece), level, gap)
-            gap, level = "", 0
-
-
-def _cut_at(ends: re.Pattern[str], text: str) -> Iterator[str]:
     start = 0
-    for end in ends.finditer(text):
-        yield text[start : end.end()]
-        start = end.end()
-    if start < len(text):
-        yield text[start:]
-
-
-def _runs_of_words(sentence: str) -> Iterator[str]:
-    """A long sentence in runs of words; a word without end is cut, too."""
-    size = _RUN * CHARACTERS_PER_WORD
-    for run in _WORDS.findall(sentence):
-        for start in range(0, len(run), size):
-            yield run[start : start + size]
+    for end in [*(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]:
+        sentence = text[start:end]
+        start = end
+        if sentence:
+            yield from (sentence,) if shape.weigh(sentence) <= shape.size // 4 else shape.runs.findall(sentence)

@@ -33,7 +33,7 @@ from periplus.model import DOCUMENT_TYPE, CollectionDamaged, ParsedPage
 from ..tables import Spooled
 from ..warc import read_record
 from .captures import Capture, captures_of, find_original
-from .markdown import to_markdown, to_text
+from .markdown import WrittenBlock, WrittenKind, to_blocks, to_markdown, to_text
 
 DAMAGED, NO_ORIGINAL, NO_TEXT = "damaged", "no-original", "no-text"
 
@@ -70,6 +70,15 @@ class DecodedCapture(Struct, frozen=True):
     def to_markdown(self) -> str:
         """The main text in Markdown."""
         return markdown_of(self.page, self.source)
+
+    def blocks(self) -> list[WrittenBlock]:
+        """The main text in blocks of Markdown; plain text in its paragraphs."""
+        html, page = self.html, self.page
+        if html is not None:
+            blocks = to_blocks(html, page.url, base=page.base, encoding=page.charset)
+            return blocks or ([WrittenBlock(page.text, WrittenKind.TEXT)] if page.text else [])
+        paragraphs = _lines_of(page, self.source).split("\n\n")
+        return [WrittenBlock(text, WrittenKind.TEXT) for text in paragraphs if text.strip()]
 
     def to_text(self) -> str:
         """The main text with its lines."""

@@ -81,8 +81,8 @@ class Blocks:
         """Close what is open, but for the first ones."""
         del self.containers[containers:], self.lists[lists:]
 
-    def add(self, lines: list[str]) -> None:
-        """Write a block."""
+    def add(self, lines: list[str]) -> int:
+        """Write a block. Returns the number of its first line."""
         containers = self.containers
         started = next((place for place, one in enumerate(containers) if not one.is_started), len(containers))
         if self.lines and self._needs_gap(started):
@@ -95,8 +95,10 @@ class Blocks:
             one.is_started = True
             if one.items:
                 one.items.written = one
+        start = len(self.lines)
         self.lines.append(first + lines[0])
         self.lines.extend([prefix + line if line else prefix.rstrip() for line in lines[1:]])
+        return start
 
     def _needs_gap(self, started: int) -> bool:
         """Whether an empty line goes before a block: not between short items, nor before a list in a short item."""

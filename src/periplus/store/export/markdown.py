@@ -12,6 +12,7 @@ that time and size are linear in the size of the page.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -63,6 +64,38 @@ def to_markdown(html: bytes, url: str, *, base: str = "", encoding: str = "utf-8
     return _Writer(Markdown(), url, base or url, encoding).write(_events_of(html, url))
 
 
+def to_blocks(html: bytes, url: str, *, base: str = "", encoding: str = "utf-8") -> list[WrittenBlock]:
+    """The same in blocks, with what leads to its headings and terms."""
+    writer = _Writer(Markdown(), url, base or url, encoding)
+    writer.write(_events_of(html, url))
+    return writer.written
+
+
+class WrittenKind(Enum):
+    """What a block is."""
+
+    TEXT = 0
+    HEADING = 1
+    TERM = 2
+    CODE = 3
+    TABLE = 4
+
+
+class WrittenBlock(NamedTuple):
+    """A block of Markdown, with the marks of the lists and quotes around it; code is without them.
+
+    `gap` is what stands between it and the block before it: one line break or two. `level` is 1 to 6 for headings, 7
+    for terms, else 0; `anchor` and `title` are theirs.
+    """
+
+    text: str
+    kind: WrittenKind
+    gap: str = "\n\n"
+    level: int = 0
+    anchor: str = ""
+    title: str = ""
+
+
 def to_text(html: bytes, url: str) -> str:
     """The main text of a page: a line for each item and row, an empty one between paragraphs. `html` is in UTF-8."""
     return _Writer(Plain(), url, url, "utf-8").write(_events_of(html, url))
@@ -71,6 +104,9 @@ def to_text(html: bytes, url: str) -> str:
 def _events_of(html: bytes, url: str) -> Sequence[Event]:
     columns = scan(html, url, wants_events=True)
     return with_headings(columns.events, columns.title)
+
+
+_PARAGRAPH, _CODE, _TABLE = (WrittenBlock("", kind) for kind in (WrittenKind.TEXT, WrittenKind.CODE, WrittenKind.TABLE))
 
 
 class _Frame(NamedTuple):
@@ -107,6 +143,13 @@ class _Writer:
         self._base = base
         self._encoding = encoding
         self._blocks = Blocks()
+        self.written: list[WrittenBlock] = []
+        self._before = ""
+        """The last anchor, if there is no text behind it."""
+        self._anchor = ""
+        """That of the heading or term that is open."""
+        self._has_own_anchor = False
+        """Whether that is its own, or inside of it."""
         self._frames: list[_Frame] = []
         self._styles: list[Style | Link] = []
         self._has_own_links = False
@@ -142,9 +185,11 @@ class _Writer:
         return "\n".join(self._blocks.lines)
 
     def _read(self, text: str, is_main: bool) -> None:
+        is_space = text.isspace()
+        if not is_space:
+            self._before = ""
         if self._skipped:
             return
-        is_space = text.isspace()
         if not is_main and not is_space:
             self._has_rule = False
         elif self._code:
@@ -161,6 +206,11 @@ class _Writer:
             blocks = self._blocks
             here = (len(blocks.containers), len(blocks.lists), len(self._styles), self._block)
             self._frames.append(_Frame(tag, classes, *here))
+        anchor = attributes.get("id") or (attributes.get("name") if tag == "a" else None)
+        if anchor:
+            self._before = anchor
+            if self._block and not self._has_own_anchor:
+                self._anchor, self._has_own_anchor = anchor, True
         if self._skipped:
             self._skipped.depth += tag == self._skipped.tag
         elif tag in _SKIPPED or (classes and is_clutter(tag, classes)):
@@ -209,20 +259,29 @@ class _Writer:
             self._runs.append(Run("", (), RunKind.BREAK))
         elif self._runs:
             runs, self._runs = self._runs, []
-            text = self._marks.inline(self._without_permalinks(runs))
-            if text:
-                self._add(self._lines(text))
+            runs = self._without_permalinks(runs)
+            text = self._marks.inline(runs)
+            if text and self._block:
+                kind = WrittenKind.TERM if self._block == _TERM else WrittenKind.HEADING
+                title = folded("".join([run.text for run in runs if run.kind is not RunKind.WRITTEN]))
+                self._add(self._lines(text), WrittenBlock("", kind, "", self._block, self._anchor, title))
+            elif text:
+                self._add(self._lines(text), _PARAGRAPH)
 
     def _lines(self, text: str) -> list[str]:
         if self._block == _TERM:
             return [self._marks.term(text)]
         return [self._marks.heading(text, self._block)] if self._block else self._marks.paragraph(text)
 
-    def _add(self, lines: list[str]) -> None:
+    def _add(self, lines: list[str], block: WrittenBlock) -> None:
         if self._has_rule:
             self._blocks.add([self._marks.rule])
             self._has_rule = False
-        self._blocks.add(lines)
+        written = self._blocks.lines
+        end = len(written)
+        start = self._blocks.add(lines)
+        text = "\n".join(lines if block.kind is WrittenKind.CODE else written[start:])
+        self.written.append(block._replace(text=text, gap="\n" if start == end else "\n\n"))
 
     def _without_permalinks(self, runs: list[Run]) -> list[Run]:
         """A block without links that are only there to be copied; a heading without links to its own page."""
@@ -244,8 +303,13 @@ class _Writer:
             return is_sign and link.is_permalink
         return is_sign or (link.is_permalink and None in texts)
 
-    def _open_heading(self, tag: str, _: Attributes) -> None:
+    def _open_heading(self, tag: str, attributes: Attributes) -> None:
         self._block = int(tag[1])
+        self._open_section(attributes)
+
+    def _open_section(self, attributes: Attributes) -> None:
+        """A heading or term begins: it has its own anchor, or the last one before it."""
+        self._anchor, self._has_own_anchor = self._before, bool(attributes.get("id"))
 
     def _open_quote(self, _: str, __: Attributes) -> None:
         self._blocks.contain(Container(self._marks.quote, self._marks.quote))
@@ -256,12 +320,13 @@ class _Writer:
         is_in_list = len(self._frames) > 1 and self._frames[-2].tag in _LISTS
         self._blocks.open_list(first if tag == "ol" else None, is_in_list=is_in_list)
 
-    def _open_item(self, tag: str, _: Attributes) -> None:
+    def _open_item(self, tag: str, attributes: Attributes) -> None:
         marker = self._blocks.open_item()
         if self._is_in_cell:
             self._runs.append(Run(marker, (), RunKind.WRITTEN))
         if tag == "dt":
             self._block = _TERM
+            self._open_section(attributes)
 
     def _open_definition(self, _: str, __: Attributes) -> None:
         self._blocks.continue_item()
@@ -290,15 +355,15 @@ class _Writer:
 
     def _write_code(self, code: _Region) -> None:
         text = "".join(code.texts).replace("\r\n", "\n").replace("\r", "\n").translate(_NOT_IN_CODE)
-        lines = [line.rstrip() for line in text.split("\n")]
-        full = [place for place, line in enumerate(lines) if line]
+        lines = text.split("\n")
+        full = [place for place, line in enumerate(lines) if line.strip()]
         lines = lines[full[0] : full[-1] + 1] if full else []
         if not lines or (are_numbers(lines) and any(frame.tag == "td" for frame in self._frames[-3:])):
             return
         if self._is_in_cell:
             self._runs.append(Run(" ".join(lines), (Style.CODE,)))
         else:
-            self._add(self._marks.code(lines, next(filter(None, code.languages), "")))
+            self._add(self._marks.code(lines, next(filter(None, code.languages), "")), _CODE)
 
     def _break_line(self, _: str, __: Attributes) -> None:
         """A line break; two of them end a paragraph."""
@@ -358,7 +423,7 @@ class _Writer:
     def _close_table(self, tag: str) -> None:
         self._close_row(tag)
         if self._rows:
-            self._add(self._marks.table(self._rows))
+            self._add(self._marks.table(self._rows), _TABLE)
         self._rows = None
 
     def _styles_here(self) -> Styles:

@@ -26,8 +26,8 @@ TITLE, HEADING, LANGUAGE, PAGE, BAD_PAGE, FAILED, CUT, DONE, RETIRED = (bytes([k
 MEMORY = 1 << 30
 _FILES = 200
 """Files after which this process ends: what they leave behind in memory ends with it."""
-_SPENT = 256 << 10
-"""Kilobytes this process has held at most, from which it ends after a file."""
+_SPENT = 256 << 20
+"""Bytes that a file left in memory, beyond which this process ends."""
 _HEADING_CHARACTERS = 3000
 _LARGE = 1.15
 """Height of a heading, as a multiple of the common height of the first page's characters."""
@@ -49,7 +49,7 @@ def main() -> None:
         used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
         _limit(resource.RLIMIT_CPU, int(used + 1) + seconds)
         _answer(out, body, pages, characters)
-        is_spent = number == _FILES or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _SPENT
+        is_spent = number == _FILES or _resident() > _SPENT
         _send(out, RETIRED if is_spent else DONE)
         if is_spent:
             return
@@ -58,6 +58,15 @@ def main() -> None:
 def _limit(which: int, most: int) -> None:
     _, hard = resource.getrlimit(which)
     resource.setrlimit(which, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _resident() -> int:
+    """Bytes in memory now; the largest so far would count what the parent had when it started this process."""
+    try:
+        with open("/proc/self/statm") as file:  # noqa: PTH123 - nothing more is imported here
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
 
 
 def _send(out: BinaryIO, kind: bytes, text: str = "") -> None:

@@ -1,16 +1,17 @@
 // Searches an index of plain files (`periplus index DIR --static OUT`): a query loads a few kilobytes of it.
 //
-// index.json names the first word of every file of words, terms and ends. words/N.json has words, their terms and
+// index.json says where every file of words, terms and ends begins. words/N.json has words, their terms and
 // weights; terms/N.json the postings of terms; ends/N.json words from behind, for typos; texts/D/N.json passages.
 
 const UNSPACED = "\\u0e00-\\u0e7f\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff";
 const WORD = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}])+`, "gu");
 const NAME = /[\p{L}\p{N}]+(?:[_.:-]+[\p{L}\p{N}]+)+/gu;
-const RERANKED = 10; // pages whose passages are read
+const RERANKED = 9; // pages whose passages are read
 const SNIPPET = 200; // characters
 const SECTIONS = 3; // of one page
 const FILES = 3; // of neighbours that are looked through for a typo
-const ALL_WORDS = 10, NAMES = 10, PASSAGE = 16.5, TITLE = 10.8, HEADING = 10.7, NEAR = 17, FOREIGN = 3;
+const SHORT = 5; // words of a query that a page should have all of
+const ALL_WORDS = 10, NAMES = 10, COVERAGE = 15, LINKS = 7, IN_TITLE = 5, PASSAGE = 16.5, TITLE = 10.8, HEADING = 10.7, NEAR = 17, FOREIGN = 3;
 
 export async function open(folder, base) {
   const place = new URL(folder.href.replace(/\/?$/, "/"));
@@ -128,19 +129,29 @@ class Reader {
     const found = new Map();
     for (const word of words) {
       for (const [number, posting] of word.postings) {
-        if (!found.has(number)) found.set(number, { number, score: this.prior(number), words: 0, units: new Map() });
+        if (!found.has(number)) found.set(number, { number, score: this.prior(number), words: 0, share: 0, linked: 0, titled: 0, units: new Map() });
         const page = found.get(number);
         page.score += word.idf * posting.impact;
         page.words += 1;
+        page.share += word.idf;
+        page.linked += posting.isLinked ? word.idf : 0;
+        page.titled += posting.isTitled ? word.idf : 0;
         for (const [unit, isHeading] of posting.units) page.units.set(unit, (page.units.get(unit) || 0) + word.idf * (isHeading ? 1.3 : 1));
       }
     }
     const whole = words.reduce((sum, word) => sum + word.idf, 0) || 1;
+    for (const list of names) {
+      for (const [number, posting] of list) {
+        const units = found.get(number)?.units;
+        for (const [unit, isHeading] of units ? posting.units : []) units.set(unit, (units.get(unit) || 0) + whole * (isHeading ? 2 : 0.5));
+      }
+    }
     const pages = [...found.values()].filter((page) => !without.some((list) => list.has(page.number)));
     for (const page of pages) {
       page.hasAll = page.words === words.length;
       page.best = [...page.units].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, SECTIONS);
-      page.score += (page.hasAll ? ALL_WORDS : 0) + PASSAGE * Math.min(1, (page.best[0]?.[1] || 0) / whole);
+      page.score += (page.hasAll && words.length <= SHORT ? ALL_WORDS : 0) + (COVERAGE * page.share + LINKS * page.linked + IN_TITLE * page.titled) / whole;
+      page.score += PASSAGE * Math.min(1, (page.best[0]?.[1] || 0) / whole);
       if (names.length && names.every((list) => list.has(page.number))) page.score += NAMES;
     }
     return pages.sort((a, b) => b.score - a.score || a.number - b.number);
@@ -160,14 +171,18 @@ class Reader {
       const least = (page.best[0]?.[1] || 0) * 0.6;
       const units = page.best.filter(([, value], number) => !number || (place < 3 && value >= least));
       const texts = await Promise.all(units.map(([number]) => this.unit(number)));
-      const first = texts[0];
-      const score = page.score + TITLE * alike(first.title, words, whole) + HEADING * Math.max(...texts.map((each) => alike(each.heading, words, whole))) + NEAR * nearness(`${first.heading} ${first.text}`, words);
+      for (const each of texts) {
+        each.name = Math.max(alike(each.heading.split("(")[0], words, whole), alike(each.anchor, words, whole));
+        each.near = nearness(`${each.heading} ${each.text}`, words);
+      }
+      texts.sort((a, b) => 2 * b.name + b.near - 2 * a.name - a.near);
+      const score = page.score + TITLE * alike(texts[0].title, words, whole) + HEADING * Math.max(...texts.map((each) => each.name)) + NEAR * Math.max(...texts.map((each) => each.near));
       return { score, number: page.number, texts };
     }));
     read.sort((a, b) => b.score - a.score || a.number - b.number);
     return read.map(({ texts }) => {
       const [first] = texts;
-      const sections = texts.filter((each, place) => each.anchor && texts.findIndex((other) => other.anchor === each.anchor) === place);
+      const sections = texts.filter((each, place) => each.anchor && each.heading !== each.title && texts.findIndex((other) => other.anchor === each.anchor) === place);
       return {
         url: first.url, title: first.title, ...snippet(first.text, words),
         sections: sections.map((each) => ({ anchor: each.anchor, title: each.heading, ...snippet(each.text, words) })),
@@ -190,8 +205,9 @@ function parsed(query, stop) {
   };
 }
 
-// Postings: for each page the distance to the last one, its impact, a number of units, and for each unit twice the
-// distance to the last one, plus one if it is in the unit's heading. 90 signs; those from 45 on continue a number.
+// Postings: for each page the distance to the last one, a sign, a number of units, and for each unit twice the
+// distance to the last one, plus one if it is in the unit's heading. The sign is four times
+// what the term counts there, plus 1 if the title and 2 if links have it. Of 90 signs those from 45 on continue a number.
 function decoded(text) {
   const found = new Map();
   let place = 0, page = -1, unit = -1;
@@ -207,13 +223,13 @@ function decoded(text) {
   };
   while (place < text.length) {
     page += number() + 1;
-    const impact = sign() / 30, units = [];
+    const level = sign(), units = [];
     for (let left = number(); left; left--) {
       const coded = number();
       unit += coded >> 1;
       units.push([unit, coded & 1]);
     }
-    found.set(page, { impact, units });
+    found.set(page, { impact: (level >> 2) / 10, isTitled: level & 1, isLinked: level & 2, units });
   }
   return found;
 }
@@ -223,7 +239,7 @@ function joined(lists) {
   for (const list of others) {
     for (const [page, posting] of list) {
       const known = first.get(page);
-      first.set(page, known ? { impact: Math.max(known.impact, posting.impact), units: [...new Map([...known.units, ...posting.units])] } : posting);
+      first.set(page, known ? { ...(known.impact > posting.impact ? known : posting), units: [...new Map([...known.units, ...posting.units])] } : posting);
     }
   }
   return first;
