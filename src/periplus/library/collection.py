@@ -52,7 +52,7 @@ from periplus.view.notebook import ProgressLine, facts_html, rows_html
 from periplus.view.values import TableRow
 
 from .crawling import Extract, running_crawl
-from .credentials import Auth, Cookies, Headers, credentials_for
+from .credentials import Auth, Cookies, Headers, LoginRequest, credentials_for, session_for
 from .extracting import Extraction
 from .page import Page
 from .page_change import PageChange
@@ -298,6 +298,7 @@ class Collection:
         headers: Headers | None = None,
         cookies: Cookies | None = None,
         auth: Auth | None = None,
+        login: LoginRequest | None = None,
     ) -> Refreshed:
         """Ask every page again, once, on condition (If-None-Match, If-Modified-Since), and return what that found.
 
@@ -309,7 +310,10 @@ class Collection:
         found.check_trusted()
         config = found.config.with_options(named_settings(settings))
         selection = RefreshSelection(tuple(_several(site)), duration("older_than", older_than) or 0.0)
-        parts = OwnParts(credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth))
+        parts = OwnParts(
+            credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth),
+            session=session_for(found.seeds, login=login, cookies=cookies),
+        )
         with plans.held(self.folder):
             made = _extractor(extract)
             extraction = None if made is None else Extraction(found.layout, made)
@@ -344,6 +348,7 @@ class Collection:
         headers: Headers | None = None,
         cookies: Cookies | None = None,
         auth: Auth | None = None,
+        login: LoginRequest | None = None,
     ) -> Watch:
         """Plan a watch: pages are visited again when it is worth it, until the block is left. It begins with the block.
 
@@ -360,7 +365,8 @@ class Collection:
             asked["crawl.for"] = duration("for_", for_)
         saved, now = planned_watch(self.folder, asked, budget)
         given = credentials_for(now.seeds, headers=headers, cookies=cookies, auth=auth)
-        parts = OwnParts(credentials=now.credentials.merged(given))
+        session = session_for(now.seeds, login=login, cookies=cookies)
+        parts = OwnParts(credentials=now.credentials.merged(given), session=session)
         return Watch(saved, now, parts, extract=_extractor(extract), diff=diff)
 
     def audit(self, site: str | None = None, *, slow: float = 2.0, examples: int = 5) -> Audit:

@@ -7,7 +7,7 @@ a thread. Requests are not queued here: the caller decides when a host may be as
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pycurl
 from msgspec.structs import replace
@@ -22,6 +22,9 @@ from .limits import WireSettings
 from .request import CrawlerIdentity, Requests
 from .transfer import Buffers, Transfer
 from .wire import CurlWire
+
+if TYPE_CHECKING:
+    from .session import Session
 
 FORM: Final = "application/x-www-form-urlencoded"
 """The content type of a form."""
@@ -49,12 +52,14 @@ class SingleRequests:
         clock: Clock,
         dns: ResolverSettings,
         guard: AddressGuard,
+        session: Session | None = None,
     ) -> None:
         self._settings = settings
         self._identity = identity
         self._clock = clock
         self._dns = dns
         self._guard = guard
+        self._session = session
 
     def get(
         self, url: Url, *, max_bytes: int, types: tuple[str, ...], max_redirects: int = MAX_REDIRECTS
@@ -99,7 +104,14 @@ class SingleRequests:
 
     def _wire(self, settings: WireSettings) -> CurlWire:
         resolver = Resolver(self._dns, clock=self._clock)
-        return CurlWire(settings, identity=self._identity, clock=self._clock, resolver=resolver, guard=self._guard)
+        return CurlWire(
+            settings,
+            identity=self._identity,
+            clock=self._clock,
+            resolver=resolver,
+            guard=self._guard,
+            session=self._session,
+        )
 
     def _fetched(self, wire: CurlWire, url: Url) -> FetchOutcome:
         located = self._outcome_of(wire, self._task(url))
@@ -111,7 +123,7 @@ class SingleRequests:
             return located
         task = replace(located.task, ip=located.ip)
         settings = replace(self._settings, max_page_bytes=_MAX_ANSWER, head_only=False)
-        requests = Requests(self._identity)
+        requests = Requests(self._identity, session=self._session)
         transfer = Transfer(settings, requests, self._guard, WantedTypes(("*/*",)), Buffers(_MAX_ANSWER))
         transfer.begin(task, self._clock.now())
         transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), *lines])
