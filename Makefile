@@ -23,6 +23,13 @@ help:
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
+# A program of its own: it wants other versions of what the command line is made of.
+.venv/clients: .venv/core requirements/clients.txt
+	@echo "setting up what makes clients of the API, for a test (once)"
+	@$(PYTHON) -m venv --without-pip $@
+	@$(PIP) --python $@/bin/python install --require-hashes -r requirements/clients.txt
+	@touch $@
+
 demo: .venv/core ## see it crawl, on a small web that comes with it
 	@$(BIN)/periplus demo
 
@@ -31,7 +38,7 @@ native: .venv/core ## compile the page scanner again, after a change of its C so
 
 PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (os.cpu_count() or 2) // 2)") --dist loadfile --no-loadscope-reorder
 
-test: .venv/dev ## the tests, but for the slow ones, more at once than cores (FOR=parts/forms: those that cover this folder)
+test: .venv/dev .venv/clients ## the tests, but for the slow ones, more at once than cores (FOR=parts/forms: those that cover this folder)
 	@files=$$($(BIN)/python -m tests.covering $(FOR)) && $(PYTEST) -m "not slow" $$files
 
 MINUTES ?= 1
@@ -86,6 +93,7 @@ lock: .venv/release ## take the newest versions of all dependencies into require
 	@$(LOCK) pyproject.toml --extra search --extra web -o requirements/image.txt
 	@$(LOCK) pyproject.toml requirements/build.in --all-extras -o requirements/dev.txt
 	@$(LOCK) requirements/release.in -o requirements/release.txt
+	@$(LOCK) requirements/clients.in -o requirements/clients.txt
 
 sbom: .venv/release ## list every part of an installation with its licence, in dist/sbom.json (CycloneDX)
 	@rm -rf dist/parts && $(PYTHON) -m venv dist/parts

@@ -16,8 +16,8 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
+from periplus.apps.export.exporting import Export, ExportOptions
 from periplus.collection.collection import existing
-from periplus.collection.exporting import export_archive_format
 from periplus.collection.importing import import_archives
 from periplus.engine.sharding import tune_garbage_collection
 from periplus.store.export import Committed
@@ -79,7 +79,7 @@ def _importing(scratch: Path, folder: Path, count: int) -> None:
     )
     found = existing(scratch / "imported")
     with Timer() as timer:
-        exported, _ = export_archive_format(found, "cc-index", scratch / "columns")
+        exported = Export(found, ExportOptions("cc-index")).to_path(scratch / "columns")
     print(f"cc-index: {exported.written / timer.cpu:,.0f} captures/s of CPU")
 
 

@@ -24,7 +24,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from periplus.apps.search.retrieval import export_bulk, export_chunks
+from periplus.apps.export.retrieval import export_bulk, export_chunks
 from periplus.collection.collection import existing
 from periplus.collection.importing import import_archives
 from periplus.store.export import Committed, Selection

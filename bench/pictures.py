@@ -1,10 +1,11 @@
-"""Makes the pictures of pages: crawls a generated web, audits it, serves the collection, and asks Chromium.
+"""Makes the pictures of pages: crawls manuals of Python and its libraries, audits them, serves them, asks Chromium.
 
     python -m bench.pictures [FOLDER]
 
-The pages of the server (search with sitelinks, the dashboard of a running crawl, one site), an audit, a report and the
-grid of pages, each for a desk and a phone, light and dark, as `serve-PAGE[-phone][-dark].png` and
-`PAGE[-phone][-dark].png` in FOLDER, by default `docs/images`.
+The pages of the server (the public search, the dashboard of a running crawl, one site), the search box on a page of
+another site, an audit, a report and the grid of pages, each for a desk and a phone, light and dark, as
+`serve-PAGE[-phone][-dark].png` and `PAGE[-phone][-dark].png` in FOLDER, by default `docs/images`. The manuals are those
+that `python -m bench --only crawl` fetches, in `bench/.peers/docs`.
 """
 
 from __future__ import annotations
@@ -12,29 +13,38 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from tests.apps.serve.asking import Site
+from tests.apps.serve.manual import plain_host, search
 from tests.lab.chromium_page import Chromium
 
 import periplus
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.lab.sites import Profile
+from bench.crawl.sites import SITES
+from bench.crawl.web import HOME
+from periplus.apps.search.indexing import open_index
+from periplus.apps.search.static_index import write_static_index
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings
 from periplus.collection.collection import existing, planned
-from periplus.collection.facts.lookup import collection_facts
 
-PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE, Profile.NEWS, Profile.SHOP)
-PAGES_A_SITE = 1000
-LIMITS = (120, 180, 250)
+PACKAGES = ("python3.11-doc", "python-django-doc", "python-sqlalchemy-doc", "sphinx-doc")
+SITE = "python3.11.docs.test"
+"""The manual that is shown of which only one is."""
+QUERY = "os.path.join"
+PAGE = """<!doctype html><html lang=en><title>Documentation</title><link rel=icon href="data:,">
+<meta name=viewport content="width=device-width"><meta name=color-scheme content="light dark">
+<body style="font-family: sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem"><h1>Documentation</h1>
+<script src="/search/search.js" data-index defer></script><p>Manuals of Python and three of its libraries."""
+TOKEN = "a token for pictures"
+LIMITS = (300, 600, 1000)
 """Pages of the crawl, in all, before each audit."""
-SEED = 21
 WINDOWS = {"": (1280, 900), "-phone": (390, 844)}
 """Width and height of a picture in pixels: of a window on a desk, and of a phone."""
 MOST_BYTES = 300_000
@@ -48,24 +58,20 @@ RATE = 8.0
 def main() -> None:
     """Make all pictures."""
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent / "docs" / "images"
-    world = World(SEED, len(PROFILES), pages=PAGES_A_SITE, profiles=PROFILES)
-    with tempfile.TemporaryDirectory() as scratch, RunningLab(Server(world, SteppedClock(world.epoch))) as lab:
-        folder = Path(scratch) / "lab"
-        plan(folder, world, lab)
+    with tempfile.TemporaryDirectory() as scratch, manuals() as proxy:
+        folder = Path(scratch) / "manuals"
+        plan(folder, proxy)
         for limit in LIMITS:
             crawl(folder, "--limit", str(limit)).wait()
-            site = str(collection_facts(existing(folder)).largest[0].site)
-            audit(folder, site, Path(scratch))
+            audit(folder, SITE, Path(scratch))
         periplus.open(folder).index()
         periplus.open(folder).report(Path(scratch) / "report.html")
         with running(Served((folder,), ServeSettings(port=0))) as url, Chromium(Path(scratch) / "profile") as browser:
-            pages = {
-                "search": f"{url}?q={quote(site.split('.')[0])}",
-                "site": f"{url}collection/sites/{quote(site)}",
-            }
-            for name, address in pages.items():
-                take(browser, address, out / f"serve-{name}")
-            take(browser, f"{url}collection/pages?site={quote(site)}", out / "grid")
+            with running(Served((folder,), ServeSettings(port=0, token=TOKEN, public_search=True))) as public:
+                take(browser, f"{public}?q={quote(QUERY)}", out / "serve-search")
+            take_box(browser, folder, Path(scratch) / "box", out / "serve-box")
+            take(browser, f"{url}collection/sites/{quote(SITE)}", out / "serve-site")
+            take(browser, f"{url}collection/pages?site={quote(SITE)}", out / "grid")
             for name in ("audit", "report"):
                 take(browser, (Path(scratch) / f"{name}.html").as_uri(), out / name)
             with crawling(folder):
@@ -74,19 +80,45 @@ def main() -> None:
                 take(browser, f"{url}live", out / "serve-live")
 
 
-def plan(folder: Path, world: World, lab: RunningLab) -> None:
+@contextmanager
+def manuals() -> Iterator[str]:
+    """A proxy on loopback behind which each manual has a host of its own."""
+    roots = {f"{site.package.removesuffix('-doc')}.docs.test": site for site in SITES if site.package in PACKAGES}
+
+    class Manual(SimpleHTTPRequestHandler):
+        def translate_path(self, path: str) -> str:
+            asked = urlsplit(path)
+            site = roots.get(asked.netloc)
+            if site is None:
+                return str(HOME / "nowhere")
+            self.directory = str(HOME / "docs" / site.package / site.root)
+            return super().translate_path(asked.path)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Manual) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def plan(folder: Path, proxy: str) -> None:
     """Write down what is to be crawled."""
     options = {
-        "wire.proxy": lab.base,
+        "wire.proxy": proxy,
         "politeness.delay": 0.0,
         "politeness.slow_factor": 0.0,
-        "retries.backoff": 0.02,
         "crawl.workers": 1,
-        "crawl.rate": RATE * 10,
         "audit.max_page_weight": 100_000,
         "audit.max_broken_links": 0,
     }
-    planned(folder, typed=[site.url for site in world.sites()], options=options).save()
+    seeds = [f"http://{package.removesuffix('-doc')}.docs.test/index.html" for package in PACKAGES]
+    planned(folder, typed=seeds, options=options).save()
 
 
 def crawl(folder: Path, *options: str) -> subprocess.Popen[bytes]:
@@ -122,14 +154,24 @@ def crawling(folder: Path) -> Iterator[None]:
         process.wait(60)
 
 
-def take(browser: Chromium, address: str, name: Path) -> None:
-    """Take four pictures of a page."""
+def take_box(browser: Chromium, folder: Path, place: Path, name: Path) -> None:
+    """Take pictures of the search box on a page of plain files."""
+    with open_index(existing(folder)) as index:
+        write_static_index(index, place / "search")
+    (place / "index.html").write_text(PAGE)
+    with plain_host(place) as (origin, _):
+        take(browser, f"{origin}/", name, lambda: search(browser, QUERY))
+
+
+def take(browser: Chromium, address: str, name: Path, prepare: Callable[[], None] = lambda: None) -> None:
+    """Take four pictures of a page, after what `prepare` does on it."""
     if address.startswith("http"):
         assert Site(address).get("/" + address.split("/", 3)[3]).status == 200, address
     for suffix, (width, height) in WINDOWS.items():
         for shade in ("", "-dark"):
             browser.visit(address, width, is_dark=bool(shade))
             time.sleep(1.5)  # what a script adds
+            prepare()
             file = name.with_name(f"{name.name}{suffix}{shade}.png")
             picture = browser.picture(height)
             assert len(picture) < MOST_BYTES, f"{file.name} has {len(picture):,} bytes"

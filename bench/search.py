@@ -325,14 +325,24 @@ class ManualQuery(Struct, frozen=True):
     sections: tuple[str, ...]
 
 
+def manual_queries() -> list[ManualQuery]:
+    """The queries to manuals."""
+    return msgspec.json.decode((Path(__file__).parent / "search_queries.json").read_bytes(), type=list[ManualQuery])
+
+
+def manual_documents(manual: str) -> list[Document]:
+    """The pages of a manual, with its index."""
+    packages = [package for package, name in BOOKS.items() if name == manual]
+    return _read_documents(_pages(packages, with_indexes=True))
+
+
 def _manuals(folder: Path) -> Group:
     """How many of the queries to manuals have the right page first, among the first three, and the right section."""
-    asked = msgspec.json.decode((Path(__file__).parent / "search_queries.json").read_bytes(), type=list[ManualQuery])
+    asked = manual_queries()
     first = three = right_sections = 0
     wrong = []
-    for package, manual in BOOKS.items():
-        documents = _read_documents(_pages([package], with_indexes=True))
-        with _made(folder / f"manual-{manual}", documents, Weights()) as index:
+    for manual in BOOKS.values():
+        with _made(folder / f"manual-{manual}", manual_documents(manual), Weights()) as index:
             for one in (one for one in asked if one.manual == manual):
                 right = [f"http://{manual}.docs.test/{page}" for page in one.pages]
                 hits = index.search(one.query, 3).hits

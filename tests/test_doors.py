@@ -50,7 +50,7 @@ FOUND = {
 }
 """Where seeds are passed on that open nothing."""
 
-PLANNED = {"cli/refresh.py:refresh", "cli/watch.py:_watched"}
+PLANNED = {"cli/refresh.py:refresh", "apps/changes/watching.py:_watched"}
 """Where a collection is continued with the seeds that it has."""
 
 COLLECTIONS = {
@@ -77,6 +77,7 @@ WIRES = {
     "parts/render/wire.py:rendering_wire",
     "apps/serve/receivers/intake.py:Intake.requests",
     "engine/fetch/single.py:SingleRequests._wire",
+    "parts/webhooks/delivery.py:post_of",
 }
 """Where something is made that sends requests: each is given a guard."""
 

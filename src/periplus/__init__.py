@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from periplus.library import map as map  # noqa: A004 - the command has this name, too
     from periplus.library import open as open  # noqa: A004 - as `gzip.open` and `dbm.open`
     from periplus.library import serve as serve
+    from periplus.library import to_markdown as to_markdown
     from periplus.model import CollectionDamaged as CollectionDamaged
     from periplus.model import CollectionError as CollectionError
     from periplus.model import CollectionInUse as CollectionInUse
@@ -45,13 +46,14 @@ if TYPE_CHECKING:
 _ERRORS = ("PeriplusError", "UsageError", "ConfigError", "CollectionError", "CollectionInUse", "CollectionDamaged")
 _SUBJECTS = ("publish", "robots", "search", "sitemap", "urls")
 """Modules of this package that are public."""
-_LIBRARY = ("Collection", "Page", "crawl", "map", "open", "serve")
+_LIBRARY = ("Collection", "Page", "crawl", "map", "open", "serve", "to_markdown")
 
 __all__ = [  # noqa: RUF022 - first what a script begins with
     "crawl",
     "open",
     "map",
     "serve",
+    "to_markdown",
     "Collection",
     "Page",
     "publish",

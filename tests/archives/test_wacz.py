@@ -15,8 +15,8 @@ import pytest
 from tests.archives.foreign import HOME
 from warcio.archiveiterator import ArchiveIterator
 
+from periplus.apps.export.exporting import Export, ExportOptions
 from periplus.collection.collection import existing
-from periplus.collection.exporting import export_archive_format
 from periplus.collection.importing import import_archives
 from periplus.model import Problem
 from periplus.store.export import Committed, wacz
@@ -28,7 +28,7 @@ from periplus.store.importing import Package, PackagePage, archive_files, check_
 def package(imported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The imported collection as a package."""
     path = tmp_path_factory.mktemp("package") / "old.wacz"
-    exported, _ = export_archive_format(existing(imported), "wacz", path, title="Old")
+    exported = Export(existing(imported), ExportOptions("wacz", title="Old")).to_path(path)
     assert exported.written == 9
     assert exported.left_out == {"noarchive": 1}
     return path

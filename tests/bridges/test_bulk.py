@@ -12,21 +12,20 @@ from tests.bridges.bulk_server import bulk_server
 from tests.bridges.small_crawl import HOME
 from typer.testing import CliRunner
 
-from periplus.apps.search.retrieval import check_index_name, export_bulk, export_chunks
+from periplus.apps.export.exporting import Export, ExportOptions, committed_of
+from periplus.apps.export.retrieval import check_index_name, export_bulk
 from periplus.bridges import bulk
 from periplus.bridges.bulk import BulkFailed, BulkTarget
 from periplus.cli.app import app
 from periplus.collection.collection import existing
-from periplus.collection.exporting import committed_of
 from periplus.model import UsageError
 from periplus.store.export import Selection
 from periplus.store.export.bulk import id_of
 
 
 def exported_lines(folder: Path, form: str, selection: Selection | None = None, **options: Any) -> list[dict[str, Any]]:
-    found, out = existing(folder), BytesIO()
-    export = export_chunks if form == "chunks" else export_bulk
-    export(found, committed_of(found.layout), selection or Selection(), out, **options)
+    out = BytesIO()
+    Export(existing(folder), ExportOptions(form, selection or Selection(), **options)).to_stream(out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from tests.library.small_web import SEED, attentive, quick, shop
+
+import periplus
 
 PROGRAM = """
 import atexit, sys
@@ -58,6 +62,29 @@ def test_info_loads_no_tables_and_no_wire() -> None:
     modules = set(done.stdout.decode().split())
     assert "periplus.collection.facts.lookup" in modules
     assert not modules & (HEAVY - {"numpy", "lmdb"} | {"periplus.parts.sitemaps.parser"})
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small collection with an index."""
+    home: Path = tmp_path_factory.mktemp("started")
+    with shop(3) as web:
+        periplus.crawl([SEED], out=home / "small", config=attentive(home), **quick(web)).run()
+    periplus.open(home / "small").index()
+    return str(home / "small")
+
+
+def test_commands_load_what_they_use(indexed: str) -> None:
+    """A whole run of `info` and `search` reads neither tables nor pages, and no part is put together for a crawl."""
+    unused = HEAVY - {"numpy", "lmdb"} | {"concurrent.futures", "periplus.content.html", "periplus.parts.forms.part"}
+    assert not ran("info", indexed) & unused
+    assert not ran("search", indexed, "product") & unused
+
+
+def ran(*args: str) -> set[str]:
+    """The modules in memory when the command ends."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *args], capture_output=True, timeout=120, check=True)
+    return set(done.stderr.decode().split())
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ import pytest
 from tests.archives.foreign import Capture, html, write_warc
 
 import periplus
+from periplus.apps.export.exporting import Export, ExportOptions
 from periplus.collection.collection import existing
-from periplus.collection.exporting import export_archive_format
 from periplus.collection.importing import import_archives
 from periplus.store.export.columns import SCHEMA
 
@@ -71,7 +71,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def index(collection: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Its columnar index, under the name that the queries use."""
     folder = collection.parent / "index"
-    exported, _ = export_archive_format(existing(collection), "cc-index", folder)
+    exported = Export(existing(collection), ExportOptions("cc-index")).to_path(folder)
     assert exported.written == sum(1 for _ in captures())
     with duckdb.connect() as connection:
         connection.execute("create schema ccindex")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 
 from periplus.content import RawPage, read_pages, version_of
-from periplus.engine.links import LinkMemory, LinkState, LinkValuation, PageReader
+from periplus.engine.link_state import LinkState
+from periplus.engine.links import LinkMemory, LinkValuation, PageReader
 from periplus.engine.pipeline import redirection
 from periplus.engine.settings import ReadingSettings
 from periplus.model import (

@@ -20,6 +20,7 @@ from periplus.apps.lab import World
 from periplus.apps.report.drawing import FIGURES
 from periplus.apps.report.questions import BY_CHAPTER
 from periplus.cli.app import app
+from periplus.cli.crawl.summary import print_end
 from periplus.insight.views import Views
 from periplus.parts.forms.show import FormFacts
 
@@ -290,3 +291,19 @@ def test_the_report_draws_records_against_requests(found: Found) -> None:
     assert all(row["fewest"] <= row["requests"] for row in rows)
     assert "fewest possible" in drawn
     assert HOST in drawn
+
+
+def test_end_says_which_forms_are_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A form that rests until tomorrow has queries left: not every URL was visited, and the command shows it."""
+    with standing(World()) as lab:
+        few: dict[str, object] = {"forms.requests_per_day": 3, "crawl.workers": 1}
+        options = by_address(lab) | HURRIED | SUBMIT | ONLY_THE_DATABASE | few
+        summary = periplus.crawl(f"{lab.url(HOST)}search", out=tmp_path / "c", settings=options).run()
+    assert summary.ended == "complete"
+    assert [work.what for work in summary.open_work] == ["1 form is open, with queries left"]
+    print_end(summary, is_json=False)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "no URL waits, but 1 form is open, with queries left" in printed
+    assert f"periplus forms {tmp_path / 'c'}" in printed
+    assert "every URL in scope was visited" not in printed
+    assert "(continues)" in printed

@@ -15,8 +15,8 @@ import pytest
 from tests.store.export.made_pdfs import HOSTILE, text_pdf
 
 import periplus
+from periplus.apps.export.retrieval import export_chunks
 from periplus.apps.search.indexing import open_index, update_index
-from periplus.apps.search.retrieval import export_chunks
 from periplus.collection.collection import existing
 from periplus.store.export import Committed, Selection, export_folder, export_stream
 

@@ -174,6 +174,10 @@ def _media(chance: Random) -> Options:
     return {"media.types": ["image/*"], "media.html": chance.random() < 0.7}
 
 
+def _requisites(chance: Random) -> Options:
+    return {"requisites.enabled": chance.random() < 0.3, "requisites.max_per_page": chance.choice((2, 500))}
+
+
 def _storage(chance: Random) -> Options:
     return {
         "engine.checkpoint_interval": chance.choice((2.0, 20.0, 60.0)),
@@ -189,7 +193,7 @@ def _storage(chance: Random) -> Options:
 PARTS: Final[dict[str, Callable[[Random], Options]]] = {
     "politeness": _politeness, "retries": _retries, "ordering": _ordering, "bounds": _bounds, "judges": _judges,
     "dust": _dust, "forms": _forms, "sitemaps": _sitemaps, "rendering": _rendering, "media": _media,
-    "storage": _storage,
+    "storage": _storage, "requisites": _requisites,
 }  # fmt: skip
 """All parts of the settings that are drawn."""
 

@@ -101,7 +101,7 @@ BUGS: Final = (
     ),
     Bug(
         "limit: pages under way do not count", "engine/frontier/frontier.py",
-        "self.pages_done + self._pages_out >= self.page_budget", "self.pages_done >= self.page_budget", (),
+        "self.pages_done + self._pages_out < self._page_budget", "self.pages_done < self._page_budget", (),
     ),
     Bug(
         "pause: a crawl that is paused goes on", "engine/engine.py",

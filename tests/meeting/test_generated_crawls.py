@@ -33,7 +33,15 @@ def test_seeds_draw_every_choice() -> None:
     configs = [config_of(seed) for seed in range(100)]
     assert len({config.politeness for config in configs}) > 50
     assert len({config.crawl.ordering for config in configs}) >= 12
-    for name in ("forms.enabled", "render.mode", "scope.kind", "budgets.domain", "absence.enabled", "mirrors.enabled"):
+    for name in (
+        "forms.enabled",
+        "render.mode",
+        "requisites.enabled",
+        "scope.kind",
+        "budgets.domain",
+        "absence.enabled",
+        "mirrors.enabled",
+    ):
         table, key = name.split(".")
         assert len({getattr(getattr(config, table), key) for config in configs}) >= 2, name
-    assert len(PARTS) == 11
+    assert len(PARTS) == 12

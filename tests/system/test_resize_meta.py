@@ -12,7 +12,7 @@ from periplus.collection.config.settings import Config
 from periplus.collection.resizing import resize
 from periplus.engine.frontier import FrontierState, ScoreState
 from periplus.engine.frontier.steering import SteeringState
-from periplus.engine.links import LinkState
+from periplus.engine.link_state import LinkState
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import owner_of
 from periplus.engine.stats import CrawlStats

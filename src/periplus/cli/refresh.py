@@ -18,6 +18,7 @@ from periplus.apps.changes.refreshing import (
     Refreshed,
     RefreshPlan,
     RefreshSelection,
+    announce_refreshed,
     begin_refresh,
     end_refresh,
     for_new_pages,
@@ -121,6 +122,7 @@ def refresh(
             summary = run(replace(now, config=further), console, title=title, gather=gather, most=most)
             is_complete = summary.ended != "interrupted"
         found = end_refresh(now.layout, plan, is_complete=is_complete)
+        announce_refreshed(now, found)
     _print_result(now, found, is_json=json)
     if not is_complete:
         raise typer.Exit(INTERRUPTED)

@@ -10,10 +10,8 @@ reason of each. docs/freshness.md explains them.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -22,13 +20,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
 
-from periplus.collection.collection import CollectionSetup, existing, held, planned, tally_of
+from periplus.apps.changes.watching import planned_watch
+from periplus.collection.collection import CollectionSetup, held, tally_of
 from periplus.collection.facts.freshness_words import share, when, why
 from periplus.collection.opening import budget as budget_of
 from periplus.collection.progress import Progress
 from periplus.engine.sharding import Gather
 from periplus.engine.stats import CrawlStats
-from periplus.model import Freshness, NextVisit, Url, UsageError
+from periplus.model import Freshness, NextVisit, Url
 from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted, lasting, top
 
@@ -40,7 +39,6 @@ from .crawl.resizing import gathering
 from .crawl.running import run
 from .setting_options import takes_settings, typed_settings
 
-_DAY = 86_400.0
 _WIDE = 124
 """Width in columns from which a URL and the reason of its visit share a line."""
 
@@ -242,9 +240,6 @@ def _upcoming_visit(visit: NextVisit, now: float) -> UpcomingVisit:
     return UpcomingVisit(visit.url, round(due_in, 1), visit.reason, why(visit, now))
 
 
-_BUDGET = re.compile(r"(\d{1,12})(?:/(?:d|day))?", re.ASCII)
-
-
 @takes_settings("watch")
 def watch(
     collection: options.Collected,
@@ -264,55 +259,12 @@ def watch(
 
     Example: periplus watch docs --budget 10000
     """
-    asked = typed_settings("watch", given)
-    if budget is not None:
-        asked["watch.visits_a_day"] = visits_a_day(budget)
-    seconds: float | None = asked.pop("crawl.for", None)
-    watched = _watched(collection, asked)
-    if seconds is not None and not seconds:
-        raise UsageError(
-            "--for must be more than 0, got 0", hint="write --for 12h, or leave --for out to watch until Ctrl-C"
-        )
-    now = for_this_run(watched, seconds)
+    watched, now = planned_watch(collection, typed_settings("watch", given), budget)
     with held(collection), gathering(cluster, now) as (now, gather, most):
         watched.save()
         ended = _run(now, gather, most, is_json=json)
     if ended == "interrupted":
         raise typer.Exit(INTERRUPTED)
-
-
-def visits_a_day(text: str) -> int:
-    """What was typed after `--budget`."""
-    found = _BUDGET.fullmatch(text.strip().replace(",", "").replace("_", ""))
-    if found is None or not int(found[1]):
-        raise UsageError(
-            f"--budget must be a number of visits a day, got {text}", hint="write --budget 10000 or 10000/day"
-        )
-    return int(found[1])
-
-
-def _watched(folder: Path, asked: dict[str, object]) -> CollectionSetup:
-    """The collection with the given options. Raises `UsageError` if it has no pages to revisit."""
-    if not tally_of(existing(folder).layout).pages:
-        raise UsageError(
-            f"{folder} has no page yet, so that there is nothing to come back to",
-            hint=f"periplus crawl -o {shlex.quote(str(folder))} fetches them; then watch",
-        )
-    return planned(folder, options=asked)
-
-
-def for_this_run(collection: CollectionSetup, seconds: float | None) -> CollectionSetup:
-    """The collection with settings that are not saved: no limit of pages, and only the time limit given now.
-
-    The limit of visits a day to a site becomes its politeness delay; other sites at the same address are not slowed
-    down by that.
-    """
-    settings: dict[str, object] = {"crawl.limit": 0, "crawl.for": seconds or 0.0}
-    politeness, per_site = collection.config.politeness, collection.config.watch.per_site
-    if per_site:
-        settings["politeness.delay"] = max(politeness.delay, _DAY / per_site)
-        settings["politeness.ip_delay"] = politeness.between_requests_to_an_address
-    return replace(collection, config=collection.config.with_options(settings))
 
 
 def _run(collection: CollectionSetup, gather: Gather | None, most: int, *, is_json: bool) -> str:

@@ -28,7 +28,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.engine.frontier import file_name
+from periplus.engine.frontier import embedded_name, file_name
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import ShardPlacement
@@ -402,12 +402,17 @@ class _Repair:
         return target
 
 
+_RECORDS: Final = {Purpose.SITEMAP: file_name, Purpose.FILE: embedded_name}
+"""The names of records of what is not a page."""
+
+
 def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoint: Callable[[], None]) -> Rebuild:
     """A rebuild that adds the rows that a shard had recorded, according to its state."""
     half_read = [stored for kind in part_kinds() for stored in kind.half_read(whole)]
 
     def was_refused(task: FetchTask) -> bool:
-        name = file_name(task.url) if task.purpose is Purpose.SITEMAP else task.url
+        named = _RECORDS.get(task.purpose)
+        name = task.url if named is None else named(task.url)
         record = whole.records.get([name])[0]
         return record is not None and bool(record.reason)
 

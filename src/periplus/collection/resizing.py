@@ -34,7 +34,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.engine.frontier import FrontierState, ScoreState
-from periplus.engine.links import LinkState
+from periplus.engine.link_state import LinkState
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url
@@ -298,7 +298,7 @@ class _Resizing:
         state.commit()
 
 
-def _parked(state: State, meta: ShardMeta) -> ShardMeta:
+def _parked(state: DiskState, meta: ShardMeta) -> ShardMeta:
     """The metadata of a shard all of whose sites are parked, some of which are new to it."""
     frontier = meta.frontier
     if frontier.leases or any(kind.half_read(state) for kind in part_kinds()):
@@ -306,6 +306,8 @@ def _parked(state: State, meta: ShardMeta) -> ShardMeta:
     lanes = [(lane, state.queues.length(site, lane)) for site, lane, _ in state.queues.waiting()]
     first_visits = sum(length for lane, length in lanes if lane in (Lane.DISCOVERY, Lane.SITEMAPS))
     revisits = sum(length for lane, length in lanes if lane is Lane.REFRESH)
+    embedded = sum(length for lane, length in lanes if lane is Lane.EMBEDDED)
+    embedded += sum(entry.lane is Lane.EMBEDDED for entry in state.queues.postponed())
     ranked_at = 0 if frontier.scores is None else frontier.scores.ranked_at
     return replace(
         meta,
@@ -317,6 +319,7 @@ def _parked(state: State, meta: ShardMeta) -> ShardMeta:
             scores=ScoreState(ranked_at, state.standings.pooled, first_visits) if meta.ordering else None,
             random=frontier.random,
             steering=frontier.steering,
+            embedded_waiting=embedded,
         ),
         links=LinkState(),
     )

@@ -10,8 +10,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
 from typing import Self
+
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from periplus.engine.clock import SystemClock
 from periplus.engine.plugins import NO_PARTS, OwnParts
@@ -19,6 +23,7 @@ from periplus.engine.shard import Controls, ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.engine.stats import CrawlStats
 
+from .announcing import CRAWL_ENDED, PAGES_CHANGED, announce, open_work
 from .background import BackgroundJobs
 from .collection import CollectionSetup, tally_of
 from .control_server import ControlServer
@@ -27,6 +32,9 @@ from .progress import Meter, Progress
 from .summary import Summary, summary_of
 
 log = logging.getLogger(__name__)
+
+ANNOUNCED_EVERY = 60.0
+"""Seconds after which a watch tells the parts what it found."""
 
 
 class CrawlRun:
@@ -58,6 +66,7 @@ class CrawlRun:
         self._meter = Meter(self.began_at, limit=collection.config.crawl.limit, work=work)
         self._jobs = BackgroundJobs(collection, self._before.pages, self.began_at)
         self._crawl: ShardedCrawl | None = None
+        self._announced, self._announced_at = self._before, self.began_at
         self._server: ControlServer | None = None
         self.controls = Controls()
         """What clients of the control socket have asked for in this run."""
@@ -113,7 +122,19 @@ class CrawlRun:
             self.progress = self._meter.read(statuses, self._clock.now())
             cpu_seconds = sum(status.cpu_seconds for status in statuses)
             self._jobs.check(self.progress.tally.pages, self._clock.now(), cpu_seconds)
+            if self._watches and self._clock.now() >= self._announced_at + ANNOUNCED_EVERY:
+                facts = self._changes_found()
+                if facts:  # in a thread: a part may wait for a receiver
+                    told = (self.collection, PAGES_CHANGED, facts)
+                    Thread(target=announce, args=told, name="periplus-changes", daemon=True).start()
         return self.progress
+
+    def _changes_found(self) -> dict[str, object]:
+        """How many pages a watch found changed since this was last asked; empty if none."""
+        tally, before, since = self.progress.tally, self._announced, self._announced_at
+        self._announced, self._announced_at = tally, self._clock.now()
+        changed, new = tally.changed - before.changed, tally.new - before.new
+        return {"since": since, "changed": changed, "new": new} if changed > 0 or new > 0 else {}
 
     @property
     def elapsed(self) -> float:
@@ -125,7 +146,7 @@ class CrawlRun:
         settle(self.collection.folder)
         is_interrupted = self._crawl is not None and self._crawl.is_interrupted
         self._jobs.end(self.progress.tally.pages, self._clock.now(), is_interrupted=is_interrupted)
-        return summary_of(
+        summary = summary_of(
             self.collection,
             self.progress,
             self._before,
@@ -133,3 +154,10 @@ class CrawlRun:
             is_interrupted=is_interrupted,
             is_unreachable=self._crawl is not None and self._crawl.is_unreachable,
         )
+        if summary.ended == "complete":
+            summary = replace(summary, open_work=open_work(self.collection))
+        if self._watches and (facts := self._changes_found()):
+            announce(self.collection, PAGES_CHANGED, facts)
+        if not self._watches and not self._revisits_only:
+            announce(self.collection, CRAWL_ENDED, to_builtins(summary))
+        return summary

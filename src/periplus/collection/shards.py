@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -38,6 +39,9 @@ from periplus.urls import site_of
 from .config.settings import Config
 from .crawl_parts import part_kinds
 from .trust import unsigned, with_values_of
+
+if TYPE_CHECKING:
+    from periplus.engine.fetch import Session, SingleRequests
 
 _DAY = 86_400.0
 _MMAP_THRESHOLD = -3
@@ -243,7 +247,9 @@ def _setup(asked: ShardMaker, layout: Layout, count: int) -> Setup:
         visits_a_day=asked.visits_a_day,
         revisits_only=asked.revisits_only,
         identity=asked.config.identity,
-        signed_in=frozenset(site_of(Url(f"{origin}/")) for origin in asked.parts.credentials.sites),
+        signed_in=frozenset(
+            site_of(Url(f"{origin}/")) for origin in (*asked.parts.credentials.sites, *asked.parts.session.origins)
+        ),
     )
 
 
@@ -310,15 +316,37 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> 
     config, setup = asked.config, _setup(asked, layout, count)
     _return_large_blocks()
     guard = config.address_guard()
-    wire: Wire = CurlWire(
+    session = _session(asked, clock) if asked.parts.session else None
+    requests = CurlWire(
         config.transfers,
         identity=config.identity,
         clock=clock,
         resolver=Resolver(config.dns, clock=clock),
         guard=guard,
+        session=session,
         credentials=asked.parts.credentials,
         browser=next((name for kind in part_kinds() if (name := kind.browser(setup))), ""),
     )
+    wire: Wire = requests if session is None else session.wired(requests)
     for kind in part_kinds():
         wire = kind.wired(setup, wire, guard, clock) or wire
     return wire
+
+
+def _session(asked: ShardMaker, clock: SystemClock) -> Session:
+    """The session of a shard, not logged in yet."""
+    from periplus.engine.fetch import Session, SingleRequests  # most crawls have none: it loads a cookie jar
+
+    config = asked.config
+
+    def make(session: Session) -> SingleRequests:
+        return SingleRequests(
+            config.transfers,
+            identity=config.identity,
+            clock=clock,
+            dns=config.dns,
+            guard=config.address_guard(),
+            session=session,
+        )
+
+    return Session(asked.parts.session, make, clock)

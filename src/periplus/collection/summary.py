@@ -14,6 +14,7 @@ from msgspec import Struct
 from periplus.engine.fetch import reasons
 from periplus.engine.frontier import Setback
 from periplus.engine.frontier.politeness import NO_SERVER
+from periplus.engine.part import OpenWork
 from periplus.engine.stats import CrawlStats
 from periplus.insight.reasons import explained
 from periplus.model import Url
@@ -138,7 +139,7 @@ class Summary(Displayed, frozen=True):
     could be reached: it ended before any retry). `limit` (pages), `duration` (seconds), `max_bytes` and `max_depth`
     (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not yet counted. `media` is for
     crawls for files, which `pages` and `new` count as well; `topic` for crawls with a topic. `failures` says why seeds
-    could not be reached.
+    could not be reached. `open_work` is what parts go on with in the next run, although no URL waits.
     """
 
     collection: str
@@ -171,6 +172,7 @@ class Summary(Displayed, frozen=True):
     media: MediaSummary | None = None
     topic: TopicSummary | None = None
     failures: tuple[SiteFailure, ...] = ()
+    open_work: tuple[OpenWork, ...] = ()
 
 
 def summary_of(

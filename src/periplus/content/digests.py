@@ -23,8 +23,7 @@ from xxhash import xxh3_64_intdigest
 from periplus.model import Digests, Links, Url
 
 from .scan import READER
-from .scan.columns import TEXT_RULE
-from .sketch import VALUES
+from .scan.columns import TEXT_RULE, VALUES
 
 MASK: Final = b"#"
 _TOKEN_LENGTH: Final = 16

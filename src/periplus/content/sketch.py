@@ -18,9 +18,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from .scan.columns import VALUES
 from .words import words_of_all
 
-VALUES: Final = 128
 SHINGLE_WORDS: Final = 4
 _BYTES: Final = 4 * VALUES
 _EMPTY: Final = 0xFFFFFFFF

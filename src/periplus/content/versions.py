@@ -21,8 +21,7 @@ from periplus.model import Digests, ParsedPage, ReadFrom, Relations
 
 from .digests import masked
 from .scan import READER
-from .scan.columns import TEXT_RULE
-from .sketch import VALUES
+from .scan.columns import TEXT_RULE, VALUES
 
 COUNTERS: Final = 128
 """Counters of words, a byte each. Words that share one hide each other only if one was gained and the other lost."""

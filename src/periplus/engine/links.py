@@ -40,6 +40,7 @@ from periplus.model import (
 )
 from periplus.policy.filters import MediaTypes
 
+from .link_state import LinkState
 from .settings import ReadingSettings
 
 _DECLARED = {"video": "video/*", "audio": "audio/*", "source": "", "embed": "", "object": ""}
@@ -52,14 +53,6 @@ Complete = Callable[[ParsedPage, RawPage, Fetched], ParsedPage]
 """Completes a page that was read, given its bytes and the answer that they came in."""
 Worths = Callable[[ParsedPage, Sequence[tuple[Url, str]], float], dict[Url, float]]
 """What each link of a page is worth, given as URL and anchor, and what the page itself is worth."""
-
-
-class LinkState(Struct, frozen=True, array_like=True):
-    """Which chunks of links belong to which generation: the first of the old, of the young, and the next number."""
-
-    old: int = 0
-    young: int = 0
-    next: int = 0
 
 
 class LinkMemory:

@@ -49,7 +49,8 @@ from .inputs import (
     Tick,
     VisitBudgetSet,
 )
-from .links import LinkState, LinkValuation, PageReader
+from .link_state import LinkState
+from .links import LinkValuation, PageReader
 from .machine_settings import LoadLearnt, MachineSettings, ShardMeta, UrlPolicy
 from .part import Desk, MakeParts, P, Part, TakeLearnt, TakeProbe, overriding
 from .pipeline import PagePipeline, Pipeline, Processed, follow_chains, with_last_visits

@@ -13,7 +13,7 @@ from periplus.policy.weights import PageWeights
 from periplus.store import WarcEnd
 
 from .frontier import FrontierRules, FrontierState
-from .links import LinkState
+from .link_state import LinkState
 from .settings import ReadingSettings
 from .stats import CrawlStats
 

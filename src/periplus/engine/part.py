@@ -126,6 +126,27 @@ class Job(Struct, frozen=True):
     run: Callable[[JobDesk], None]
 
 
+class OpenWork(Struct, frozen=True):
+    """Work of a part that is left at the end of a crawl: what it is in words, and the command that shows it.
+
+    In `command`, `{folder}` stands for the collection.
+    """
+
+    what: str
+    command: str
+
+
+class CollectionEvent(Struct, frozen=True):
+    """Something that happened to a collection as a whole.
+
+    `type` is `crawl.ended`, `pages.changed` or `audit.new_faults`; `data` are its facts, which JSON can hold.
+    """
+
+    type: str
+    at: float
+    data: Mapping[str, object]
+
+
 class Part:
     """A feature of the crawl. Every hook has a neutral default."""
 
@@ -238,17 +259,23 @@ class Part:
     def settle(cls, state: State, waiting: int) -> None:
         """Prepare a state for sites that are new to it; `waiting` revisits are queued."""
 
+    # when a crawl, a visit to all pages or an audit is over
+
+    @classmethod
+    def happened(cls, setup: Setup, event: CollectionEvent) -> None:
+        """Take what happened to a collection. No shard need be closed."""
+
+    @classmethod
+    def open_work(cls, setup: Setup, states: Sequence[State]) -> Sequence[OpenWork]:
+        """What is left to do when nothing is queued any more."""
+        return ()
+
     # what people are shown of a state
 
     @classmethod
     def signals(cls, state: State, site: Site) -> Sequence[SignalCounts]:
         """How reliable the signals of a site were that are not about single pages."""
         return ()
-
-    @classmethod
-    def collection_facts(cls, setup: Setup, states: Sequence[DiskState], now: float) -> Mapping[str, object]:
-        """Its fields of `CollectionFacts`."""
-        return {}
 
     @classmethod
     def revisit_budget(cls, setup: Setup, states: Sequence[DiskState], now: float) -> RevisitBudget | None:

@@ -53,7 +53,8 @@ from periplus.urls import site_of
 
 from .comparison import Compared, PageComparer
 from .inputs import FetchAnswer
-from .links import CountGains, LinkState, PageReader, Share
+from .link_state import LinkState
+from .links import CountGains, PageReader, Share
 
 log = logging.getLogger(__name__)
 

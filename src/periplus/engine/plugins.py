@@ -20,7 +20,7 @@ from periplus.model import ConfigError, UsageError
 from periplus.policy.found import Score, Want
 from periplus.policy.settings import nearest
 
-from .fetch import NO_CREDENTIALS, Credentials
+from .fetch import NO_CREDENTIALS, NO_SESSION, Credentials, SessionPlan
 
 FILTERS: Final = "periplus.filters"
 ORDERINGS: Final = "periplus.orderings"
@@ -35,6 +35,7 @@ class OwnParts(Struct, frozen=True):
     want: Want | str | None = None
     score: Score | str | None = None
     credentials: Credentials = NO_CREDENTIALS
+    session: SessionPlan = NO_SESSION
 
     @property
     def wants(self) -> Want | None:

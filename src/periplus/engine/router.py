@@ -114,9 +114,14 @@ class ShardRouter:
         """Give each to the shard that has its site."""
         for rename in self.renaming:
             discoveries = rename(discoveries)
+        own = self.send(discoveries)
+        if own or self._shards == 1:
+            self._frontier.discover(own, now)
+
+    def send(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
+        """Give those of other shards to them, under the names they have; the others."""
         if self._shards == 1:
-            self._frontier.discover(discoveries, now)
-            return
+            return discoveries
         own: list[Discovery] = []
         for discovery in discoveries:
             owner = self._placement.owner(site_of(discovery.url))
@@ -124,8 +129,7 @@ class ShardRouter:
                 own.append(discovery)
             else:
                 self._send(owner, discovery)
-        if own:
-            self._frontier.discover(own, now)
+        return own
 
     def _send(self, owner: int, discovery: Discovery) -> None:
         verdict = self._screen.judge(discovery) if discovery.purpose is Purpose.PAGE else None

@@ -30,7 +30,7 @@ from periplus.model import (
 )
 
 from .frontier.politeness import Setback, delay_after
-from .frontier.site import ActiveSite, SiteStage
+from .frontier.site import NOT_PAGES, ActiveSite, SiteStage
 
 if TYPE_CHECKING:
     from periplus.store import State
@@ -220,8 +220,8 @@ class FrontierStats(Struct, frozen=True):
     `backing_off` counts resting sites that failed recently; `longest`: seconds that the longest queue takes at its
     site's own pace. `setbacks` are the last failures of sites. `has_unread`: sitemaps or feeds wait or are not
     read to their end, and list URLs that are not counted yet. A URL that two sources name is counted once.
-    `leases` tasks are out. `known` and `queued` count sitemaps, feeds and probes, too; `files` of these are queued at
-    the first sites.
+    `leases` tasks are out. `known` and `queued` count sitemaps, feeds, probes and files of pages, too; `files` of these
+    are queued at the first sites. `embeds`: files that pages embed are fetched.
     """
 
     known: int
@@ -239,6 +239,7 @@ class FrontierStats(Struct, frozen=True):
     has_unread: bool = False
     leases: int = 0
     files: int = 0
+    embeds: bool = False
 
 
 class SiteNow(Struct, frozen=True):
@@ -306,6 +307,7 @@ def frontier_stats(
         has_unread=has_unread or _has_files(frontier),
         leases=len(frontier.leases),
         files=_files(frontier),
+        embeds=frontier.embeds,
     )
 
 
@@ -330,9 +332,8 @@ def _longest_queue(frontier: Frontier) -> float:
 
 
 def _files(frontier: Frontier) -> int:
-    """How many sitemaps, feeds and probes are queued at the first sites."""
-    lanes = (Lane.FILES, Lane.PROBES)
-    return sum(active.waiting.get(lane, 0) for active in islice(frontier.schedule, _LOOKED_AT) for lane in lanes)
+    """How many sitemaps, feeds, probes and files of pages are queued at the first sites."""
+    return sum(active.waiting.get(lane, 0) for active in islice(frontier.schedule, _LOOKED_AT) for lane in NOT_PAGES)
 
 
 def _has_files(frontier: Frontier) -> bool:

@@ -14,21 +14,16 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from periplus.apps.changes import (
-    Change,
-    ChangeKind,
-    Detail,
-    Passage,
-    RunStatus,
-    changes_since,
-    detail_of,
-    usual_beginning,
-)
-from periplus.apps.changes.refreshing import Refreshed, RefreshSelection, refresh
+from periplus.apps.changes import ChangeKind, changes_since, detail_of, usual_beginning
+from periplus.apps.changes.refreshing import Refreshed, RefreshSelection, announce_refreshed, refresh
+from periplus.apps.changes.watching import planned_watch
+from periplus.apps.export.exporting import WHILE_CRAWLED, Export, ExportOptions
+from periplus.apps.export.retrieval import DEFAULT_INDEX
 from periplus.apps.report.making import (
     audit_trend_of,
     audited,
@@ -41,25 +36,28 @@ from periplus.apps.report.making import (
 from periplus.apps.search.indexing import Indexed, open_index, update_index
 from periplus.apps.serve.served import DEFAULT_PORT
 from periplus.collection import collection as plans
-from periplus.collection.collection import existing, states
+from periplus.collection.collection import states
 from periplus.collection.config.settings import Config
-from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file
 from periplus.collection.facts.lookup import UrlFacts, url_facts
 from periplus.collection.options import named_settings
 from periplus.collection.typed_values import duration, moment_of
-from periplus.engine.plugins import OwnParts
+from periplus.engine.plugins import EXTRACTORS, OwnParts, load_plugin
 from periplus.model import CollectionInUse, Url, UsageError
-from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
+from periplus.store.export import Committed, Exported, Selection
 from periplus.store.export.captures import captures_of, find_original, latest_captures
+from periplus.store.export.chunks import DEFAULT_SIZE, WORDS
 from periplus.store.tables import Spooled
 from periplus.urls import site_of
-from periplus.view.notebook import Displayed, ProgressLine, facts_html, rows_html
+from periplus.view.notebook import ProgressLine, facts_html, rows_html
 from periplus.view.values import TableRow
 
-from .crawling import running_crawl
-from .credentials import Auth, Cookies, Headers, credentials_for
+from .crawling import Extract, running_crawl
+from .credentials import Auth, Cookies, Headers, LoginRequest, credentials_for, session_for
+from .extracting import Extraction
 from .page import Page
+from .page_change import PageChange
 from .serving import serve
+from .watching import Watch
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,6 +67,7 @@ if TYPE_CHECKING:
     from periplus.apps.audit import Audit, TrendPoint
     from periplus.apps.search import Results
     from periplus.apps.search.collection_evaluation import SearchEvaluation
+    from periplus.engine.shard import ShardStatus
     from periplus.insight.views import Views
     from periplus.parts.forms.show import FormFacts
 
@@ -146,35 +145,6 @@ class KnownPage(Struct, frozen=True):
     def latest(self) -> Page | None:
         """The last good version."""
         return self.versions[-1] if self.versions else None
-
-
-class PageChange(Displayed, frozen=True):
-    """Something that happened to a page, and what it is about (`None` if texts were not compared)."""
-
-    change: Change
-    detail: Detail | None
-
-    @property
-    def url(self) -> str:
-        """The URL of the page."""
-        return self.change.url
-
-    @property
-    def kind(self) -> str:
-        """`appeared`, `changed` or `vanished`."""
-        return self.change.kind.value
-
-    @property
-    def level(self) -> str:
-        """How much a changed page differs: `template`, `minor` or `major`; empty if it was not compared."""
-        return self.change.level
-
-    @property
-    def diff(self) -> str:
-        """What differs, a passage a line, as `git diff --word-diff` writes it: `[-removed-]` and `{+added+}`."""
-        difference = None if self.detail is None else self.detail.difference
-        passages = () if difference is None else difference.passages
-        return "\n".join(_marked(passage) for passage in passages if passage.is_changed)
 
 
 class Collection:
@@ -323,24 +293,81 @@ class Collection:
         site: str | Sequence[str] = (),
         older_than: str | float | None = None,
         new: bool | None = None,
+        extract: Extract | str | None = None,
         settings: Mapping[str, object] | None = None,
         headers: Headers | None = None,
         cookies: Cookies | None = None,
         auth: Auth | None = None,
+        login: LoginRequest | None = None,
     ) -> Refreshed:
         """Ask every page again, once, on condition (If-None-Match, If-Modified-Since), and return what that found.
 
-        The keywords are the options of `periplus refresh`; `settings`, by their names (`docs/settings.md`), hold for
-        this refresh; credentials are given again, as they are never stored. A refresh that was interrupted is continued
-        by the same call.
+        The keywords are the options of `periplus refresh`; `extract` makes items of pages that were sent again or are
+        new; `settings`, by their names (`docs/settings.md`), hold for this refresh; credentials are given again, as
+        they are never stored. A refresh that was interrupted is continued by the same call.
         """
         found = plans.existing(self.folder)
         found.check_trusted()
         config = found.config.with_options(named_settings(settings))
         selection = RefreshSelection(tuple(_several(site)), duration("older_than", older_than) or 0.0)
-        parts = OwnParts(credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth))
+        parts = OwnParts(
+            credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth),
+            session=session_for(found.seeds, login=login, cookies=cookies),
+        )
         with plans.held(self.folder):
-            return refresh(config, self.folder, found.seeds, found.workers, selection, fetches_new=new, parts=parts)
+            made = _extractor(extract)
+            extraction = None if made is None else Extraction(found.layout, made)
+
+            def follow(_plan: object, _crawl: object, statuses: list[ShardStatus]) -> None:
+                if extraction is not None:
+                    extraction.follow(statuses)
+
+            refreshed = refresh(
+                config,
+                self.folder,
+                found.seeds,
+                found.workers,
+                selection,
+                fetches_new=new,
+                parts=parts,
+                on_progress=follow,
+            )
+            if extraction is not None:
+                extraction.finish()
+            announce_refreshed(replace(found, config=config), refreshed)
+            return refreshed
+
+    def watch(
+        self,
+        *,
+        budget: str | int | None = None,
+        for_: str | float | None = None,
+        diff: bool = True,
+        extract: Extract | str | None = None,
+        settings: Mapping[str, object] | None = None,
+        headers: Headers | None = None,
+        cookies: Cookies | None = None,
+        auth: Auth | None = None,
+        login: LoginRequest | None = None,
+    ) -> Watch:
+        """Plan a watch: pages are visited again when it is worth it, until the block is left. It begins with the block.
+
+            with docs.watch(budget=10_000) as watch:
+                for change in watch:
+                    print(change.kind, change.url)
+
+        `budget` is visits a day over all sites, `for_` how long to watch (`12h`). The budget and `settings`, by their
+        names (`docs/settings.md`), are saved with the collection, as those of `periplus watch` are. Without `diff`
+        texts are not compared. `extract` makes items of the pages that are sent.
+        """
+        asked = named_settings(settings)
+        if for_ is not None:
+            asked["crawl.for"] = duration("for_", for_)
+        saved, now = planned_watch(self.folder, asked, budget)
+        given = credentials_for(now.seeds, headers=headers, cookies=cookies, auth=auth)
+        session = session_for(now.seeds, login=login, cookies=cookies)
+        parts = OwnParts(credentials=now.credentials.merged(given), session=session)
+        return Watch(saved, now, parts, extract=_extractor(extract), diff=diff)
 
     def audit(self, site: str | None = None, *, slow: float = 2.0, examples: int = 5) -> Audit:
         """The audit of a site for its owner: findings with examples, why they matter and what to do.
@@ -392,36 +419,58 @@ class Collection:
 
     # for others
 
-    def export(self, format: str, path: str | PathLike[str], *, markdown: bool = False) -> Exported:  # noqa: A002
-        """Write the collection as `jsonl`, `markdown`, `text`, `parquet`, `warc`, `wacz`, ... to a new file or folder.
+    def export(
+        self,
+        format: str,  # noqa: A002 - the option has this name
+        path: str | PathLike[str],
+        *,
+        site: str | Sequence[str] = (),
+        include: str | Sequence[str] = (),
+        lang: str | Sequence[str] = (),
+        dedupe: bool = False,
+        for_: str = "",
+        markdown: bool = False,
+        since: str | float | None = None,
+        changed: bool = False,
+        name: str = "",
+        where: str = "",
+        title: str = "",
+        all: bool = False,  # noqa: A002 - the option has this name
+        index: str = DEFAULT_INDEX,
+        size: int = DEFAULT_SIZE,
+        unit: str = WORDS,
+        overlap: int = 0,
+    ) -> Exported:
+        """Write the collection to a new file or folder: `periplus export`. The result counts what was written.
 
-        `markdown` adds the main text in Markdown to each line of `jsonl`. The result counts what was written.
+        Formats: `jsonl`, `csv`, `markdown`, `text`, `parquet`, `warc`, `wacz`, `cc-index`, `urls`, `chunks` and `bulk`.
+        The keywords are the options of the command (`docs/export.md`); not every format has all of them. `since` may be
+        POSIX seconds, too.
         """
-        target = Path(path)
-        if format in ARCHIVE_FORMATS:
-            self._committed("warc")  # refuses a collection that this process crawls
-            return export_archive_format(existing(self.folder), format, target)[0]
-        if markdown and format != "jsonl":
-            raise UsageError(f"markdown=True adds a field to jsonl, not to {format}", hint='use format "markdown"')
-        if format not in STREAMS:
-            return export_folder(self.folder, format, target, self._committed(format))
-        committed = self._committed(format)
-        return export_file(
-            target,
-            lambda file: export_stream(self.folder, format, file, committed=committed, wants_markdown=markdown),
+        asked = ExportOptions(
+            form=format,
+            selection=Selection(tuple(_several(site)), tuple(_several(include)), tuple(_several(lang)), dedupe, for_),
+            markdown=markdown,
+            where=where,
+            title=title,
+            wants_all=all,
+            index=index,
+            since=since,
+            changed=changed,
+            name=name,
+            size=size,
+            unit=unit,
+            overlap=overlap,
         )
+        running = running_crawl(self.folder)
+        if running is not None and format not in WHILE_CRAWLED:
+            raise CollectionInUse(f"{self.folder} is crawled by this process", hint="export it after the `with` block")
+        committed = None if running is None else Committed(running.spooled)
+        return Export(plans.existing(self.folder), asked, committed).to_path(Path(path))
 
     def _check_not_running(self, what: str) -> None:
         if running_crawl(self.folder) is not None:
             raise CollectionInUse(f"{self.folder} is crawled by this process", hint=f"call {what} after the block")
-
-    def _committed(self, form: str) -> Committed:
-        running = running_crawl(self.folder)
-        if running is None:
-            return committed_of(self._layout)
-        if form == "warc":
-            raise CollectionInUse(f"{self.folder} is crawled by this process", hint="export it after the `with` block")
-        return Committed(running.spooled)
 
 
 def _said(line: ProgressLine) -> Callable[[str], None]:
@@ -434,9 +483,8 @@ def _said(line: ProgressLine) -> Callable[[str], None]:
     return say
 
 
-def _marked(passage: Passage) -> str:
-    signs = {RunStatus.KEPT: ("", ""), RunStatus.REMOVED: ("[-", "-]"), RunStatus.ADDED: ("{+", "+}")}
-    return " ".join(f"{signs[run.mark][0]}{run.text.strip()}{signs[run.mark][1]}" for run in passage.runs)
+def _extractor(extract: Extract | str | None) -> Extract | None:
+    return cast("Extract | None", load_plugin(EXTRACTORS, extract))
 
 
 def _several(values: str | Sequence[str]) -> Sequence[str]:

@@ -20,7 +20,7 @@ from periplus.store.layout import Layout
 
 from .collection import Collection
 from .crawling import Crawl, Extract, Gathering
-from .credentials import Auth, Cookies, Headers, credentials_for
+from .credentials import Auth, Cookies, Headers, LoginRequest, credentials_for, session_for
 from .keywords import CrawlKeywords
 from .signature import takes_settings
 
@@ -42,6 +42,7 @@ def crawl(
     headers: Headers | None = None,
     cookies: Cookies | None = None,
     auth: Auth | None = None,
+    login: LoginRequest | None = None,
     **options: Unpack[CrawlKeywords],
 ) -> Crawl:
     """Plan a crawl from seeds into the folder `out`, or its continuation. It begins with the `with` block.
@@ -51,6 +52,7 @@ def crawl(
     (`docs/settings.md`): `{"politeness.slow_factor": 0}`. A new collection has one shard, which runs in this process,
     unless `workers` says otherwise. `extract`, `want` and `score` are functions, or names of entry points; `headers`,
     `cookies` and `auth` are sent to the origins of the seeds only, or to the sites that they name (`docs/library.md`).
+    `login` says how to log in (`docs/sessions.md`).
     """
     folder = Path(out)
     asked = asked_settings("crawl", options, settings)
@@ -65,6 +67,7 @@ def crawl(
     )
     given = credentials_for(plan.seeds, headers=headers, cookies=cookies, auth=auth)
     parts = own_parts(want, score, options.get("order"), plan.credentials.merged(given))
+    parts = replace(parts, session=session_for(plan.seeds, login=login, cookies=cookies))
     made = cast("Extract | None", load_plugin(EXTRACTORS, extract))
     return Crawl(replace(plan, credentials=parts.credentials), parts, extract=made, gathering=_gathering(cluster))
 

@@ -162,8 +162,10 @@ class Crawl:
         *,
         extract: Extract | None = None,
         gathering: Gathering | None = None,
+        watches: bool = False,
     ) -> None:
         self._plan = plan
+        self._watches = watches
         self._parts = parts
         self._extract = extract
         self._gathering: Gathering = gathering or (lambda plan: nullcontext((plan, None)))
@@ -195,10 +197,11 @@ class Crawl:
             self._plan, gather = opened.enter_context(self._gathering(self._plan))
             self._parts.check_sendable(self._plan.workers)
             self._plan = prepared(self._plan)
-            self._plan.save()
+            if not self._watches:  # a watch has settings of its own for the run, and has saved the others
+                self._plan.save()
             self._spooled = self._layout.spooled
             self._handover = Handover(self._layout, self._spooled, extracts=self._extract is not None)
-            self._run = CrawlRun(self._plan, gather=gather, parts=self._parts)
+            self._run = CrawlRun(self._plan, gather=gather, parts=self._parts, watches=self._watches)
             self._held = opened.pop_all()
         register(self._plan.folder, self)
         self._thread = Thread(target=self._work, args=(self._run,), name="periplus-crawl", daemon=True)
@@ -244,6 +247,11 @@ class Crawl:
         return self.summary
 
     # what it did
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether its block was entered."""
+        return self._thread is not None
 
     @property
     def summary(self) -> Summary:
@@ -315,6 +323,11 @@ class Crawl:
     def _arrivals(self) -> Iterator[Arrival]:
         """Every page that was stored and not handled before, until the crawl is over."""
         arrivals = Arrivals(self._layout.tables, self._handover.positions)
+        for spooled in self.commits():
+            yield from arrivals.take(spooled)
+
+    def commits(self) -> Iterator[tuple[Spooled, ...]]:
+        """How far the shards have committed their rows, each time that they went on, until the crawl is over."""
         looked = -1
         while True:
             with self._changed:
@@ -322,7 +335,7 @@ class Crawl:
                     self._changed.wait(_LOOK_AGAIN)
                     self._show()
                 looked, is_over, spooled = self._looks, self._is_over, self._spooled
-            yield from arrivals.take(spooled)
+            yield spooled
             if is_over:
                 break
         self._show(is_last=True)

@@ -42,11 +42,11 @@ class Extraction:
         marks = {shard.shard: shard for shard in self._spooled}
         for status in statuses:
             marks[status.shard] = Spooled(status.shard, self._layout.spool(status.shard), status.tables)
-        self._take(tuple(marks[number] for number in sorted(marks)))
+        self.take(tuple(marks[number] for number in sorted(marks)))
 
     def finish(self) -> None:
         """Handle the rest, after the last shard has closed."""
-        self._take(self._layout.spooled)
+        self.take(self._layout.spooled)
         self.save()
 
     def save(self) -> None:
@@ -54,7 +54,8 @@ class Extraction:
         self._items.flush(self._handover.positions)
         self._handover.save()
 
-    def _take(self, spooled: tuple[Spooled, ...]) -> None:
+    def take(self, spooled: tuple[Spooled, ...]) -> None:
+        """Handle what is committed up to these marks. Raises `UsageError` if the function fails."""
         self._spooled = spooled
         try:
             for arrival in self._arrivals.take(spooled):

@@ -43,7 +43,10 @@ class Source(Enum):
 
 
 class Lane(Enum):
-    """Which budget a fetch is paid from. `FILES` are what sites publish about themselves, `PROBES` are comparisons."""
+    """Which budget a fetch is paid from.
+
+    `FILES` are what sites publish about themselves, `PROBES` are comparisons, `EMBEDDED` are files that pages need.
+    """
 
     __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 
@@ -52,6 +55,7 @@ class Lane(Enum):
     REFRESH = "refresh"
     FILES = "files"
     PROBES = "probes"
+    EMBEDDED = "embedded"
 
 
 class Purpose(Enum):
@@ -67,7 +71,7 @@ class Purpose(Enum):
     FORM = "form"
     PROBE = "probe"
     FILE = "file"
-    """A file of an imported archive that is not a page: a style sheet, a script, an image."""
+    """A file that pages need, or of an imported archive, that is not a page: a style sheet, a script, an image."""
 
 
 class Granularity(IntEnum):
@@ -302,13 +306,14 @@ class FetchTask(Struct, frozen=True):
 
 
 class SubResponse(Struct, frozen=True):
-    """An answer that a browser got while it showed a page: a script, a style sheet, data."""
+    """An answer that a browser got while it showed a page: a script, a style sheet, data; and its `request`."""
 
     url: Url
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
     started_at: float
+    request: bytes = b""
 
 
 class Rendering(Struct, frozen=True):

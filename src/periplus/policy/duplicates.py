@@ -45,17 +45,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from periplus.model import Site, Sketched, Url
 from periplus.urls import site_of
 
 from .settings import VALUES, DuplicateSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_KEPT: Final = 8
 """Maximum number of members whose URLs a cluster stores."""
@@ -217,6 +219,8 @@ def brief_of(sketch: bytes) -> bytes:
 
 def rows_of(briefs: Sequence[bytes]) -> NDArray[np.uint8]:
     """Briefs as an array, a row for each: on many at once, what follows costs little."""
+    import numpy as np
+
     return np.frombuffer(b"".join(briefs), np.uint8).reshape(-1, VALUES)
 
 
@@ -226,6 +230,8 @@ def are_thin(rows: NDArray[np.uint8], settings: DuplicateSettings) -> NDArray[np
     A page of n different shingles fills about 128 (1 - exp(-n/128)) places of its sketch, and the others repeat those.
     What a site says when it has nothing to say ("please enable scripts") must not make one page of all of them.
     """
+    import numpy as np
+
     repeats = (rows[:, 1:] == rows[:, :-1]).sum(axis=1) + (rows[:, 2:] == rows[:, :-2]).sum(axis=1)
     thin: NDArray[np.bool_] = repeats >= _FEW_REPEATS  # few pages with a text have that many: those are looked at
     for row in np.flatnonzero(thin).tolist():
@@ -235,13 +241,15 @@ def are_thin(rows: NDArray[np.uint8], settings: DuplicateSettings) -> NDArray[np
 
 def band_keys(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """The key of each band of each brief."""
+    import numpy as np
+
     return np.ascontiguousarray(rows).view(">u8").astype(np.uint64)
 
 
 def likenesses(brief: bytes, others: Sequence[bytes]) -> list[float]:
     """The resemblance to each of the others, as estimated; never less than 0."""
     if len(others) > _FEW:
-        equal: list[int] = (rows_of(others) == np.frombuffer(brief, np.uint8)).sum(axis=1).tolist()
+        equal: list[int] = (rows_of(others) == rows_of([brief])).sum(axis=1).tolist()
         return [_resemblance(count) for count in equal]
     number = int.from_bytes(brief, "big")
     differences = [(number ^ int.from_bytes(other, "big")).to_bytes(VALUES, "big") for other in others]

@@ -7,19 +7,20 @@ share fills its bands; a copy of one of those pages is found by its other bands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from periplus.policy.duplicates import BANDS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 NUMBER: Final = 4
 """Bytes of the number of a cluster."""
 MAX_HOT: Final = 16
 """Maximum number of clusters of one band."""
 
-Keys = NDArray[np.uint64]
+Keys: TypeAlias = "NDArray[np.uint64]"
 """A row for each page, a column for each band."""
 
 

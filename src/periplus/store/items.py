@@ -1,7 +1,8 @@
 """Items: the results of a program's extractor, as a table beside the others.
 
-There is one row an item: the URL, the time of the fetch, the time of extraction, and the item as JSON. SQL sees the
-fields of the items as columns (`insight.views`). The rows are in `tables/items/NNNNNN.parquet`, written by the process
+There is one row an item: the URL, the time of the fetch, the time of extraction, and the item as JSON; a page without
+items has a row without one, which says that those of its earlier versions hold no more. SQL sees the fields of the
+items as columns (`insight.views`). The rows are in `tables/items/NNNNNN.parquet`, written by the process
 that hands pages over. Every file also records the position up to which pages had been handled, so that after a crash no
 page's items are written twice.
 """
@@ -43,7 +44,7 @@ class ItemRow(Struct, frozen=True):
     url: Url
     fetched_at: datetime
     extracted_at: datetime
-    item: str
+    item: str | None
 
 
 class ItemWriter:
@@ -56,7 +57,8 @@ class ItemWriter:
     def add(self, url: Url, fetched_at: datetime, items: Sequence[dict[str, Any]], now: float) -> None:
         """Add the items of one page. Raises `UsageError` for an item that JSON cannot hold."""
         at = datetime.fromtimestamp(now, UTC)
-        self._rows += [ItemRow(url, fetched_at, at, item_text(url, item)) for item in items]
+        texts: list[str | None] = [item_text(url, item) for item in items]
+        self._rows += [ItemRow(url, fetched_at, at, text) for text in texts or [None]]
 
     @property
     def is_full(self) -> bool:

@@ -100,6 +100,10 @@ class Layout(Struct, frozen=True):
         """Up to where programs have handled the pages that were stored (see `periplus.library`)."""
         return self.folder / "state" / "handed-over.json"
 
+    def export_mark(self, name: str) -> Path:
+        """How far the exports of this name have come (see `apps.export.changed`)."""
+        return self.folder / "state" / "exports" / f"{name}.json"
+
     @property
     def listed_ranks(self) -> Path:
         """The scores of listed pages by links and sitemaps, as of the last start of the crawl."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import time
@@ -18,6 +19,7 @@ from tests.apps.serve.crawled_live import QUIET, crawling, hosts, settled, small
 from tests.system.typed import wait_until
 
 from periplus.apps.lab.server import RunningLab, Server
+from periplus.apps.serve import live, live_feed
 from periplus.apps.serve.live_feed import MAX_LISTENERS, changed_fields, view_of_facts
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings
@@ -289,3 +291,28 @@ def test_texts_from_the_web_are_escaped(folder: Path, monkeypatch: pytest.Monkey
         text = Site(url).get("/live").text
     assert "<script>x" not in text
     assert "&lt;script&gt;x" in text
+
+
+def test_axes_end_at_round_numbers_and_the_last_value_is_at_the_right() -> None:
+    assert [live.scale_of([value]) for value in (0.0, 0.3, 1.0, 4.2, 7.0, 34.0)] == [1.0, 0.5, 1.0, 5.0, 10.0, 50.0]
+    assert live.curve([0.0, 5.0, 2.5]) == "298,60.0 299,0.0 300,30.0"
+
+
+def test_a_timeline_has_requests_and_rests() -> None:
+    """A sign for the stage, a digit for the requests since the look before; a rest after a failure is another."""
+    line = live_feed.Timeline()
+    looks = [("busy", 3, 0), ("resting", 4, 0), ("resting", 4, 1), ("ready", 30, 0), ("elsewhere", 20, 0)]
+    for stage, pages, failures in looks:
+        line.add({"stage": stage, "pages": pages, "failures": failures})
+    assert str(line) == "b0r1x0w9-0"
+
+
+def test_nothing_but_zeros_is_not_shown(site: Site) -> None:
+    """Of a collection that is not crawled now: no curve, no timelines, no tile with 0, no empty table."""
+    text = site.get("/live").text
+    assert re.search(r'<figure class="card" id="rate" hidden>', text)
+    assert re.search(r'<figure class="card" id="timelines" hidden>', text)
+    assert re.search(r'<li><b data-field="pages"', text)
+    assert re.search(r'<li hidden><b data-field="rate"', text)
+    for tile in re.findall(r"<li><b data-field=[^>]*>([^<]*)</b>", text):
+        assert tile not in ("0", "0.0", "\u2013")

@@ -69,6 +69,14 @@ def test_the_page_follows_the_crawl_and_its_buttons_control_it(
         browser.run("window.isTheSamePage = true")
         wait_until(lambda: pages(browser) > before and browser.run(LENGTH) > points + 1, process)
         assert browser.run("window.isTheSamePage")
+        wait_until(lambda: browser.run("document.querySelectorAll('#timelines rect.b').length") > 0, process)
+        assert host in browser.run("document.querySelector('#timelines tbody').textContent")
+        assert float(browser.run("document.getElementById('top').textContent")) >= max(
+            browser.run("document.getElementById('rates').dataset.samples.split(',').map(Number)")
+        )
+        assert browser.run(
+            "[...document.querySelectorAll('.tiles li:not([hidden]) b')].every(e => e.textContent !== '0')"
+        )
         assert browser.run("document.getElementById('resume').hidden")
 
         press(browser, "pause")

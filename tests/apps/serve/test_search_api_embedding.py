@@ -202,6 +202,15 @@ def test_markup_of_pages_is_text(browser: Chromium, embedded: Embedded) -> None:
     assert "snapdragon" in browser.run(f"{HOST}.querySelector('mark').textContent")
 
 
+def test_sections_lead_to_their_place(browser: Chromium, embedded: Embedded) -> None:
+    """A name leads to the fragment where it is described."""
+    browser.visit(embedded.url, 1000)
+    until(browser, "Boolean(document.querySelector('.periplus-search'))")
+    search(browser, "os.path.join")
+    links = browser.run(f"[...{HOST}.querySelectorAll('.section')].map(each => each.href)")
+    assert links[0] == f"{MANUAL}paths.html#os.path.join"
+
+
 # files
 
 

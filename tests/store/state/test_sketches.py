@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from periplus.store.state.sketches import KeyFilter
+from periplus.store.state.disk_bands import KeyFilter
 
 COLUMNS = 16
 

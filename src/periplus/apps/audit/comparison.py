@@ -17,6 +17,8 @@ from typing import Final
 
 import msgspec
 
+from periplus.collection.announcing import NEW_FAULTS, announce
+from periplus.collection.collection import CollectionSetup
 from periplus.store.durable import write_file
 from periplus.view.findings import Severity
 
@@ -25,9 +27,24 @@ from .results import Area, Audit, SiteFinding
 
 MAX_FAULTS: Final = 10_000
 """Faults of one finding that are kept and compared: a file of some megabytes at most."""
+MAX_ANNOUNCED: Final = 100
+"""URLs of one finding in an announcement."""
 MAX_TREND: Final = 200
 """Audits of a site of which numbers are kept: some 200 kB at most."""
 _UNSAFE: Final = re.compile(r"[^a-z0-9.-]+")
+
+
+def announce_faults(collection: CollectionSetup, found: Audit, comparison: AuditComparison | None) -> None:
+    """Tell the parts which faults are new since the last audit, if any are."""
+    if comparison is None or not comparison.new:
+        return
+    findings = [
+        {"finding": change.name, "new": change.new_faults, "urls": change.new[:MAX_ANNOUNCED]}
+        for change in comparison.changes
+        if change.new_faults
+    ]
+    data = {"site": found.site, "new": comparison.new, "fixed": comparison.fixed, "findings": findings}
+    announce(collection, NEW_FAULTS, data)
 
 
 class FindingChange(msgspec.Struct, frozen=True):

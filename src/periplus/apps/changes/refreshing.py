@@ -29,9 +29,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from periplus.collection.announcing import PAGES_CHANGED, announce
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.crawl_parts import part_kinds
 from periplus.collection.opening import open_crawl, settle
@@ -148,6 +150,8 @@ def _was_asked(record: UrlRecord, now: float) -> bool:
     return has_answer and (record.fetched_at or 0.0) <= now
 
 
+MAX_ANNOUNCED = 1_000
+"""URLs of one kind that an announcement lists."""
 MAX_LISTED = 10_000
 """URLs of one kind that a result lists; `periplus changes` has the others."""
 _CONTINUED_WITHIN = 86_400.0
@@ -238,6 +242,14 @@ def refresh(
             on_progress(plan, crawl, statuses)
     settle(folder)
     return end_refresh(layout, plan, is_complete=not crawl.is_interrupted)
+
+
+def announce_refreshed(collection: CollectionSetup, found: Refreshed) -> None:
+    """Tell the parts what a refresh found, if it found anything."""
+    if found.changed or found.new or found.gone:
+        facts = to_builtins(found)
+        urls = {name: facts[name][:MAX_ANNOUNCED] for name in ("changed_urls", "gone_urls", "new_urls")}
+        announce(collection, PAGES_CHANGED, {**facts, **urls})
 
 
 # the plan

@@ -22,11 +22,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from periplus.collection.collection import CollectionSetup
-from periplus.content.entities import PageSummary, summary_of
 from periplus.model import CollectionDamaged, CollectionInUse, UsageError
 from periplus.store.durable import write_file
-from periplus.store.export.captures import Capture, latest_captures
-from periplus.store.export.documents import read_document
 from periplus.store.folders import FolderLock, FolderLocked
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
@@ -34,6 +31,7 @@ from periplus.view.notebook import Displayed
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
+    from periplus.store.export.captures import Capture
 
     from . import Document, Index
 
@@ -252,6 +250,7 @@ def _remove_old(layout: Layout) -> None:
 
 def _completed(collection: CollectionSetup, index: Index, say: Say, tell: Tell, *, follows: bool) -> Indexed:
     from periplus.insight.views import Views  # imports DuckDB: only where it is used
+    from periplus.store.export.captures import latest_captures
 
     layout = collection.layout
     with Views(collection.folder, spooled=layout.spooled, say=say) as views:
@@ -351,6 +350,9 @@ def _tables_state(layout: Layout) -> tuple[frozenset[Path], tuple[Spooled, ...]]
 
 def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapping[str, _Page]) -> Iterator[Document]:
     """The documents of captures, as far as they can be read and have words."""
+    from periplus.content.entities import PageSummary, summary_of
+    from periplus.store.export.documents import read_document
+
     from . import Document
 
     for capture in captures:
@@ -386,6 +388,8 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
 
 def _is_listing(collection: CollectionSetup, capture: Capture) -> bool:
     """Whether a page lists others: read with its links."""
+    from periplus.store.export.documents import read_document
+
     from .listings import is_listing
 
     found = read_document(collection.layout.warc, capture)

@@ -16,6 +16,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from periplus.store.durable import replace_file
+
 FILE: Final = "queries.jsonl"
 MAX_BYTES: Final = 10_000_000
 """Of the file: some 100,000 queries. Then the older half is dropped."""
@@ -76,7 +78,7 @@ class QueryLog:
         draft = self._path.with_suffix(".new")
         draft.touch(0o600)
         draft.write_bytes(kept)
-        draft.replace(self._path)
+        replace_file(draft, self._path)
 
 
 def read_queries(folder: Path) -> Iterator[LoggedQuery]:

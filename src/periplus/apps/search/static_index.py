@@ -3,7 +3,7 @@
 A query loads `index.json`, and of each word a file of words and a file of postings, then the passages that are shown:
 some kilobytes each, whatever the size of the collection. The same index gives the same bytes.
 
-    index.json       the first word of each file below; levels of PageRank; stop words
+    index.json       where each file below begins; levels of PageRank; stop words
     words/N.json     "word term weight" in order: what a typed word stands for, completions, neighbours of typos
     ends/N.json      "drow weight": words from behind, for typos in their first half
     terms/N.json     postings by term: pages, how much the term counts there, and the best passages
@@ -232,19 +232,28 @@ class _Output:
     def put_sorted(
         self, kind: str, entries: Iterable[Entry], target: int, made: Callable[[list[Entry]], object]
     ) -> list[str]:
-        """Write entries in files of about `target` bytes; the first key of each file. A key is never in two files."""
-        firsts: list[str] = []
+        """Write entries in files of about `target` bytes; where each file begins. A key is never in two files."""
+        beginnings: list[str] = []
         held: list[Entry] = []
-        size = 0
+        size, last = 0, ""
+
+        def write() -> None:
+            self.put(f"{kind}/{len(beginnings)}.json", made(held))
+            beginnings.append(_between(last, held[0][0]) if beginnings else "")
+
         for key, text in entries:
             if size >= target and held[-1][0] != key:
-                self.put(f"{kind}/{len(firsts)}.json", made(held))
-                firsts.append(held[0][0])
-                held, size = [], 0
+                write()
+                held, size, last = [], 0, held[-1][0]
             held.append((key, text))
             size += len(text.encode()) + len(key) + 6
-        self.put(f"{kind}/{len(firsts)}.json", made(held))
-        return [*firsts, held[0][0] if held else ""]
+        write()
+        return beginnings
+
+
+def _between(last: str, first: str) -> str:
+    """The shortest beginning of a key that is behind the last key of the file before."""
+    return next(first[:size] for size in range(1, len(first) + 1) if _order(first[:size]) > _order(last))
 
 
 @lru_cache(maxsize=200_000)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from math import floor, log10
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -40,7 +41,7 @@ _CONTROL_TIMEOUT = 25.0
 """Seconds for a crawl to do what was asked: less than a request may take."""
 _PATTERN_VERBS = ("exclude", "prefer", "allow")
 _CURVE = (300.0, 60.0)
-"""Width and height of a curve, in units of its picture."""
+"""Width and height of a curve, in units of its picture: a second is one wide."""
 
 
 class Controlled(Struct, frozen=True):
@@ -127,16 +128,24 @@ async def _overview(request: Request) -> Response:
         listed=live_urls.KINDS,
         samples=samples,
         rates=curve([rate for _, _, rate in samples]),
+        top=scale_of([rate for _, _, rate in samples]),
+        timelines={site: str(timeline) for site, timeline in feed.timelines.items()},
         done=request.query_params.get("done", "")[:200],
     )
 
 
+def scale_of(values: list[float]) -> float:
+    """The upper end of an axis: the next of 1, 2 and 5 times a power of ten."""
+    most = max(values, default=0.0)
+    power = 10.0 ** floor(log10(most)) if most > 0 else 1.0
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= most)
+
+
 def curve(values: list[float]) -> str:
-    """The points of a polyline, from 0 to the largest value."""
+    """The points of a polyline, from 0 to `scale_of` the values; the last value is at the right end."""
     width, height = _CURVE
-    most = max(values, default=0.0) or 1.0
-    step = width / max(len(values) - 1, 1)
-    return " ".join(f"{index * step:.1f},{height - value / most * height:.1f}" for index, value in enumerate(values))
+    most, first = scale_of(values), width - len(values) + 1
+    return " ".join(f"{first + place:.0f},{height - value / most * height:.1f}" for place, value in enumerate(values))
 
 
 def _queue(request: Request) -> Response:

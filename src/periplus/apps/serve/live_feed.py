@@ -128,8 +128,30 @@ _NOTES = 50
 """Notes that are kept for slow listeners."""
 _HISTORY = 300
 """Samples of pages and rate that a new page begins its curves with: five minutes."""
+_TIMELINES = 20
+"""Sites whose requests and rests are shown over time: those with the longest queues."""
+_STATES = {"resting": "r", "ready": "w", "busy": "b", "held": "h"}
+"""The sign of a site's stage on its timeline; `x` is a rest after a failure, `-` that nothing is known."""
 _CLIENT_TIMEOUT = 10.0
 """Seconds to wait for a crawl that is busy."""
+
+
+class Timeline:
+    """What a site did in each of the last looks: a sign for its stage, and a digit for its requests since the last."""
+
+    def __init__(self) -> None:
+        self._marks: deque[str] = deque(maxlen=_HISTORY)
+        self._pages: int | None = None
+
+    def add(self, site: dict[str, Any]) -> None:
+        """Add the state of the site now."""
+        state = "x" if site["stage"] == "resting" and site["failures"] else _STATES.get(site["stage"], "-")
+        requests = 0 if self._pages is None else site["pages"] - self._pages
+        self._pages = site["pages"]
+        self._marks.append(f"{state}{min(max(requests, 0), 9)}")
+
+    def __str__(self) -> str:
+        return "".join(self._marks)
 
 
 class LiveFeed:
@@ -146,6 +168,7 @@ class LiveFeed:
         self.view: View = {}
         self.notes: deque[tuple[int, str]] = deque(maxlen=_NOTES)
         self.history: deque[tuple[int, int, float]] = deque(maxlen=_HISTORY)
+        self.timelines: dict[str, Timeline] = {}
 
     async def current(self) -> View:
         """The newest view, at most a second old; ten seconds, if no crawl runs."""
@@ -174,6 +197,7 @@ class LiveFeed:
         self.version += 1
         self.view = view
         self.history.append((view["at"], view["pages"], view["rate"]))
+        self._draw_timelines(view)
         reasons = {each["site"]: each["reason"] for each in setbacks}
         for site, reason in reasons.items():
             if self._setbacks.get(site) != reason:
@@ -184,6 +208,13 @@ class LiveFeed:
                 self._note(f"{site['site']} was given up: {site['retired']}")
         kept = {name: reason for name, reason in self._setbacks.items() if name.startswith("retired ")}
         self._setbacks = dict(list({**kept, **reasons}.items())[-1000:])
+
+    def _draw_timelines(self, view: View) -> None:
+        """Continue the timelines of the sites that are shown, and drop those of others."""
+        shown = view["sites"][:_TIMELINES] if view["kind"] else []
+        self.timelines = {each["site"]: self.timelines.get(each["site"]) or Timeline() for each in shown}
+        for each in shown:
+            self.timelines[each["site"]].add(each)
 
     def _note(self, text: str) -> None:
         self.notes.append((self._last_note + 1, text))

@@ -19,6 +19,8 @@ from .routing import Audience, GuardedRoute, Link, Operation, Parameter, route
 NAVIGATION = (Link("API", "/api", Audience.VIEWER),)
 _REFERENCE = "#/components/schemas/{name}"
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
+_CONVERTOR = re.compile(r":\w+(?=\})")
+"""What the router reads in `{url:path}`, and OpenAPI does not know."""
 _OUTCOMES = {
     "400": "A parameter is wrong.",
     "401": "A token is needed, or the one given is wrong.",
@@ -32,7 +34,7 @@ _OUTCOMES = {
 
 def routes() -> list[Route]:
     """The routes of this module."""
-    described = Operation("This description of the API, in OpenAPI 3.1.", (), "application/json")
+    described = Operation("This description of the API, in OpenAPI 3.1.", (), dict[str, Any])
     return [
         route("/api", _page, audience=Audience.VIEWER, name="api", is_page=True),
         route("/api/openapi.json", _description, audience=Audience.VIEWER, operation=described),
@@ -77,8 +79,9 @@ def describe(found: Iterable[GuardedRoute]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for each in routes:
         for method in _methods(each):
-            paths.setdefault(each.path, {})[method.lower()] = _operation(each, method, named)
-    return {
+            path = _CONVERTOR.sub("", each.path)
+            paths.setdefault(path, {})[method.lower()] = _operation(each, method, named)
+    document = {
         "openapi": "3.1.0",
         "info": {"title": "Periplus", "version": __version__, "summary": "Search and facts of crawled collections."},
         "paths": paths,
@@ -87,13 +90,30 @@ def describe(found: Iterable[GuardedRoute]) -> dict[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+    return _plain(document)  # type: ignore[no-any-return]
+
+
+def _plain(value: Any) -> Any:
+    """Every array with one schema for its items: generators of clients know neither those of tuples nor none."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    plain = {key: _plain(each) for key, each in value.items()}
+    if isinstance(kinds := plain.pop("prefixItems", None), list):
+        different = [kind for place, kind in enumerate(kinds) if kind not in kinds[:place]]
+        plain["items"] = different[0] if len(different) == 1 else {"anyOf": different}
+    elif plain.get("type") == "array":
+        plain.setdefault("items", {})
+    return plain
 
 
 def _operation(each: GuardedRoute, method: str, schemas: dict[str, Any]) -> dict[str, Any]:
     operation = each.guarded.operation or Operation("")
     media_type, schema = "application/json", schemas.get(repr(operation.returns), {})
     if isinstance(operation.returns, str):
-        media_type, schema = operation.returns, {}
+        media_type = operation.returns
+        schema = {"type": "array", "items": {}} if media_type.endswith("json") else {"type": "string"}
     described: dict[str, Any] = {
         "operationId": f"{method.lower()}{_NOT_A_NAME.sub('_', each.path)}".strip("_"),
         "summary": operation.summary,

@@ -219,6 +219,7 @@ def audit(
         )
         found = judged_now.audit
         comparison, trend = _compared(collection, found, before)
+        _announce(collection, found, comparison)
     failed = [*failing_now(found, wanted, comparison), *(each.name for each in found.budgets if each.is_over)]
     if NEW in wanted and comparison is None:
         _print_note("nothing is new: there is no earlier audit to compare with; this one is kept for the next")
@@ -271,6 +272,12 @@ def _compared(
             save_last(collection.folder, found)
             save_trend(collection.folder, found.site, trend)
     return comparison, trend
+
+
+def _announce(collection: CollectionSetup, found: Audit, comparison: AuditComparison | None) -> None:
+    from periplus.apps.audit.comparison import announce_faults
+
+    announce_faults(collection, found, comparison)
 
 
 @contextmanager

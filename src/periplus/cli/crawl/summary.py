@@ -150,6 +150,7 @@ def print_places(console: Console, summary: Summary) -> None:
         ("next:", "bold"),
         (f"  periplus info {folder}", ""),
         (f"  periplus {_look_at(summary, folder)}", ""),
+        *((f"  periplus {work.command.format(folder=folder)}", "") for work in summary.open_work),
         (f"  periplus {_further(summary, folder)}", ""),
     ]
     _print(console, lines)
@@ -170,6 +171,8 @@ def _print(console: Console, lines: list[tuple[str, str]]) -> None:
 def _why_ended(summary: Summary) -> str:
     """Why the crawl ended, with the option that bounded it."""
     match summary.ended:
+        case "complete" if summary.open_work:
+            return f"no URL waits, but {' and '.join(work.what for work in summary.open_work)}"
         case "complete":
             return "done: every URL in scope was visited"
         case "limit":
@@ -224,7 +227,7 @@ def _end_lines(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _further(summary: Summary, folder: str) -> str:
-    if summary.ended == "complete":
+    if summary.ended == "complete" and not summary.open_work:
         return f"watch {folder}   (visits pages again when they have probably changed)"
     larger = f" --limit {2 * summary.pages}" if summary.ended == "limit" else ""
     return f"crawl -o {folder}{larger}   (continues)"

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.engine.frontier import RobotsGate
+from periplus.engine.frontier.site import NOT_PAGES
 from periplus.engine.frontier.steering import Steering, SteeringState
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import owner_of
@@ -38,6 +39,7 @@ from periplus.model import (
     UrlRecord,
     UsageError,
 )
+from periplus.parts import offered
 from periplus.policy.duplicates import Belief, Hint, HintKind, HintTarget, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
@@ -283,8 +285,8 @@ def facts_of_parts(collection: CollectionSetup, opened: Sequence[DiskState], now
     """What parts say of a whole collection: fields of `CollectionFacts`."""
     setup = setup_of(collection)
     found: dict[str, Any] = {}
-    for kind in part_kinds():
-        found |= kind.collection_facts(setup, opened, now)
+    for module in offered("facts"):
+        found |= module.collection_facts(setup, opened, now)
     return found
 
 
@@ -301,7 +303,7 @@ def site_facts_of_parts(collection: CollectionSetup, state: State, kept: SiteSta
 def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> Iterable[tuple[int, Site, SiteLine]]:
     for each in sites:
         lengths = _queued(state, each.site)
-        files = sum(lengths.get(lane.value, 0) for lane in (Lane.FILES, Lane.PROBES))
+        files = sum(lengths.get(lane.value, 0) for lane in NOT_PAGES)
         total.files += files
         queued = sum(lengths.values()) - files
         line = SiteLine(each.site, each.pages, queued, each.downloaded, each.failures, each.retired)

@@ -15,6 +15,8 @@ TEXT_RULE: Final = 4
 
 To be raised with every change after which the same page has another main text, other blocks or another sketch.
 """
+VALUES: Final = 128
+"""Values of a sketch."""
 MAX_TEXT: Final = 1 << 20
 """Maximum bytes of text kept for a page."""
 MAX_LINKS: Final = 10_000
@@ -131,7 +133,7 @@ class Event(NamedTuple):
     is_main: bool
 
 
-class Section(NamedTuple):
+class ScannedSection(NamedTuple):
     """A heading, or a term of a definition, in the main text: bytes before it there, and bytes of it."""
 
     start: int
@@ -194,7 +196,7 @@ class Columns(NamedTuple):
     `statistics.text_counts_in_python` has to count."""
     anchor_words: int
     """Words of `anchors`, split at spaces; an anchor without text counts as one."""
-    sections: list[Section]
+    sections: list[ScannedSection]
     """The sections of the main text, if they were asked for."""
 
 

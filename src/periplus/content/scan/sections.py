@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from .columns import EventKind, Section
+from .columns import EventKind, ScannedSection
 from .folding import WIDE_SPACES, Folded
 from .state import PageScan, WrittenEvent
 from .tokens import decode_text
@@ -33,7 +33,7 @@ class _Open:
         """Whether the anchor is its own, or inside of it."""
 
 
-def sections_of(page: PageScan, folded: Folded, is_main: Sequence[bool]) -> list[Section]:
+def sections_of(page: PageScan, folded: Folded, is_main: Sequence[bool]) -> list[ScannedSection]:
     """The sections whose titles are main text; the events of the page were asked for."""
     starts = _starts_in_main(folded, is_main)
     found = _found(page, folded)
@@ -46,7 +46,7 @@ def sections_of(page: PageScan, folded: Folded, is_main: Sequence[bool]) -> list
         if end > section.first and is_last:
             start = starts[section.first]
             size = starts[end - 1] + folded.ends[end - 1] - folded.starts[end - 1] - start
-            sections.append(Section(start, size, section.level, section.anchor))
+            sections.append(ScannedSection(start, size, section.level, section.anchor))
     return sections
 
 

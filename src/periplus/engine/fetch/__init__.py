@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from .limits import WireSettings
     from .request import (
         NO_CREDENTIALS,
+        NO_SESSION,
         CrawlerIdentity,
         Credentials,
+        Login,
+        SessionPlan,
         basic_auth,
         cookie_field,
         header_fields,
         origin_of,
     )
+    from .session import Session, jar_of
     from .single import SingleRequests
     from .tables import RequestTables
     from .wire import CurlWire
@@ -38,20 +42,25 @@ else:
 
 __all__ = [
     "NO_CREDENTIALS",
+    "NO_SESSION",
     "AddressGuard",
     "CrawlerIdentity",
     "Credentials",
     "CurlWire",
     "HostAddress",
+    "Login",
     "NoAddress",
     "RequestTables",
     "Resolver",
     "ResolverSettings",
+    "Session",
+    "SessionPlan",
     "SingleRequests",
     "WireSettings",
     "basic_auth",
     "cookie_field",
     "header_fields",
+    "jar_of",
     "opened_by",
     "origin_of",
     "special_block",

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from msgspec import Struct
 
@@ -26,6 +26,9 @@ from periplus.model import BROWSER_PROBE, ConfigError, FetchTask, OfferedDiction
 from periplus.urls import site_of
 
 from .limits import LISTS
+
+if TYPE_CHECKING:
+    from .session import Session
 
 HeaderFields = tuple[tuple[str, str], ...]
 """Names and values of header fields."""
@@ -73,6 +76,47 @@ class Credentials(Struct, frozen=True):
 
 
 NO_CREDENTIALS: Final[Credentials] = Credentials()
+
+
+class Login(Struct, frozen=True, forbid_unknown_fields=True):
+    """How to log in at a canonical URL: the fields of its form, or the JSON of a request for a token.
+
+    `header` is the field that is sent then, with names of the answer in braces: `Authorization: Bearer {access_token}`.
+    `logged_out` is a text of pages that visitors see who are not logged in.
+    """
+
+    url: str
+    form: dict[str, str] = {}
+    json: dict[str, Any] | None = None
+    header: str = ""
+    logged_out: str = ""
+
+    def __repr__(self) -> str:
+        return "Login(...)"
+
+    __str__ = __repr__
+
+
+class SessionPlan(Struct, frozen=True):
+    """A session that a user asks for: with which origins, how to log in, and the text of a `cookies.txt`.
+
+    As `Credentials` it is written nowhere, and `repr` hides it.
+    """
+
+    origins: tuple[str, ...] = ()
+    login: Login | None = None
+    cookies: str = ""
+
+    def __repr__(self) -> str:
+        return f"SessionPlan(for {', '.join(sorted(self.origins)) or 'no site'})"
+
+    __str__ = __repr__
+
+    def __bool__(self) -> bool:
+        return self.login is not None or bool(self.cookies)
+
+
+NO_SESSION: Final[SessionPlan] = SessionPlan()
 
 
 def origin_of(url: Url) -> str:
@@ -180,6 +224,7 @@ class Requests:
         accept_language: str = "",
         credentials: Credentials = NO_CREDENTIALS,
         browser: str = "",
+        session: Session | None = None,
     ) -> None:
         """`browser` is the `User-Agent` of probes that compare what browsers get; our own name is in `From` then."""
         tail = []
@@ -193,6 +238,7 @@ class Requests:
         }
         sender = f"{identity.product} <{identity.mailbox}>" if identity.mailbox else identity.agent
         self._disguise: HeaderFields = (("User-Agent", browser or identity.agent), ("From", sender))
+        self._session = session
         self._private = {
             (origin, purpose): _with_own(fields, own)
             for origin, own in credentials.sites.items()
@@ -200,13 +246,15 @@ class Requests:
         }
 
     def fields(self, task: FetchTask) -> list[str]:
-        """The header lines after Host, with the credentials of the task's origin.
+        """The header lines after Host, with the credentials of the task's origin, and those of the session.
 
         Unconditional tasks of a purpose and site share one list: do not change it.
         """
         shared = self._fields[task.purpose]
         if self._private:
             shared = self._private.get((origin_of(task.url), task.purpose), shared)
+        if self._session is not None and (own := self._session.fields_of(task.url)):
+            shared = _with_session(shared, own)
         if task.probe == BROWSER_PROBE:
             shared = _with_own(shared, self._disguise)
         return self._conditional(shared, task)
@@ -237,6 +285,12 @@ def _with_own(fields: list[str], own: HeaderFields) -> list[str]:
     replaced = {name.lower() for name, _ in own}
     kept = [line for line in fields if line.partition(":")[0].lower() not in replaced]
     return [*kept, *(f"{name}: {value}" for name, value in own)]
+
+
+def _with_session(fields: list[str], own: HeaderFields) -> list[str]:
+    """Header lines with those of a session; its cookies are sent behind the user's own."""
+    cookies = "".join(f"{line.partition(': ')[2]}; " for line in fields if line.startswith("Cookie: "))
+    return _with_own(fields, tuple((name, cookies + value if name == "Cookie" else value) for name, value in own))
 
 
 def _offer(dictionary: OfferedDictionary) -> HeaderFields:

@@ -6,7 +6,8 @@ a thread. Requests are not queued here: the caller decides when a host may be as
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 import pycurl
 from msgspec.structs import replace
@@ -22,6 +23,9 @@ from .request import CrawlerIdentity, Requests
 from .transfer import Buffers, Transfer
 from .wire import CurlWire
 
+if TYPE_CHECKING:
+    from .session import Session
+
 FORM: Final = "application/x-www-form-urlencoded"
 """The content type of a form."""
 
@@ -32,6 +36,7 @@ _REPEATED: Final = (307, 308)
 """Statuses of redirects at which a POST is sent again as it was (RFC 9110 section 15.4)."""
 _MAX_ANSWER: Final = 64 * 1024
 """Bytes of the answer to a POST that are kept: a hub's explanation."""
+_NO_FIELDS: Final[Mapping[str, str]] = {}
 _WAIT: Final = 1.0
 """Seconds to wait at a time for an outcome."""
 
@@ -47,12 +52,14 @@ class SingleRequests:
         clock: Clock,
         dns: ResolverSettings,
         guard: AddressGuard,
+        session: Session | None = None,
     ) -> None:
         self._settings = settings
         self._identity = identity
         self._clock = clock
         self._dns = dns
         self._guard = guard
+        self._session = session
 
     def get(
         self, url: Url, *, max_bytes: int, types: tuple[str, ...], max_redirects: int = MAX_REDIRECTS
@@ -70,37 +77,56 @@ class SingleRequests:
         finally:
             wire.close()
 
-    def post(self, url: Url, body: bytes, content_type: str = FORM) -> FetchOutcome:
-        """Post a body. It is posted again where the server says with 307 or 308 that it belongs elsewhere."""
+    def post(
+        self,
+        url: Url,
+        body: bytes,
+        content_type: str = FORM,
+        *,
+        fields: Mapping[str, str] = _NO_FIELDS,
+        max_redirects: int = MAX_REDIRECTS,
+    ) -> FetchOutcome:
+        """Post a body. It is posted again where the server says with 307 or 308 that it belongs elsewhere.
+
+        `fields` are further header fields.
+        """
         wire = self._wire(self._settings)
+        lines = [f"{name}: {value}" for name, value in {"Content-Type": content_type, **fields}.items()]
         try:
-            outcome = self._posted(wire, url, body, content_type)
-            for _ in range(MAX_REDIRECTS):
+            outcome = self._posted(wire, url, body, lines)
+            for _ in range(max_redirects):
                 if not isinstance(outcome, Redirected) or outcome.status not in _REPEATED:
                     break
-                outcome = self._posted(wire, outcome.target, body, content_type)
+                outcome = self._posted(wire, outcome.target, body, lines)
             return outcome
         finally:
             wire.close()
 
     def _wire(self, settings: WireSettings) -> CurlWire:
         resolver = Resolver(self._dns, clock=self._clock)
-        return CurlWire(settings, identity=self._identity, clock=self._clock, resolver=resolver, guard=self._guard)
+        return CurlWire(
+            settings,
+            identity=self._identity,
+            clock=self._clock,
+            resolver=resolver,
+            guard=self._guard,
+            session=self._session,
+        )
 
     def _fetched(self, wire: CurlWire, url: Url) -> FetchOutcome:
         located = self._outcome_of(wire, self._task(url))
         return self._outcome_of(wire, replace(located.task, ip=located.ip)) if isinstance(located, Located) else located
 
-    def _posted(self, wire: CurlWire, url: Url, body: bytes, content_type: str) -> FetchOutcome:
+    def _posted(self, wire: CurlWire, url: Url, body: bytes, lines: Sequence[str]) -> FetchOutcome:
         located = self._outcome_of(wire, self._task(url))
         if not isinstance(located, Located):
             return located
         task = replace(located.task, ip=located.ip)
         settings = replace(self._settings, max_page_bytes=_MAX_ANSWER, head_only=False)
-        requests = Requests(self._identity)
+        requests = Requests(self._identity, session=self._session)
         transfer = Transfer(settings, requests, self._guard, WantedTypes(("*/*",)), Buffers(_MAX_ANSWER))
         transfer.begin(task, self._clock.now())
-        transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), f"Content-Type: {content_type}"])
+        transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), *lines])
         transfer.handle.setopt(pycurl.POSTFIELDS, body)
         code, message = 0, ""
         try:

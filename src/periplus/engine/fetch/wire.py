@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pycurl
 
@@ -38,6 +38,9 @@ from .reasons import PRIVATE_ADDRESS
 from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, Requests
 from .transfer import BrokenHttp2, Buffers, Transfer
 
+if TYPE_CHECKING:
+    from .session import Session
+
 _NAME_LIFETIME: Final = 3600.0
 """Seconds for which a name stands for the address of its site behind a proxy: as long as a resolved address is kept."""
 
@@ -55,13 +58,14 @@ class CurlWire:
         guard: AddressGuard,
         credentials: Credentials = NO_CREDENTIALS,
         browser: str = "",
+        session: Session | None = None,
     ) -> None:
         """`browser` is the `User-Agent` of probes that compare what browsers get."""
         self._settings = settings or WireSettings()
         self._clock = clock
         self._resolver = resolver
         self._guard = guard
-        self._requests = Requests(identity, self._settings.accept_language, credentials, browser)
+        self._requests = Requests(identity, self._settings.accept_language, credentials, browser, session)
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
         self._broken_http2 = BrokenHttp2()

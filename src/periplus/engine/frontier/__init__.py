@@ -33,15 +33,14 @@ if TYPE_CHECKING:
     from .discounts import Discounts
     from .domains import Domains, PassState
     from .frontier import Frontier
-    from .frontier_state import FrontierState
+    from .frontier_state import FrontierState, ScoreState
     from .heap import IndexedHeap
     from .leases import Lease, Leases
     from .politeness import OUR_OWN, Setback, delay_after, is_temporary, is_tried_again, reason_of, retry_for
     from .revisiting import Revisiting
     from .robots import RobotsGate, robots_url
     from .schedule import Schedule
-    from .scores import ScoreState
-    from .selection import file_name
+    from .selection import embedded_name, file_name
     from .site import TRANSITIONS, ActiveSite, Move, RequestKind, SiteRecords, SiteStage, transition_table
     from .steering import Preview, preview
 else:
@@ -79,6 +78,7 @@ __all__ = [
     "SiteRecords",
     "SiteStage",
     "delay_after",
+    "embedded_name",
     "file_name",
     "is_temporary",
     "is_tried_again",

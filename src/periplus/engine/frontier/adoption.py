@@ -15,6 +15,7 @@ from periplus.model import (
     FetchOutcome,
     FetchTask,
     FirstSeen,
+    Lane,
     Purpose,
     Queued,
     Ticket,
@@ -62,14 +63,24 @@ class Adoption:
             self._preflight.granted_before(visited, task)
             self._preflight.answered(visited, outcome, now, self._reports.finish_request)
             return
-        if task.purpose is Purpose.FILE:
+        if task.purpose is Purpose.FILE and not self._is_embedded(task, now):
             self._reports.finish_request(visited, outcome, "", now)
             return
-        self._admit(task, now)
+        if task.purpose is not Purpose.FILE:
+            self._admit(task, now)
         ticket = self._selector.find(visited, task, now) or self._queue(task, now)
         record = self._selector.record_of(ticket.entry)
         self._selector.granted(visited, ticket.entry, record, now)
         self._reports.adopted(visited, ticket, outcome, reading, now, is_counted=is_counted)
+
+    def _is_embedded(self, task: FetchTask, now: float) -> bool:
+        """Whether a file waits because pages embed it, or does now; not that of an imported archive."""
+        if task.lane is not Lane.EMBEDDED:
+            return False
+        found = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
+        self._queued(self._selector.queue_embedded([found]), now)
+        active = self._schedule.summon(site_of(task.url), now)
+        return self._selector.find(active, task, now) is not None
 
     def _admit(self, task: FetchTask, now: float) -> None:
         """Admit a URL that no archived answer links to: a page of another shard did, or one whose record is damaged."""

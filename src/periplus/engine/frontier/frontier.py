@@ -76,7 +76,7 @@ class Frontier:
         self._events, self._guard = desk.events, desk.guard
         self.politeness = self._politeness = rules.politeness
         self._retries = rules.retries
-        self.page_budget = saved.page_budget
+        self._page_budget = saved.page_budget
         self.leases = self._leases = Leases(saved.leases)
         self._pages_out, self._refused = sum(lease.is_of_page for lease in saved.leases), 0
         self.gate = RobotsGate(desk.state.robots, rules.agent)
@@ -96,7 +96,10 @@ class Frontier:
         )
         self.selector = self._selector = CandidateSelector(desk, self.schedule, self.scores, self.gate, self.steering)
         self._selector.revisits_waiting = saved.revisits_waiting
+        self._selector.embedded_waiting = saved.embedded_waiting
         self.renamed = self._selector.renamed
+        self.embeds = False
+        """Whether files that pages embed are fetched."""
         self._reports = Reports(
             desk,
             self.schedule,
@@ -137,6 +140,8 @@ class Frontier:
             self.scores.queued_twice,
             self.steering.state,
             self.schedule.domains.state,
+            self._selector.embedded_waiting,
+            self.schedule.is_for_embedded,
         )
 
     # discover
@@ -199,6 +204,10 @@ class Frontier:
         record.robots_expire_at = 0.0
         self._records.changed(record)
 
+    def queue_embedded(self, found: Sequence[Discovery], now: float) -> None:
+        """Queue files that pages embed, each once. They are not discoveries, and do not count as pages."""
+        self._queued(self._selector.queue_embedded(found), now)
+
     def queue_probes(self, probes: Sequence[Probe], now: float) -> None:
         """Queue URLs that are fetched for comparison only. One that waits already, or is out, is not queued again."""
         self._queued(queued_probes(self._state, probes, self._retries, now), now)
@@ -253,6 +262,8 @@ class Frontier:
         while (lease := self._leases.next_expired(now)) is not None:
             self._lose(lease, now)
         self._release(now, now)
+        if self._selector.embedded_waiting:
+            self._choose_lanes()
         due = self._revisits.due(now, self._selector.revisits_waiting)
         self._state.queues.push(due)
         self._queued(due, now)
@@ -280,9 +291,27 @@ class Frontier:
             self._queued([ticket.entry for ticket in tickets], now)
 
     @property
+    def page_budget(self) -> int | None:
+        """The number of pages that may be fetched in all; `None`: any number."""
+        return self._page_budget
+
+    @page_budget.setter
+    def page_budget(self, pages: int | None) -> None:
+        self._page_budget = pages
+        if self.schedule.is_for_embedded:
+            self._choose_lanes()
+
+    def _choose_lanes(self) -> None:
+        """Once the page budget has been fetched, only files that those pages embed are."""
+        budget = self._page_budget
+        self.schedule.grant_embedded(alone=budget is not None and self.pages_done >= budget)
+
+    @property
     def is_satisfied(self) -> bool:
-        """Whether the page budget has been fetched, or is under way."""
-        return self.page_budget is not None and self.pages_done + self._pages_out >= self.page_budget
+        """Whether the page budget has been fetched with the files that its pages embed, or its pages are under way."""
+        if self._page_budget is None or self.pages_done + self._pages_out < self._page_budget:
+            return False
+        return self._pages_out > 0 or not self._selector.embedded_waiting
 
     def _visit(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
         """The request for a site that is ready."""

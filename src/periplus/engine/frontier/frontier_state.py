@@ -6,17 +6,25 @@ from msgspec import Struct
 
 from .domains import PassState
 from .leases import Lease
-from .scores import ScoreState
 from .steering import SteeringState
 
 RandomState = tuple[int, tuple[int, ...], float | None]
+
+
+class ScoreState(Struct, array_like=True):
+    """What a `PriorityIndex` knows besides standings: at which page it last ranked, and the size of pool and batch."""
+
+    ranked_at: int = 0
+    pooled: int = 0
+    left: int = 0
 
 
 class FrontierState(Struct, array_like=True):
     """The state of a frontier besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
 
     `is_crowded`, `rests_until` and `turn` are those of its schedule, `queued_twice` that of its scores; `steering` are
-    patterns that people gave while a crawl ran; `passes` is the pass over all domains.
+    patterns that people gave while a crawl ran; `passes` is the pass over all domains. `embedded_waiting`: files that
+    pages embed, which wait; `is_for_embedded`: only those are granted, because the page budget has been fetched.
     """
 
     pages_done: int = 0
@@ -31,3 +39,5 @@ class FrontierState(Struct, array_like=True):
     queued_twice: int = 0
     steering: SteeringState = SteeringState()
     passes: PassState = PassState()
+    embedded_waiting: int = 0
+    is_for_embedded: bool = False

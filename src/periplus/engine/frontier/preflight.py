@@ -30,7 +30,7 @@ from ..settings import PolitenessSettings, RetrySettings
 from .politeness import delay_after, reason_of, retry_for
 from .robots import Ask, RobotsGate, next_step, robots_url
 from .schedule import Schedule
-from .site import MAX_ADDRESS_AGE, ActiveSite, RequestKind, SiteStage
+from .site import MAX_ADDRESS_AGE, NOT_PAGES, ActiveSite, RequestKind, SiteStage
 
 MIN_ADDRESS_AGE = 30.0
 """Minimum seconds for which an IP address is used, whatever the name server says."""
@@ -86,7 +86,7 @@ class SitePreflight:
         """
         wanting = self._schedule.get(site)
         attempt = 1 if wanting is None else wanting.record.robots_tries + 1
-        wants_pages = wanting is not None and any(lane not in (Lane.FILES, Lane.PROBES) for lane in wanting.waiting)
+        wants_pages = wanting is not None and any(lane not in NOT_PAGES for lane in wanting.waiting)
         lane = Lane.DISCOVERY if wants_pages else Lane.FILES
         lease_ends = now + self._politeness.lease
         return FetchTask(url, site, Purpose.ROBOTS, lane, lease_ends, attempt=attempt, ip=ip, redirects=redirects)

@@ -15,6 +15,7 @@ from periplus.model import (
     Excluded,
     Fetched,
     FetchOutcome,
+    Lane,
     NotModified,
     Purpose,
     Redirected,
@@ -100,6 +101,7 @@ class Reports:
             self._selector.remove(active, ticket)
             due_at = now + self._back_off(outcome, record.failures + 1, now)
             self._state.queues.postpone([(due_at, ticket.entry)])
+            self._selector.embedded_waiting += ticket.entry.lane is Lane.EMBEDDED
 
     def _learn(
         self,

@@ -36,8 +36,8 @@ class Schedule:
 
     `under_way` is the number of open requests of a site. `is_crowded`: sites beyond the capacity wait. `rests_until`:
     before then no site is visited that was not active when the process began: its address may just have been asked by
-    the process before. `turn` counts how often sites went to rest. If only revisits are granted, other URLs are not
-    counted and stay in their queues.
+    the process before. `turn` counts how often sites went to rest. If only revisits are granted, other URLs than those
+    and the files that pages embed are not counted and stay in their queues.
     """
 
     def __init__(
@@ -50,7 +50,8 @@ class Schedule:
         saved, rules = saved or FrontierState(), desk.rules
         self._state = desk.state
         self._records = desk.records
-        self._lanes = (Lane.REFRESH,) if rules.revisits_only else tuple(Lane)
+        self._all_lanes = (Lane.REFRESH, Lane.EMBEDDED) if rules.revisits_only else tuple(Lane)
+        self._lanes = (Lane.EMBEDDED,) if saved.is_for_embedded else self._all_lanes
         self._ordering = desk.ordering
         self._listed_level = -1 if isinstance(desk.ordering, ByWorth) else ZERO_LEVEL + 1
         self._capacity = rules.frontier.max_sites
@@ -133,7 +134,24 @@ class Schedule:
         """When the next site may be ready; 0 if one is."""
         return 0.0 if len(self._ready) or self._next_deferred is not None else self.addresses.next_at
 
+    @property
+    def is_for_embedded(self) -> bool:
+        """Whether only files that pages embed are granted."""
+        return len(self._lanes) == 1
+
     # sites come and go
+
+    def grant_embedded(self, *, alone: bool) -> None:
+        """Have only files granted that pages embed, or all lanes again. Sites without such URLs are not active."""
+        if alone == self.is_for_embedded:
+            return
+        self._lanes = (Lane.EMBEDDED,) if alone else self._all_lanes
+        self.is_crowded = True
+        for active in list(self._sites.values()):
+            active.count_all(self._state.queues, self._lanes)
+            self._renew(active)
+            if active.stage in (SiteStage.READY, SiteStage.RESTING) and not active.waiting:
+                self.place(active, active.ready_at)
 
     def queued(self, entries: Iterable[Queued], now: float) -> None:
         """URLs were queued: count them, and admit their sites as far as there is room."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -38,6 +37,7 @@ from periplus.store import State
 from periplus.urls import site_of
 
 from .discounts import Discounts
+from .frontier_state import ScoreState
 from .steering import FIRST_LEVEL, Steering, SteeringState
 
 _CHUNK = 10_000
@@ -52,14 +52,6 @@ Candidate = tuple[Discovery, float, Queued]
 """A URL to be queued: how it was discovered, its score, and its place."""
 Combine = Callable[[float, float, float], float]
 """What a URL is worth after it gained: its worth, the gain, and the share of the gain that counts."""
-
-
-class ScoreState(Struct, array_like=True):
-    """What a `PriorityIndex` knows besides standings: at which page it last ranked, and the size of pool and batch."""
-
-    ranked_at: int = 0
-    pooled: int = 0
-    left: int = 0
 
 
 class FixedScores:

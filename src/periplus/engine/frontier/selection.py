@@ -1,9 +1,10 @@
 """Selects the next URL of a site: from the lane whose turn it is, past URLs that need not or may not be fetched.
 
-A site has up to five lanes: pages found by links, pages listed in sitemaps, pages to be visited again, sitemap files,
-and probes. Files and probes alternate with pages. Between links and sitemaps the site's balance decides, by the results
-of each (Schonfeld & Shivakumar 2009 section 6; `policy.balance`). A URL known from both waits in both lanes and is
-fetched once; its result counts for both. Revisits compete with first visits by the value of a visit.
+A site has up to six lanes: pages found by links, pages listed in sitemaps, pages to be visited again, sitemap files,
+probes, and files that pages embed. The last three alternate with pages. Between links and sitemaps the site's balance
+decides, by the results of each (Schonfeld & Shivakumar 2009 section 6; `policy.balance`). A URL known from both waits
+in both lanes and is fetched once; its result counts for both. Revisits compete with first visits by the value of a
+visit.
 
 While a URL waits, its page may be fetched from another lane, a trap recognised, or robots.txt changed. So each URL is
 judged again when its turn comes (`CandidateSelector.judge`), and leaves its queue if it is refused then. Files and
@@ -53,7 +54,7 @@ from .politeness import is_tried_again
 from .robots import RobotsGate, robots_url
 from .schedule import Schedule
 from .scores import Scores
-from .site import ActiveSite
+from .site import NOT_PAGES, ActiveSite
 from .steering import Steering
 
 _RESCORED = 8
@@ -63,18 +64,16 @@ _SEARCHED = 32
 _FIRST_VISITS = frozenset({Lane.DISCOVERY, Lane.SITEMAPS})
 """Where pages wait for their first visit."""
 
-
-NOT_PAGES = (Lane.PROBES, Lane.FILES)
-"""Where something else than pages of the collection waits."""
 _PROBE = "#probe:"
 """Between the URL of a probe and its kind, in queues and records."""
 
 
+_PURPOSES = {Lane.PROBES: Purpose.PROBE, Lane.FILES: Purpose.SITEMAP, Lane.EMBEDDED: Purpose.FILE}
+
+
 def purpose_of(lane: Lane) -> Purpose:
     """The purpose for which URLs of a lane are fetched."""
-    if lane is Lane.PROBES:
-        return Purpose.PROBE
-    return Purpose.SITEMAP if lane is Lane.FILES else Purpose.PAGE
+    return _PURPOSES.get(lane, Purpose.PAGE)
 
 
 def probe_name(probe: Probe) -> Url:
@@ -85,6 +84,14 @@ def probe_name(probe: Probe) -> Url:
 def file_name(url: Url) -> Url:
     """The key of a file's record, apart from that of a page at the same URL."""
     return Url(f"{url}#file")
+
+
+def embedded_name(url: Url) -> Url:
+    """The key of the record of a file that pages embed."""
+    return Url(f"{url}#embedded")
+
+
+_NAMES = {Lane.FILES: file_name, Lane.EMBEDDED: embedded_name}
 
 
 class CandidateSelector:
@@ -109,6 +116,8 @@ class CandidateSelector:
         """Sites whose queue of listed pages ran empty since this was last cleared."""
         self.revisits_waiting = 0
         """Revisits that wait with their sites."""
+        self.embedded_waiting = 0
+        """Files that pages embed, which wait with their sites or for their next attempt."""
         self.refused_files: list[Excluded] = []
         """Sitemap files that were refused since this was last cleared."""
         self.reconsidering = [desk.guard.reconsider]
@@ -156,7 +165,8 @@ class CandidateSelector:
             lengths = [active.waiting.get(lane, 0) for lane in (first, second)]
             if active.balanced(self._balance).choose(*lengths) is Lane.SITEMAPS:
                 first, second = second, first
-        pages = self._heads_of(active.site, first, limit, out) or self._heads_of(active.site, second, limit, out)
+        lanes = [lane for lane in (first, second) if lane in active.waiting]
+        pages = next((heads for lane in lanes if (heads := self._heads_of(active.site, lane, limit, out))), [])
         if Lane.REFRESH not in active.waiting:
             return pages
         again = self._heads_of(active.site, Lane.REFRESH, limit, out)
@@ -217,7 +227,7 @@ class CandidateSelector:
 
     def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:
         """Why a URL is not fetched although it waited: it was excluded or is a trap, as known by now, or robots.txt."""
-        if task.purpose in (Purpose.PAGE, Purpose.PROBE):
+        if task.purpose is not Purpose.SITEMAP:
             pattern = self._steering.refusal(task.url)
             if pattern is not None:
                 return "excluded", pattern
@@ -234,7 +244,9 @@ class CandidateSelector:
 
     def record_of(self, entry: Queued) -> UrlRecord:
         """The record of a URL that waits."""
-        name = file_name(entry.url) if entry.lane is Lane.FILES else entry.url
+        name = entry.url
+        if entry.lane in _NAMES:
+            name = _NAMES[entry.lane](name)
         record = self._state.records.get([name])[0]
         if record is None:
             raise InvariantError(f"{entry.url} waits in a queue but has no record")
@@ -269,6 +281,26 @@ class CandidateSelector:
                 if self.judge(active, heads[0], now) is not None:
                     break
 
+    # files that pages embed
+
+    def queue_embedded(self, found: Sequence[Discovery]) -> list[Queued]:
+        """Queue files that pages embed, each once for all time, unless they were fetched as pages: their places."""
+        files = {each.url: each for each in found}
+        records = [
+            UrlRecord(
+                embedded_name(url), (FirstSeen(each.source, each.found_at),), each.depth, redirects=each.redirects
+            )
+            for url, each in files.items()
+        ]
+        known = self._state.records.add_new(records)
+        news = [url for url, record in zip(files, known, strict=True) if record is None]
+        pages = self._state.records.get(news)
+        wanted = [url for url, page in zip(news, pages, strict=True) if page is None or page.kept_at is None]
+        entries = [Queued(url, site_of(url), Lane.EMBEDDED, 0) for url in wanted]
+        self._state.queues.push(entries)
+        self.embedded_waiting += len(entries)
+        return entries
+
     # a URL leaves its queue
 
     def remove(self, active: ActiveSite, ticket: Ticket) -> None:
@@ -277,6 +309,7 @@ class CandidateSelector:
         lane = ticket.entry.lane
         active.count(lane, -1)
         self.revisits_waiting -= lane is Lane.REFRESH
+        self.embedded_waiting -= lane is Lane.EMBEDDED
         if lane is Lane.SITEMAPS and lane not in active.waiting:
             self.emptied[active.site] = None
         if not active.waiting:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .addresses import Address
     from .domains import Domain
 
+NOT_PAGES = (Lane.PROBES, Lane.FILES, Lane.EMBEDDED)
+"""Where something else than pages of the collection waits."""
 MAX_ROBOTS_AGE = 86_400.0
 """Seconds that a robots.txt may be used (RFC 9309 section 2.4). One that claims to last longer was written by a clock
 that ran ahead, and is fetched again."""

@@ -16,6 +16,8 @@ from msgspec import Struct
 from periplus.model import Lane, Queues, Ticket, Url
 from periplus.policy.filters.patterns import MAX_PATTERNS, compiled
 
+from .site import NOT_PAGES
+
 MAX_LOOKED_AT = 50_000
 """Waiting URLs that one request looks at: less than half a second, in which the shard does nothing else."""
 SAMPLE = 20
@@ -96,7 +98,7 @@ def preview(queues: Queues, pattern: str) -> Preview:
     looked_at, found = 0, dict[Url, None]()
     for ticket in _waiting(queues, tuple(Lane)):
         looked_at += 1
-        if ticket.entry.lane not in (Lane.FILES, Lane.PROBES) and matches(ticket.entry.url):
+        if ticket.entry.lane not in NOT_PAGES and matches(ticket.entry.url):
             found[ticket.entry.url] = None
     return Preview(len(found), looked_at, looked_at < MAX_LOOKED_AT, tuple(found)[:SAMPLE])
 

@@ -263,8 +263,13 @@ class Coordinator:
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is left to do and no batch is on its way, or all pages of the limit are fetched."""
-        if self._budget is not None and (is_spent := self._budget.is_spent(self._shards)) is not None:
+        """Whether nothing is left to do and no batch is on its way, or all pages of the limit are fetched.
+
+        The last of these may need files of other shards.
+        """
+        embeds = any(shard.report is not None and shard.report.status.frontier.embeds for shard in self._shards)
+        is_spent = None if self._budget is None else self._budget.is_spent(self._shards)
+        if is_spent is not None and not (is_spent and embeds):
             return is_spent
         return all(shard.is_at_rest for shard in self._shards) and self._are_batches_taken()
 

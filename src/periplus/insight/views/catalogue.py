@@ -32,8 +32,9 @@ MAX_HOPS: Final = 20
 TABLES: Final = tuple(TableView(name, summary(row)) for name, row in ROWS.items())
 """As the crawl wrote them."""
 
-ITEMS: Final = TableView("items", "Every item that an extractor returned; its fields are columns.")
-"""Written by the program that hands pages over (`store.items`)."""
+ITEMS: Final = TableView("items", "Items that an extractor made of the last version of each page; fields are columns.")
+ITEM_VERSIONS: Final = TableView("item_versions", "Every item that an extractor returned, of all versions of pages.")
+"""Both are written by the program that hands pages over (`store.items`)."""
 
 ENTITIES: Final = TableView(EntityRow.table, summary(EntityRow))
 """Made from the archive when it is first asked for, and kept in the folder `insight` (`insight.entities`)."""
@@ -231,7 +232,7 @@ _OF_EVERY_CRAWL: Final = (
 DERIVED: Final = (*_OF_EVERY_CRAWL, *(view for module in modules_of_parts() for view in getattr(module, "VIEWS", ())))
 """On the tables above, and on each other; last those of parts."""
 
-VIEWS: Final = {view.name: view for view in (*TABLES, ITEMS, ENTITIES, *MADE, *DERIVED)}
+VIEWS: Final = {view.name: view for view in (*TABLES, ITEMS, ITEM_VERSIONS, ENTITIES, *MADE, *DERIVED)}
 """Everything by its name, in the order in which to show it."""
 
 _NAMES: Final = re.compile(r"\w+")

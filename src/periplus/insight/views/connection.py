@@ -41,7 +41,7 @@ from periplus.store.tables.reader import (
 )
 from periplus.store.tables.verdicts import files_of_judges
 
-from .catalogue import ENTITIES, ITEMS, MADE, TABLES, VIEWS, names_in
+from .catalogue import ENTITIES, ITEM_VERSIONS, ITEMS, MADE, TABLES, VIEWS, names_in
 from .kept import Kept
 
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
@@ -232,8 +232,9 @@ class Views:
             self._put_table(name)
         elif view in MADE:
             self._put_made()
-        elif view is ITEMS:
-            self.database.execute(f"create or replace view items as {self._items_sql()}")
+        elif view in (ITEMS, ITEM_VERSIONS):
+            self._put("fetches")
+            self.database.execute(f"create or replace view {name} as {self._items_sql(is_latest=view is ITEMS)}")
         elif view is ENTITIES:
             self._put_entities()
         else:
@@ -270,17 +271,24 @@ class Views:
             hint = repair_hint(self.tables)
             raise CollectionDamaged(f"the table {name} cannot be read: {error}", hint=hint) from error
 
-    def _items_sql(self) -> str:
+    def _items_sql(self, *, is_latest: bool) -> str:
         """The items with their fields as columns, whose types are those that all items have in common."""
         files = ", ".join(_quoted(str(path)) for path in item_files(self.tables))
         if not files:
-            return "select ''::varchar as url, now() as fetched_at, now() as extracted_at where false"
+            no_time = "null::timestamptz as vanished_at"
+            return f"select ''::varchar as url, now() as fetched_at, now() as extracted_at, {no_time} where false"
         rows = f"read_parquet([{files}])"
         with self._noticing_damage():
             found = self.database.sql(f"select json_group_structure(item::json) from {rows}").fetchall()
         structure = str(found[0][0])
         fields = f", unnest(from_json(item, {_quoted(structure)}))" if structure.startswith("{") else ""
-        return f"select url, fetched_at, extracted_at{fields} from {rows}"
+        if is_latest:
+            last = "rank() over (partition by url order by fetched_at desc, extracted_at desc) = 1"
+            rows = f"(select * from {rows} qualify {last})"
+        return (
+            f"select url, fetched_at, extracted_at, vanished_at{fields} from {rows} as extracted"
+            f" left join ({_VANISHED}) as vanished using (url) where item is not null"
+        )
 
     def _put_entities(self) -> None:
         from ..entities import update_entities
@@ -306,6 +314,14 @@ class Views:
             path = _quoted(str(self.kept.path(view.name)))
             with self._noticing_damage():
                 self.database.execute(f'create or replace view "{view.name}" as select * from read_parquet({path})')
+
+
+_VANISHED: Final = """\
+select url,
+    max(ended_at) filter (where outcome = 'redirected' or status in (404, 410) or reason = 'robots') as vanished_at
+from fetches where purpose = 'page' group by url
+having vanished_at > max(ended_at) filter (where outcome = 'not-modified' or status between 200 and 299)"""
+"""When pages vanished that are not there now, as `apps.changes` defines it."""
 
 
 def _cores() -> int:

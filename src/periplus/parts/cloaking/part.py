@@ -6,7 +6,7 @@ request hides our name in its `From` field. Politeness counts such requests as v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct, field
@@ -29,7 +29,7 @@ from periplus.model import (
     SubjectJudged,
     Url,
 )
-from periplus.store import DiskState, SiteState
+from periplus.store import SiteState
 from periplus.urls import is_home, site_of
 
 from .policy import (
@@ -78,14 +78,6 @@ class CloakingJudge(Part):
     def browser(cls, setup: Setup) -> str:
         """The name of a common browser."""
         return setup.settings.some(CloakingTables).cloaking.agent
-
-    @classmethod
-    def collection_facts(cls, setup: Setup, states: Sequence[DiskState], now: float) -> dict[str, object]:  # noqa: ARG003
-        """How many pages were compared, if any should be."""
-        if not setup.settings.some(CloakingTables).cloaking.enabled:
-            return {}
-        probes = (site.value(SiteProbes) for state in states for site in state.sites)
-        return {"compared": sum(each.compared for each in probes if each is not None)}
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:

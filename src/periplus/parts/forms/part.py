@@ -9,7 +9,7 @@ When every form is due is in its row: after a restart the same follows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Final
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from periplus.engine.part import Desk, Part, Setup, TakeProbe
+from periplus.engine.part import Desk, OpenWork, Part, Setup, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.model import (
     Discovery,
@@ -36,7 +36,9 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
+from periplus.store import State
 from periplus.urls import site_of
+from periplus.view.wording import counted
 
 from .kinds import inputs_of, kind_of
 from .life import OpenForm, probed_event, reopened, year_of
@@ -96,6 +98,18 @@ class Forms(Part):
         if setup.revisits_only and forms.are_submitted:
             forms = replace(forms, enabled="discover")
         return [cls(desk, FormRules(forms, setup.signed_in, settings.value("scope.suffixes")))]
+
+    @classmethod
+    def open_work(cls, setup: Setup, states: Sequence[State]) -> list[OpenWork]:
+        """Forms that are submitted, rest now, and have queries left."""
+        if not setup.settings.some(FormTables).forms.are_submitted:
+            return []
+        rows = (row for state in states for row in state.forms if row.status == "open")
+        left = sum(bool(reopened(row).prober.preview(1)) for row in rows)
+        if not left:
+            return []
+        are = "is" if left == 1 else "are"
+        return [OpenWork(f"{counted(left, 'form')} {are} open, with queries left", "forms {folder}   (shows them)")]
 
     def __init__(self, desk: Desk, rules: FormRules) -> None:
         self._settings = settings = rules.settings

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -226,7 +227,8 @@ class Interception:
             url = canonical(response.url)
             if is_archived and url is not None:
                 kept = tuple((name, value) for name, value in headers.items() if name not in _WIRE_FIELDS)
-                visit.responses.append(SubResponse(url, response.status, kept, body, started_at))
+                sent = _request(url, await response.request.all_headers())
+                visit.responses.append(SubResponse(url, response.status, kept, body, started_at, sent))
 
 
 def _for_browser(headers: Fields) -> dict[str, str]:
@@ -238,6 +240,17 @@ def _for_browser(headers: Fields) -> dict[str, str]:
             between = "\n" if key == "set-cookie" else ", "
             joined[key] = f"{joined[key]}{between}{value}" if key in joined else value
     return joined
+
+
+_SECRET_FIELDS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+def _request(url: Url, headers: Mapping[str, str]) -> bytes:
+    """The request of a browser as it is archived: in the form of HTTP/1.1, without what signs it in."""
+    host, slash, path = url.partition("://")[2].partition("/")
+    others = ((name, value) for name, value in headers.items() if name != "host" and name not in _SECRET_FIELDS)
+    fields = "".join(f"{name}: {value}\r\n" for name, value in others if not name.startswith(":"))
+    return f"GET {slash}{path} HTTP/1.1\r\nhost: {host}\r\n{fields}\r\n".encode()
 
 
 def _site(url: str) -> Site | None:

@@ -16,7 +16,6 @@ from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
 from periplus.model import Clock, Fetched, ParsedPage, Purpose, Render, Site, SubjectJudged, Url
 from periplus.policy.filters import key_of, template_of
-from periplus.store import DiskState, SiteState
 from periplus.urls import site_of
 
 from .pages import FEWEST_LINKS, LONGEST_SHELL, completed, script_need
@@ -64,11 +63,6 @@ class ScriptNeeds(Part):
         from .wire import rendering_wire  # loads what drives it
 
         return rendering_wire(setup, wire, guard, clock)
-
-    @classmethod
-    def collection_facts(cls, setup: Setup, states: Sequence[DiskState], now: float) -> dict[str, object]:  # noqa: ARG003
-        """How many templates seem to need scripts."""
-        return {"script_templates": sum(_needing(site) for state in states for site in state.sites)}
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
@@ -152,11 +146,6 @@ class ScriptNeeds(Part):
     ) -> None:
         subject = _subject(site_of(url), url)
         self._events.record([SubjectJudged(subject, "template", JUDGE, decision.value, round(score, 3), evidence, now)])
-
-
-def _needing(site: SiteState) -> int:
-    known = None if site.traps is None else site.traps.value(SiteRendering)
-    return 0 if known is None else known.needing
 
 
 def _key(url: Url) -> int:

@@ -88,13 +88,6 @@ class RevisitPart(Part):
         state.put_meta(replace(known, parts=0, waiting=waiting, factor=0, added=()))
 
     @classmethod
-    def collection_facts(cls, setup: Setup, states: Sequence[DiskState], now: float) -> dict[str, object]:
-        """How fresh the copies are, as of now."""
-        from .show import of_collection
-
-        return {"freshness": of_collection(states, now, setup.settings.some(RefreshTables).refresh)}
-
-    @classmethod
     def revisit_budget(cls, setup: Setup, states: Sequence[DiskState], now: float) -> RevisitBudget:
         """As the shards have committed it last."""
         from .show import budget_of

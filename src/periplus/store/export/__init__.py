@@ -9,7 +9,7 @@ Memory grows with the collection only by a few numbers a fetch.
 looks at tables and images first and puts blocks below each other, `marks` writes inline text, cells and single blocks.
 
 `chunks` cuts the main text for retrieval, `bulk` writes documents for other search engines (both for
-`apps.search.retrieval`), `captures` reads what sites say about the use of pages.
+`apps.export.retrieval`), `captures` reads what sites say about the use of pages.
 
 Nothing here changes a collection.
 """
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .exporting import (
         FOLDERS,
         STREAMS,
+        ChangedPages,
         Committed,
         Exported,
         PageFilter,
@@ -38,6 +39,7 @@ else:
 __all__ = [
     "FOLDERS",
     "STREAMS",
+    "ChangedPages",
     "Committed",
     "Exported",
     "PageFilter",

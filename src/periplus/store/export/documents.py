@@ -77,7 +77,7 @@ class DecodedCapture(Struct, frozen=True):
         if html is not None:
             blocks = to_blocks(html, page.url, base=page.base, encoding=page.charset)
             return blocks or ([WrittenBlock(page.text, WrittenKind.TEXT)] if page.text else [])
-        paragraphs = _lines_of(page, self.body).split("\n\n")
+        paragraphs = _lines_of(page, self.source).split("\n\n")
         return [WrittenBlock(text, WrittenKind.TEXT) for text in paragraphs if text.strip()]
 
     def to_text(self) -> str:

@@ -11,7 +11,8 @@
 
 Pages are the last good version of every URL, or of those that a `Selection` selects by site, URL and language, each
 text once. Bodies come from the archive and are parsed again, with the present parsers. A table is not selected from:
-with a selection, `parquet` is only the pages.
+with a selection, `parquet` is only the pages. An export of what changed (`ChangedPages`) has only pages that appeared
+or changed, and a line for each page that was deleted.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import BinaryIO, Final
 
 import pyarrow as pa
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from periplus.model import ParsedPage, Preference, Url, UsageError
 from periplus.policy.filters.patterns import compiled
@@ -37,9 +39,10 @@ from ..tables.reader import check_digests
 from ..tables.table import ParquetFile
 from ..warc import WarcEnd
 from ..warc.records import WARC, read_name
-from .captures import Capture, StatedPreferences, latest_captures
+from .captures import StatedPreferences, latest_captures
 from .documents import DecodedCapture, read_document
 from .records import (
+    DELETED,
     MARKDOWN,
     TEXT,
     CsvWriter,
@@ -47,6 +50,7 @@ from .records import (
     PageRecord,
     prepare_folder,
     record_of,
+    tombstone_line,
     write_file,
     write_line,
 )
@@ -141,7 +145,7 @@ class Committed(Struct, frozen=True):
 class Exported(Displayed, frozen=True):
     """What an export did: pages, rows or files written, and how many pages were left out, by reason.
 
-    `deleted` are deletions of pages that another search engine has; `refused` of the written URLs were never requested,
+    `deleted` are deletions of pages that an earlier export had; `refused` of the written URLs were never requested,
     because filters or robots.txt refused them.
     """
 
@@ -149,6 +153,32 @@ class Exported(Displayed, frozen=True):
     left_out: dict[str, int] = field(default_factory=dict)
     deleted: int = 0
     refused: int = 0
+
+
+class ChangedPages(Struct):
+    """The pages of an export of what changed: those that `appeared` or `changed`, and those that were `deleted`.
+
+    Times are POSIX; `since` is when the first of it happened. A changed page that the export leaves out now (by its
+    language, by what its site permits, because it has no text any more) joins the deleted ones while pages are written.
+    """
+
+    since: float
+    appeared: set[Url]
+    changed: dict[Url, float]
+    deleted: dict[Url, float]
+
+    def leave_out(self, url: Url) -> None:
+        """The export does not have this page; an earlier one may have had it."""
+        if url in self.changed:
+            self.deleted[url] = self.changed[url]
+
+    def keep(self, wants: Callable[[Url], bool]) -> None:
+        """Drop deletions of URLs that the export would not have."""
+        self.deleted = {url: at for url, at in self.deleted.items() if wants(url)}
+
+    def write_deleted(self, out: BinaryIO) -> None:
+        """Write a JSON object for each deletion, in a line of its own."""
+        out.writelines(tombstone_line(url, at) for url, at in self.deleted.items())
 
 
 def export_stream(
@@ -159,8 +189,12 @@ def export_stream(
     *,
     wants_markdown: bool = False,
     selection: Selection | None = None,
+    changes: ChangedPages | None = None,
 ) -> Exported:
-    """Write a collection as `jsonl`, `csv` or `warc`. `wants_markdown` adds the main text of each page in Markdown."""
+    """Write a collection as `jsonl`, `csv` or `warc`. `wants_markdown` adds the main text of each page in Markdown.
+
+    With `changes`, `jsonl` has only these pages, and then a line for each that was deleted.
+    """
     committed, selection = committed or Committed(), selection or Selection()
     if form == "warc":
         if selection:
@@ -173,9 +207,16 @@ def export_stream(
         write = CsvWriter(out, wants_markdown=wants_markdown).add
     else:
         raise _unknown(form, STREAMS)
-    return export_documents(
-        collection, committed, selection, lambda document: write(record_of(document, wants_markdown=wants_markdown))
+    exported = export_documents(
+        collection,
+        committed,
+        selection,
+        lambda document: write(record_of(document, wants_markdown=wants_markdown)),
+        changes=changes,
     )
+    if changes is not None:
+        changes.write_deleted(out)
+    return exported
 
 
 def export_folder(
@@ -186,21 +227,39 @@ def export_folder(
     *,
     wants_markdown: bool = False,
     selection: Selection | None = None,
+    changes: ChangedPages | None = None,
 ) -> Exported:
     """Write a collection as `text`, `markdown` or `parquet`, into a folder that is new or empty.
 
-    `wants_markdown` adds a column to `parquet`.
+    `wants_markdown` adds a column to `parquet`. With `changes` there are only these pages, and the file `DELETED` has a
+    line for each that was deleted.
     """
     committed, selection = committed or Committed(), selection or Selection()
     if form not in FOLDERS:
         raise _unknown(form, FOLDERS)
     prepare_folder(folder)
     if form == "parquet":
-        rows = 0 if selection else _export_tables(collection / "tables", folder, committed.spooled)
-        pages = _export_documents(collection, folder, committed, selection, wants_markdown=wants_markdown)
-        return Exported(rows + pages.written, pages.left_out)
-    suffix = MARKDOWN if form == "markdown" else TEXT
-    return export_documents(collection, committed, selection, lambda document: write_file(document, folder, suffix))
+        has_tables = not selection and changes is None
+        rows = _export_tables(collection / "tables", folder, committed.spooled) if has_tables else 0
+        table = DocumentTable(folder, wants_markdown=wants_markdown)
+        pages = export_documents(
+            collection,
+            committed,
+            selection,
+            lambda document: table.add(record_of(document, wants_markdown=wants_markdown)),
+            changes=changes,
+        )
+        table.finish()
+        exported = replace(pages, written=rows + pages.written)
+    else:
+        suffix = MARKDOWN if form == "markdown" else TEXT
+        exported = export_documents(
+            collection, committed, selection, lambda document: write_file(document, folder, suffix), changes=changes
+        )
+    if changes is not None:
+        with (folder / DELETED).open("wb") as out:
+            changes.write_deleted(out)
+    return exported
 
 
 def _export_tables(tables: Path, folder: Path, spooled: Sequence[Spooled]) -> int:
@@ -208,42 +267,47 @@ def _export_tables(tables: Path, folder: Path, spooled: Sequence[Spooled]) -> in
     return sum(_compact(tables, table, folder, spooled) for table in SCHEMAS)
 
 
-def _export_documents(
-    collection: Path, folder: Path, committed: Committed, selection: Selection, *, wants_markdown: bool
-) -> Exported:
-    table = DocumentTable(folder, wants_markdown=wants_markdown)
-    exported = export_documents(
-        collection, committed, selection, lambda document: table.add(record_of(document, wants_markdown=wants_markdown))
-    )
-    table.finish()
-    return exported
-
-
 def export_documents(
     collection: Path,
     committed: Committed,
     selection: Selection,
     write: Callable[[DecodedCapture], bool | None],
-    wants: Callable[[Capture], bool] = lambda _capture: True,
+    *,
+    wants: Callable[[Url], bool] = lambda _url: True,
+    changes: ChangedPages | None = None,
 ) -> Exported:
-    """Every selected page in turn that `wants` accepts. One that cannot be written is counted, and the others go on."""
+    """Every selected page in turn that `wants` accepts. One that cannot be written is counted, and the others go on.
+
+    With `changes`, only pages that appeared or changed; the caller writes those that were deleted, afterwards.
+    """
     check_digests(collection / "tables", ("fetches",))
     written, left_out = 0, Counter[str]()
     stated = StatedPreferences(collection / "tables", committed.spooled) if selection.purpose else None
     pages = PageFilter(selection, stated)
     for capture in latest_captures(collection / "tables", committed.spooled):
-        if not pages.wants_url(capture.url) or not wants(capture):
+        url, why = capture.url, ""
+        if not pages.wants_url(url) or (
+            changes is not None and url not in changes.changed and url not in changes.appeared
+        ):
+            continue
+        if not wants(url):
+            if changes is not None:
+                changes.leave_out(url)
             continue
         document = read_document(collection / "warc", capture, texts_only=True)
         if isinstance(document, str):
-            left_out[document] += 1
-        elif refusal := pages.refusal(document.page):
-            left_out[refusal] += 1
-        elif write(document) is False:
-            left_out[document.no_text] += 1
-        else:
+            why = document
+        elif not (why := pages.refusal(document.page)) and write(document) is False:
+            why = document.no_text
+        if not why:
             written += 1
-    return Exported(written, dict(left_out))
+            continue
+        left_out[why] += 1
+        if changes is not None:
+            changes.leave_out(url)
+    if changes is not None:
+        changes.keep(pages.wants_url)
+    return Exported(written, dict(left_out), deleted=len(changes.deleted) if changes is not None else 0)
 
 
 def _compact(tables: Path, table: str, folder: Path, spooled: Sequence[Spooled]) -> int:

@@ -11,7 +11,7 @@ import csv
 import json
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
@@ -27,6 +27,8 @@ from .documents import DecodedCapture
 
 DOCUMENTS: Final = "documents.parquet"
 """The file of all pages with their texts, beside one for each table."""
+DELETED: Final = "deleted.jsonl"
+"""In a folder of what changed: the pages that were deleted."""
 _GROUP_BYTES: Final = 32 << 20
 """Characters of text in a row group of the Parquet file: what is held in memory at a time."""
 _GROUP_ROWS: Final = 10_000
@@ -107,6 +109,19 @@ def _is_encodable(text: str) -> bool:
 def write_line(record: PageRecord, out: BinaryIO) -> None:
     """Add the JSON object of a page, in a line of its own (https://jsonlines.org)."""
     out.write(_encode(record) + b"\n")
+
+
+class DeletedPage(msgspec.Struct, frozen=True):
+    """A page that an earlier export had, and that is gone now, or that this export leaves out."""
+
+    url: str
+    deleted: bool
+    deleted_at: datetime
+
+
+def tombstone_line(url: Url, at: float) -> bytes:
+    """The JSON object of a page that was deleted, as a line."""
+    return _encode(DeletedPage(url, True, datetime.fromtimestamp(at, UTC))) + b"\n"
 
 
 class CsvWriter:

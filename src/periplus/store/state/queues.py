@@ -140,6 +140,11 @@ class DiskQueues:
             self._postponed.delete(key)
         return self.push([self._entry(value) for _, value in due])
 
+    def postponed(self) -> Iterator[Queued]:
+        """Every postponed entry."""
+        for _, value in self._postponed.walk():
+            yield self._entry(value)
+
     def next_release(self) -> float | None:
         """When the first postponed entry is due."""
         row = self._postponed.at_or_after(b"\0")

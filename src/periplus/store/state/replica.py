@@ -29,9 +29,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from xxhash import xxh3_64_hexdigest
@@ -42,6 +42,9 @@ from ..durable import move
 from .environment import Environment, Table
 from .files import DATA, MAP_SIZE, lost_state, remove_files, was_begun
 from .redo import FOLDER, Changes, Contents, RedoLog, Stamp, taken_over
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 log = logging.getLogger(__name__)
 
@@ -179,7 +182,10 @@ class Replica:
         due = max(self._base_size, self._smallest_fold)
         sizes = [size for number, size in self._sizes.items() if number > self._base]
         if sum(sizes) > due or len(sizes) > MOST_DELTAS:
-            self._folder = self._folder or ThreadPoolExecutor(1, thread_name_prefix="periplus-image")
+            if self._folder is None:
+                from concurrent.futures import ThreadPoolExecutor
+
+                self._folder = ThreadPoolExecutor(1, thread_name_prefix="periplus-image")
             self._folding = self._folder.submit(self._fold)
 
     def _fold(self) -> None:

@@ -42,7 +42,7 @@ SOURCES = (
     Source.FORM,
     Source.REDIRECT,
 )
-LANES = (Lane.DISCOVERY, Lane.SITEMAPS, Lane.REFRESH, Lane.FILES, Lane.PROBES)
+LANES = (Lane.DISCOVERY, Lane.SITEMAPS, Lane.REFRESH, Lane.FILES, Lane.PROBES, Lane.EMBEDDED)
 SOURCE_CODES = {source: code for code, source in enumerate(SOURCES)}
 LANE_CODES = {lane: bytes([code]) for code, lane in enumerate(LANES)}
 

@@ -19,9 +19,8 @@ import struct
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from xxhash import xxh3_64_digest
 
 from periplus.model import CollectionDamaged, InvariantError, KnownLinks, Site, Stage, Url, UrlScore
@@ -29,6 +28,10 @@ from periplus.model import CollectionDamaged, InvariantError, KnownLinks, Site, 
 from .environment import Environment, Table
 from .rows import LANES, lengthen
 from .sites import ID_LENGTH, KEY_LENGTH, MAX_PROBES, Recent, SiteNames, next_place, places_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 REMEMBERED = 16_384
 MAX_HELD = 16_384
@@ -42,18 +45,17 @@ AT_ONCE = 4_096
 COUNTS, GONE = b"standings", b"standings-gone"
 _COUNTS = struct.Struct(">QQQQ")
 _HEAD = struct.Struct("<dIIIBBBB")
-_HEADS = np.dtype(
-    [
-        ("worth", "<f8"),
-        ("since", "<u4"),
-        ("number", "<u4"),
-        ("ranking", "<u4"),
-        ("flags", "u1"),
-        ("level", "u1"),
-        ("sources", "u1"),
-        ("place", "u1"),
-    ]
-)
+_HEADS = [
+    ("worth", "<f8"),
+    ("since", "<u4"),
+    ("number", "<u4"),
+    ("ranking", "<u4"),
+    ("flags", "u1"),
+    ("level", "u1"),
+    ("sources", "u1"),
+    ("place", "u1"),
+]
+"""The fields of `_HEAD` as numpy has them; numpy is imported by what handles all rows together."""
 _STAGE, _IS_SEED, _LANE = 0b11, 0b10000, 0b101100
 """Bits of the flags. The third bit of a lane came later than the seed's, so it lies behind it."""
 _LANE_BITS = {lane: (code & 0b11) << 2 | (code >> 2) << 5 for code, lane in enumerate(LANES)}
@@ -231,6 +233,8 @@ class DiskUrlScores:
 
     def known(self) -> KnownLinks:
         """All links and scores, as arrays of numbers."""
+        import numpy as np
+
         self.flush()
         heads, self._keys = self._heads()
         links = b"".join(row for _, row in self._links.walk()) if self._chunks else b""
@@ -252,6 +256,8 @@ class DiskUrlScores:
 
         A URL that is gone counts as done, with a worth of 0.
         """
+        import numpy as np
+
         heads = np.full(self._count, np.array((0.0, 0, 0, self._ranking, Stage.DONE, 0, 0, _IS_GONE), _HEADS))
         keys = np.zeros(self._count, f"V{KEY_LENGTH}")
         start, seen = b"\0", 0
@@ -272,6 +278,8 @@ class DiskUrlScores:
 
     def _worth(self, heads: NDArray[np.void]) -> NDArray[np.float64]:
         """The score by the last ranking, or by a later write."""
+        import numpy as np
+
         worth: NDArray[np.float64] = heads["worth"].copy()
         if self._ranking:
             ranks = np.frombuffer(b"".join(row for _, row in self._ranks.walk()), "<f8")
@@ -297,6 +305,8 @@ class DiskUrlScores:
 
     def revalue(self, worth: NDArray[np.float64]) -> None:
         """Set the new score of each URL that `known` numbered."""
+        import numpy as np
+
         self.flush()
         self._recent = Recent(self._remembered)
         self._ranking += 1
@@ -326,11 +336,15 @@ class DiskUrlScores:
 
     def pairs(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
         """All links that were written, as two columns of numbers, a chunk at a time."""
+        import numpy as np
+
         for key, row in self._links.walk() if self._chunks else ():
             yield int.from_bytes(key, "big"), np.frombuffer(row, "<u4").reshape(-1, 2)
 
     def link_numbers(self, pairs: NDArray[np.uint32]) -> None:
         """Keep links between URLs by their numbers here."""
+        import numpy as np
+
         self._pairs.frombytes(np.ascontiguousarray(pairs, np.uint32).tobytes())
         self._flush_links()
 
@@ -368,6 +382,8 @@ class DiskUrlScores:
 
     def _flush_links(self) -> None:
         if self._pairs:
+            import numpy as np
+
             self._links.put(self._chunks.to_bytes(8, "big"), np.array(self._pairs, "<u4").tobytes())
             self._chunks += 1
             self._pairs = array("I")

@@ -84,10 +84,10 @@ class FetchRow(TableRow, frozen=True):
     """registrable domain; null for addresses"""
     purpose: Word
     """`page` `robots` `sitemap` `feed` `archive` `form`; `probe`: for comparison only; `file`: a style sheet, script,
-    image or other file of an imported archive"""
+    image or other file that pages need, or of an imported archive"""
     lane: Word
     """the budget charged: `discovery` `sitemaps` `refresh`; `files` (sitemaps, feeds, archives, a robots.txt fetched
-    alone); `probes` (comparisons)"""
+    alone); `probes` (comparisons); `embedded` (files that pages need)"""
     source: Word
     """where the URL was found"""
     outcome: Word

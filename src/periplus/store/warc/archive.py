@@ -117,6 +117,8 @@ def _hint(path: Path) -> str:
 
 _MAX_HELD: Final = 1 << 20
 """Bytes of a record that is copied which are held in memory."""
+_MAX_LOADED: Final = 20_000
+"""Payloads of what pages loaded in a browser that are remembered: some megabytes. The state does not have them."""
 ORPHAN: Final = ".orphan"
 """What the names of files end with that were there before the state knew of any."""
 
@@ -202,6 +204,7 @@ class Archive:
         self._fields = dict(fields)
         self._payloads = payloads
         self._pending: dict[bytes, Payload] = {}
+        self._loaded: dict[bytes, Payload] = {}
         self._dates = Dates()
         self._end = end or WarcEnd()
         self._serial = 0
@@ -296,16 +299,25 @@ class Archive:
         return stored
 
     def _add_response(self, response: SubResponse, task: FetchTask) -> None:
-        """Keep what a page has loaded, once for each body, without metadata: it is not an answer to the crawl."""
+        """Keep what a page has loaded, and the request, without metadata: it is not an answer to the crawl.
+
+        A body that was kept before is not kept again, as far as this process remembers.
+        """
         part = replace(task, url=response.url, site=site_of(response.url), validators=None)
         answer = Fetched(part, response.status, response.headers, response.body, response.started_at, 0.0)
         date = self._dates.date(response.started_at)
         now = self._file_for(date)
         frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers())
-        digest = sha1_base32(response.body)
-        record = records.response(answer, digest, frame, self._settings.compression_level)
-        stored = Stored(now.file.name, now.add(record), len(record), f"sha1:{digest}")
+        record, digest, payload = self._record(answer, frame)
+        if payload is not None:
+            if len(self._loaded) >= _MAX_LOADED:
+                self._loaded.clear()
+            self._loaded[payload.digest] = payload
+        is_revisit = payload is None and can_be_referred_to(answer)
+        stored = Stored(now.file.name, now.add(record), len(record), digest, is_revisit)
         now.new_lines.append(_line(answer, date, stored))
+        if response.request:
+            now.add(records.request(response.request, frame))
 
     def sync(self) -> None:
         """Make all that was written durable. Its payloads are in the state by now."""
@@ -334,7 +346,7 @@ class Archive:
         digest = base32(raw)
         payload = None
         if can_be_referred_to(answer):
-            first = self._pending.get(raw) or self._payloads.get(raw)
+            first = self._pending.get(raw) or self._loaded.get(raw) or self._payloads.get(raw)
             if first is not None:
                 date = self._dates.date(first.fetched_at)
                 return records.identical(answer, digest, first, date, frame), f"sha1:{digest}", None

@@ -25,6 +25,7 @@
   --active: var(--periplus-active, #24323e); --mark: var(--periplus-mark, #5a4a10); } }
 :host(.floating) { position: fixed; top: .6rem; right: .6rem; z-index: 1000; }
 * { box-sizing: border-box; }
+[hidden] { display: none !important; }
 button, input { font: inherit; color: var(--ink); background: var(--ground); border: 1px solid var(--line); border-radius: 8px; }
 button { cursor: pointer; padding: .3rem .7rem; }
 .open { min-width: 11rem; display: flex; justify-content: space-between; gap: 1rem; color: var(--soft); }

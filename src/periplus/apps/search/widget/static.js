@@ -1,6 +1,6 @@
 // Searches an index of plain files (`periplus index DIR --static OUT`): a query loads a few kilobytes of it.
 //
-// index.json names the first word of every file of words, terms and ends. words/N.json has words, their terms and
+// index.json says where every file of words, terms and ends begins. words/N.json has words, their terms and
 // weights; terms/N.json the postings of terms; ends/N.json words from behind, for typos; texts/D/N.json passages.
 
 const UNSPACED = "\\u0e00-\\u0e7f\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff";
@@ -140,6 +140,12 @@ class Reader {
       }
     }
     const whole = words.reduce((sum, word) => sum + word.idf, 0) || 1;
+    for (const list of names) {
+      for (const [number, posting] of list) {
+        const units = found.get(number)?.units;
+        for (const [unit, isHeading] of units ? posting.units : []) units.set(unit, (units.get(unit) || 0) + whole * (isHeading ? 2 : 0.5));
+      }
+    }
     const pages = [...found.values()].filter((page) => !without.some((list) => list.has(page.number)));
     for (const page of pages) {
       page.hasAll = page.words === words.length;
@@ -165,14 +171,18 @@ class Reader {
       const least = (page.best[0]?.[1] || 0) * 0.6;
       const units = page.best.filter(([, value], number) => !number || (place < 3 && value >= least));
       const texts = await Promise.all(units.map(([number]) => this.unit(number)));
-      const first = texts[0];
-      const score = page.score + TITLE * alike(first.title, words, whole) + HEADING * Math.max(...texts.flatMap((each) => [alike(each.heading.split("(")[0], words, whole), alike(each.anchor, words, whole)])) + NEAR * nearness(`${first.heading} ${first.text}`, words);
+      for (const each of texts) {
+        each.name = Math.max(alike(each.heading.split("(")[0], words, whole), alike(each.anchor, words, whole));
+        each.near = nearness(`${each.heading} ${each.text}`, words);
+      }
+      texts.sort((a, b) => 2 * b.name + b.near - 2 * a.name - a.near);
+      const score = page.score + TITLE * alike(texts[0].title, words, whole) + HEADING * Math.max(...texts.map((each) => each.name)) + NEAR * Math.max(...texts.map((each) => each.near));
       return { score, number: page.number, texts };
     }));
     read.sort((a, b) => b.score - a.score || a.number - b.number);
     return read.map(({ texts }) => {
       const [first] = texts;
-      const sections = texts.filter((each, place) => each.anchor && texts.findIndex((other) => other.anchor === each.anchor) === place);
+      const sections = texts.filter((each, place) => each.anchor && each.heading !== each.title && texts.findIndex((other) => other.anchor === each.anchor) === place);
       return {
         url: first.url, title: first.title, ...snippet(first.text, words),
         sections: sections.map((each) => ({ anchor: each.anchor, title: each.heading, ...snippet(each.text, words) })),

@@ -306,7 +306,7 @@ static bool find_types(State *state) {
     state->head_element_type = state->head_type ? find_type(columns, "HeadElement", HEAD_FIELDS) : NULL;
     state->medium_type = state->head_element_type ? find_type(columns, "Medium", MEDIUM_FIELDS) : NULL;
     state->event_type = state->medium_type ? find_type(columns, "Event", EVENT_FIELDS) : NULL;
-    state->section_type = state->event_type ? find_type(columns, "Section", SECTION_FIELDS) : NULL;
+    state->section_type = state->event_type ? find_type(columns, "ScannedSection", SECTION_FIELDS) : NULL;
     PyObject *form_type = state->section_type ? find_type(columns, "FormElement", FORM_FIELDS) : NULL;
     PyObject *kinds = form_type && read_text_rule(state, columns) ? PyObject_GetAttrString(columns, "EventKind") : NULL;
     Py_XDECREF(form_type);

@@ -9,20 +9,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from periplus.apps.search.indexing import PDF_FILES, link_texts
 from periplus.collection.collection import CollectionSetup
 from periplus.model import Url, UsageError
-from periplus.store.export import Committed, Exported, Selection, export_documents
+from periplus.store.export import ChangedPages, Committed, Exported, Selection, export_documents
 from periplus.store.export.bulk import PageFacts, delete_line, index_lines
 from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.chunks import ChunkShape, chunk_line, chunks_of
 from periplus.store.export.documents import DecodedCapture
 
-from .indexing import PDF_FILES, link_texts
-
 if TYPE_CHECKING:
     from periplus.insight.views import Views
 
-CHUNKS, BULK = "chunks", "bulk"
 DEFAULT_INDEX: Final = "pages"
 """The name of the index that documents go to."""
 
@@ -34,8 +32,9 @@ with changed as (select url, max(seen_at) as at from changes where is_change gro
 select indexed.url, pagerank, depth, cluster, changed.at as modified_at from indexed left join changed using (url)
 """
 _GONE: Final = """
-with visited as (select url, max(ended_at) as at from fetches where purpose = 'page' group by url)
-select distinct visited.url from visited semi join pages using (url) anti join indexed using (url)
+with wanted as ({wanted}),
+visited as (select url, max(ended_at) as at from fetches where purpose = 'page' group by url)
+select distinct visited.url, visited.at from visited semi join pages using (url) anti join wanted using (url)
 where visited.at >= $since order by visited.url
 """
 
@@ -47,11 +46,16 @@ def export_chunks(
     out: BinaryIO,
     *,
     shape: ChunkShape | None = None,
+    changes: ChangedPages | None = None,
 ) -> Exported:
-    """Write the chunks of every page that represents its cluster, as JSON lines. Pages are counted, not chunks."""
+    """Write the chunks of every page that represents its cluster, as JSON lines. Pages are counted, not chunks.
+
+    With `changes` only of these pages, and then a line for each page that has no chunks any more.
+    """
     shape = shape or ChunkShape()
     with _views(collection) as views:
         clusters = {Url(row["url"]): row["cluster"] for row in views.rows(_REPRESENTATIVES)}
+        _add_gone(views, _REPRESENTATIVES, changes)
 
     stated = StatedPreferences(collection.layout.tables, committed.spooled)
 
@@ -61,9 +65,12 @@ def export_chunks(
         out.writelines(lines)
         return bool(lines)
 
-    return export_documents(
-        collection.folder, committed, selection, write, wants=lambda capture: capture.url in clusters
+    exported = export_documents(
+        collection.folder, committed, selection, write, wants=clusters.__contains__, changes=changes
     )
+    if changes is not None:
+        changes.write_deleted(out)
+    return exported
 
 
 def export_bulk(
@@ -73,15 +80,13 @@ def export_bulk(
     out: BinaryIO,
     *,
     index: str = DEFAULT_INDEX,
-    since: float | None = None,
+    changes: ChangedPages | None = None,
 ) -> Exported:
     """Write every page that may be indexed as lines of the `_bulk` API.
 
-    With `since` only pages that were fetched from then on, and a deletion for each page that was visited from then on
-    and is not to be indexed any more.
+    With `changes` only these pages, and a deletion for each page that is not to be indexed any more.
     """
     check_index_name(index)
-    begin = None if since is None else datetime.fromtimestamp(since, UTC)
     with _views(collection) as views:
         texts = link_texts(views)
         facts = {
@@ -90,7 +95,7 @@ def export_bulk(
             )
             for row in views.rows(_INDEXED)
         }
-        gone = [] if begin is None else [row["url"] for row in views.rows(_GONE, {"since": begin})]
+        _add_gone(views, "select url from indexed", changes)
     stated = StatedPreferences(collection.layout.tables, committed.spooled)
 
     def write(document: DecodedCapture) -> None:
@@ -98,14 +103,19 @@ def export_bulk(
         out.write(index_lines(index, document, facts[url], stated.of(url)))
 
     exported = export_documents(
-        collection.folder,
-        committed,
-        selection,
-        write,
-        wants=lambda capture: capture.url in facts and (begin is None or capture.fetched_at >= begin),
+        collection.folder, committed, selection, write, wants=facts.__contains__, changes=changes
     )
-    out.writelines(delete_line(index, url) for url in gone)
-    return Exported(exported.written, exported.left_out, deleted=len(gone))
+    if changes is not None:
+        out.writelines(delete_line(index, url) for url in changes.deleted)
+    return exported
+
+
+def _add_gone(views: Views, wanted: str, changes: ChangedPages | None) -> None:
+    """Add deletions of pages that were visited in the time of the changes, and are not among the `wanted` ones now."""
+    if changes is not None:
+        since = datetime.fromtimestamp(changes.since, UTC)
+        rows = views.rows(_GONE.format(wanted=wanted), {"since": since})
+        changes.deleted |= {Url(row["url"]): row["at"].timestamp() for row in rows}
 
 
 def check_index_name(index: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.each_case import each_case
 
-from periplus.cli.watch import for_this_run, visits_a_day
+from periplus.apps.changes.watching import for_this_run, visits_a_day
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.model import Url, UsageError

@@ -1,0 +1,277 @@
+"""Every format that a collection can be exported in: its options, what refuses them, and which function writes it.
+
+The command line and the library go through `Export`. An export contains everything up to the last commit of each shard,
+also while a crawl runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from msgspec import Struct
+
+from periplus import __version__
+from periplus.collection.collection import CollectionSetup
+from periplus.collection.typed_values import moment_of
+from periplus.model import UsageError
+from periplus.store.durable import replace_file
+from periplus.store.export import (
+    FOLDERS,
+    ChangedPages,
+    Committed,
+    Exported,
+    PageFilter,
+    Selection,
+    export_folder,
+    export_stream,
+)
+from periplus.store.export.bulk import mapping
+from periplus.store.export.chunks import DEFAULT_SIZE, WORDS, ChunkShape
+from periplus.store.export.exporting import RETRIEVAL, TRAINING
+from periplus.store.layout import Layout
+from periplus.store.tables import Spooled
+
+from .retrieval import DEFAULT_INDEX, check_index_name, export_bulk, export_chunks
+
+if TYPE_CHECKING:
+    from .changed import ExportMark
+
+FORMATS: Final = (
+    "jsonl",
+    "csv",
+    "markdown",
+    "text",
+    "parquet",
+    "warc",
+    "wacz",
+    "cc-index",
+    "urls",
+    "chunks",
+    "bulk",
+)
+PURPOSES: Final = (TRAINING, RETRIEVAL)
+WITH_CHANGES: Final = ("jsonl", "markdown", "text", "parquet", "chunks", "bulk")
+"""Formats that can have only what changed."""
+WHILE_CRAWLED: Final = ("jsonl", "csv", "markdown", "text", "parquet")
+"""Formats that can be written while a crawl of the same process writes the collection."""
+MAPPING: Final = ".mapping.json"
+"""Behind the name of a bulk file: the types of its fields."""
+_WHOLE: Final = ("warc", "wacz", "cc-index", "urls")
+_IN_FOLDERS: Final = (*FOLDERS, "cc-index")
+
+
+class ExportOptions(Struct, frozen=True):
+    """What is asked of an export; `docs/export.md` explains each option."""
+
+    form: str
+    selection: Selection = Selection()
+    markdown: bool = False
+    where: str = ""
+    title: str = ""
+    wants_all: bool = False
+    index: str = DEFAULT_INDEX
+    since: str | float | None = None
+    changed: bool = False
+    name: str = ""
+    size: int = DEFAULT_SIZE
+    unit: str = WORDS
+    overlap: int = 0
+
+    def check(self, *, is_sent: bool = False) -> None:
+        """Refuse options that the format does not have, before a file is begun. `is_sent`: to a server."""
+        form = self.form
+        if form not in FORMATS:
+            raise UsageError(f"{form!r} is not a format of exports", hint=f"one of {', '.join(FORMATS)}")
+        if self.selection.purpose not in ("", *PURPOSES):
+            raise UsageError(f"--for: {self.selection.purpose!r} is not a use", hint=f"one of {', '.join(PURPOSES)}")
+        if self.markdown and form not in ("jsonl", "csv", "parquet"):
+            raise UsageError(
+                f"--markdown adds a column to jsonl, csv and parquet, not to {form}",
+                hint="use --format markdown for files",
+            )
+        if self.selection and form in _WHOLE:
+            raise UsageError(
+                f"--site, --include, --lang, --dedupe and --for select pages, and {form} is the whole archive",
+                hint="use --format jsonl, csv, parquet, markdown or text",
+            )
+        PageFilter(self.selection)
+        if self.where and form != "urls":
+            raise UsageError(f"--where selects URLs for urls, not for {form}", hint="use --site or --include")
+        if (self.title or self.wants_all) and form != "wacz":
+            raise UsageError(f"--title and --all are for wacz, not for {form}", hint="leave them out")
+        if form != "bulk" and (is_sent or self.index != DEFAULT_INDEX):
+            raise UsageError(
+                f"--index and --to are of bulk, not of {form}", hint="use --format bulk, or leave them out"
+            )
+        check_index_name(self.index)
+        if form != "chunks" and (self.size, self.unit, self.overlap) != (DEFAULT_SIZE, WORDS, 0):
+            raise UsageError(
+                f"--size, --unit and --overlap are of chunks, not of {form}",
+                hint="use --format chunks, or leave them out",
+            )
+        self._check_changes()
+
+    def _check_changes(self) -> None:
+        if (self.since is not None or self.changed) and self.form not in WITH_CHANGES:
+            raise UsageError(
+                f"--since and --changed are of {', '.join(WITH_CHANGES)}, not of {self.form}",
+                hint="use one of these formats, or leave them out",
+            )
+        if self.since is not None and self.changed:
+            raise UsageError("--since and --changed exclude each other", hint="leave one of them out")
+        if self.name and not self.changed:
+            raise UsageError("--name is of --changed", hint="add --changed, or leave it out")
+        if self.name:
+            from .changed import check_export_name
+
+            check_export_name(self.name)
+
+
+def committed_of(layout: Layout) -> Committed:
+    """How far the shards have come: also of a crawl that runs, or was killed."""
+    commits = layout.commits()
+    ends = (commit.archive for commit in commits if commit.archive is not None)
+    spooled = (Spooled(commit.shard, layout.spool(commit.shard), commit.tables) for commit in commits)
+    return Committed(tuple(spooled), tuple(ends))
+
+
+class Export:
+    """One export of a collection. `finish` is called when what was written is safe."""
+
+    def __init__(self, found: CollectionSetup, asked: ExportOptions, committed: Committed | None = None) -> None:
+        asked.check()
+        self._found, self._asked = found, asked
+        self._committed = committed_of(found.layout) if committed is None else committed
+        self._shape = ChunkShape(asked.size, asked.unit, asked.overlap)
+        self._now = time.time()
+        self._since = moment_of(asked.since, self._now) if isinstance(asked.since, str) else asked.since
+        self._mark: ExportMark | None = None
+        if asked.changed:
+            from .changed import saved_mark
+
+            self._mark = saved_mark(found.layout, self._name, asked.form, asked.selection)
+
+    @property
+    def _name(self) -> str:
+        return self._asked.name or self._asked.form
+
+    @property
+    def usual_place(self) -> Path | None:
+        """Where it goes if no place is given; `None`: to standard output."""
+        form, name = self._asked.form, self._found.folder.resolve().name
+        if form in _IN_FOLDERS:
+            return Path(f"{name}-{form}")
+        return Path(f"{name}.wacz") if form == "wacz" else None
+
+    def to_path(self, path: Path) -> Exported:
+        """Write a new file or folder, and finish."""
+        if self._asked.form in _IN_FOLDERS:
+            exported = self._to_folder(path)
+        else:
+            exported = _to_file(path, self.to_stream)
+            if self._asked.form == "bulk":
+                path.with_name(path.name + MAPPING).write_bytes(mapping())
+        self.finish()
+        return exported
+
+    def _to_folder(self, folder: Path) -> Exported:
+        found, asked = self._found, self._asked
+        if asked.form == "cc-index":
+            from periplus.store.export.columns import export_columns
+
+            return export_columns(found.folder, folder, found.folder.resolve().name, self._committed)
+        return export_folder(
+            found.folder,
+            asked.form,
+            folder,
+            self._committed,
+            wants_markdown=asked.markdown,
+            selection=asked.selection,
+            changes=self._changes(),
+        )
+
+    def to_stream(self, out: BinaryIO) -> Exported:
+        """Write the bytes of a format that is one file."""
+        found, asked, committed = self._found, self._asked, self._committed
+        match asked.form:
+            case "wacz":
+                from periplus.store.export.wacz import PackageFacts, export_wacz
+
+                title = asked.title or found.folder.resolve().name
+                facts = PackageFacts(title, f"Periplus {__version__}", found.seeds, wants_all=asked.wants_all)
+                return export_wacz(found.folder, out, committed, facts)
+            case "urls":
+                return _write_urls(found, out, asked.where)
+            case "chunks":
+                write = partial(export_chunks, found, committed, asked.selection, shape=self._shape)
+            case "bulk":
+                write = partial(export_bulk, found, committed, asked.selection, index=asked.index)
+            case form:
+                write = partial(
+                    export_stream,
+                    found.folder,
+                    form,
+                    committed=committed,
+                    wants_markdown=asked.markdown,
+                    selection=asked.selection,
+                )
+        return write(out, changes=self._changes())
+
+    def finish(self) -> None:
+        """Remember how far this export came, if it is one of a series."""
+        if self._asked.changed:
+            from .changed import new_mark, save_mark
+
+            mark = new_mark(self._asked.form, self._asked.selection, self._now, self._committed.spooled)
+            save_mark(self._found.layout, self._name, mark)
+
+    def _changes(self) -> ChangedPages | None:
+        """What changed, if only that is asked for; `None`: all pages."""
+        if self._since is None and self._mark is None:
+            return None
+        from .changed import changed_pages, unseen_since
+
+        since, spooled = self._since, self._committed.spooled
+        if self._mark is not None:
+            since = unseen_since(self._found.layout.tables, self._mark, spooled)
+        return changed_pages(self._found.folder, self._now if since is None else since, spooled)
+
+
+def _to_file(path: Path, write: Callable[[BinaryIO], Exported]) -> Exported:
+    """Write a new file, which has its name only when it is complete."""
+    if path.exists():
+        raise UsageError(f"{path} exists already", hint="give another name, or remove it")
+    draft = path.with_name(path.name + ".part")
+    try:
+        with _opened(draft) as file:
+            exported = write(file)
+        replace_file(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return exported
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", hint="give a file in a folder that exists") from error
+
+
+def _write_urls(found: CollectionSetup, out: BinaryIO, where: str) -> Exported:
+    """Every URL that was found and fits a condition in SQL over the view `urls`, one a line."""
+    from periplus.insight.views import Views  # loads DuckDB, which takes a moment
+
+    condition = where or "true"
+    question = f"select url, refused is not null from urls where ({condition}) order by url"  # noqa: S608 - `select` checks it
+    written = refused = 0
+    with Views(found.folder, spooled=found.layout.spooled) as views:
+        for url, is_refused in views.select(question).rows():
+            out.write(f"{url}\n".encode())
+            written += 1
+            refused += is_refused
+    return Exported(written, refused=refused)

@@ -1,0 +1,40 @@
+"""A change of a page, and what it is about."""
+
+from __future__ import annotations
+
+from periplus.apps.changes import Change, Detail, Passage, RunStatus
+from periplus.view.notebook import Displayed
+
+
+class PageChange(Displayed, frozen=True):
+    """Something that happened to a page, and what it is about (`None` if texts were not compared)."""
+
+    change: Change
+    detail: Detail | None
+
+    @property
+    def url(self) -> str:
+        """The URL of the page."""
+        return self.change.url
+
+    @property
+    def kind(self) -> str:
+        """`appeared`, `changed` or `vanished`."""
+        return self.change.kind.value
+
+    @property
+    def level(self) -> str:
+        """How much a changed page differs: `template`, `minor` or `major`; empty if it was not compared."""
+        return self.change.level
+
+    @property
+    def diff(self) -> str:
+        """What differs, a passage a line, as `git diff --word-diff` writes it: `[-removed-]` and `{+added+}`."""
+        difference = None if self.detail is None else self.detail.difference
+        passages = () if difference is None else difference.passages
+        return "\n".join(_marked(passage) for passage in passages if passage.is_changed)
+
+
+def _marked(passage: Passage) -> str:
+    signs = {RunStatus.KEPT: ("", ""), RunStatus.REMOVED: ("[-", "-]"), RunStatus.ADDED: ("{+", "+}")}
+    return " ".join(f"{signs[run.mark][0]}{run.text.strip()}{signs[run.mark][1]}" for run in passage.runs)

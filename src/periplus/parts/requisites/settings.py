@@ -1,0 +1,45 @@
+"""Settings of the files that pages need."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from msgspec import Struct
+
+from periplus.model import ConfigError
+from periplus.model.flags import FAR, Flag
+
+
+class RequisiteSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether the files that pages need are fetched, and how many."""
+
+    enabled: Annotated[
+        bool,
+        Flag(
+            "--requisites/--no-requisites",
+            "Fetch the style sheets, images, fonts, scripts and icons of pages too, so that archives show whole pages.",
+            None,
+            FAR,
+        ),
+    ] = False
+    """Fetch style sheets, images, fonts, scripts, icons and manifests of pages, whatever their host is."""
+    max_per_page: int = 500
+    """Maximum files of a page, and of a style sheet."""
+    max_depth: int = 5
+    """Maximum style sheets in a row: a style sheet of a page is 1, what it imports 2, and so on."""
+
+    def __post_init__(self) -> None:
+        """Check that the values can be."""
+        for name in ("max_per_page", "max_depth"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"requisites.{name} must be >= 1, got {getattr(self, name)}")
+
+
+class RequisiteTables(Struct, frozen=True):
+    """The tables of settings of this part."""
+
+    requisites: RequisiteSettings = RequisiteSettings()
+    """Files that pages need ([archives.md](archives.md#whole-pages))."""
+
+
+TABLES: Final = RequisiteTables

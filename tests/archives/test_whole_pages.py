@@ -1,0 +1,87 @@
+"""Crawls with the files that pages need: each once, whatever its host, and not as pages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.archives.whole_site import WholeSite, whole_site
+
+import periplus
+
+QUICK = "[politeness]\ndelay = 0.0\nslow_factor = 0.0\nip_delay = 0.0\n[sitemaps]\nfollow = false\n"
+
+
+@pytest.fixture
+def site() -> Iterator[WholeSite]:
+    """Two servers."""
+    with whole_site() as served:
+        yield served
+
+
+def crawl(
+    site: WholeSite, folder: Path, pages: int, *, requisites: bool = True, workers: int = 1
+) -> periplus.Collection:
+    """A crawl of the site that ends after so many pages."""
+    settings = folder.with_suffix(".toml")
+    settings.write_text(QUICK)
+    periplus.crawl(
+        f"http://{site.home}/p/1", out=folder, config=settings, limit=pages, requisites=requisites, workers=workers,
+        allow_private=[site.home, site.other],
+    ).run()  # fmt: skip
+    return periplus.open(folder)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_file_is_fetched_once(site: WholeSite, tmp_path: Path, workers: int) -> None:
+    """Those of all pages of the limit and of their style sheets, on both hosts; no page that is linked from there."""
+    made = crawl(site, tmp_path / "c", 5, workers=workers)
+    asked = {url: count for url, count in site.asked.items() if not url.endswith("/robots.txt")}
+    assert set(asked) == site.urls_of(5)
+    assert set(asked.values()) == {1}
+    rows = made.query(
+        "select purpose, lane, outcome, count(*) as n from fetches where purpose != 'robots' group by all"
+    )
+    found = {row[:3]: row[3] for row in rows}
+    files = len(asked) - 6
+    assert found == {
+        ("page", "discovery", "fetched"): 5,
+        ("file", "embedded", "fetched"): files,
+        ("file", "embedded", "redirected"): 1,
+        ("file", "embedded", "excluded"): 1,
+    }
+    [refused] = made.query("select url, reason from fetches where outcome = 'excluded'")
+    assert refused == (f"http://{site.home}/private/b.png", "robots")
+    assert list(made.query("select count(*) from pages")) == [(5,)]
+
+
+def test_a_continued_crawl_asks_for_new_files_only(site: WholeSite, tmp_path: Path) -> None:
+    """What is known stays known; the limit may be raised."""
+    crawl(site, tmp_path / "c", 3)
+    crawl(site, tmp_path / "c", 6)
+    asked = {url: count for url, count in site.asked.items() if not url.endswith("/robots.txt")}
+    assert set(asked) == site.urls_of(6)
+    assert set(asked.values()) == {1}
+
+
+def test_without_the_setting_nothing_is_fetched(site: WholeSite, tmp_path: Path) -> None:
+    """By default a crawl is for pages."""
+    crawl(site, tmp_path / "c", 3, requisites=False)
+    assert {url for url in site.asked if "robots" not in url} == {f"http://{site.home}/p/{n}" for n in (1, 2, 3)}
+
+
+def test_a_rebuilt_collection_knows_its_files(site: WholeSite, tmp_path: Path) -> None:
+    """If the state is lost, the archive says which files were fetched."""
+    crawl(site, tmp_path / "c", 3)
+    for state in (tmp_path / "c").glob("state*"):
+        subprocess.run(["rm", "-r", str(state)], check=True)
+    program = [sys.executable, "-m", "periplus", "repair", str(tmp_path / "c")]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    before = dict(site.asked)
+    crawl(site, tmp_path / "c", 4)
+    again = [url for url, count in site.asked.items() if before.get(url, 0) < count and url in before]
+    assert [url for url in again if not url.endswith("/robots.txt")] == []
