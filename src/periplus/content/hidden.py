@@ -200,23 +200,39 @@ def _blanked(html: bytes, spans: list[tuple[int, int]]) -> bytes:
     return b"".join([*kept, html[at:]])
 
 
-_SIGNS: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rb"""hidden(?=[\s/>="'])""",
+_SIGNS: Final = {
+    b"hidden": re.compile(rb"""hidden(?=[\s/>="'])"""),
+    b"style": re.compile(
         rb"""style(?=\s*=\s*["']?[^"'>]*?(?:display|visib|opacity|font|clip|color|indent|position|transform|overflow"""
-        rb"""|margin|background|\\|&))""",
-        *(b"popover", b"<dialog", b"sr-only", b"screen-reader-text", b"screenreader-only", b"bgcolor", b"<font"),
-    )
-)
-"""What elements have that may hide text without a rule of the page. Each begins with letters, which is fast."""
+        rb"""|margin|background|\\|&))"""
+    ),
+    **{
+        word: re.compile(word)
+        for word in (
+            b"popover",
+            b"<dialog",
+            b"sr-only",
+            b"screen-reader-text",
+            b"screenreader-only",
+            b"bgcolor",
+            b"<font",
+        )
+    },
+}
+"""What elements have that may hide text without a rule of the page, by a word in it: to look for words is fast."""
 
 
 def _may_hide(plain: bytes) -> list[int]:
-    """Where elements begin that may hide text without a rule of the page; in lower case."""
-    found = {plain.rfind(b"<", 0, sign.start() + 1) for signs in _SIGNS for sign in signs.finditer(plain)}
-    return sorted(found - {-1})
+    """Where elements begin that may hide text without a rule of the page; in lower case.
 
+    Not the body: it is not hidden itself, and nothing is in its colours unless another element has colours, too.
+    """
+    there = [signs for word, signs in _SIGNS.items() if word in plain]
+    found = {plain.rfind(b"<", 0, sign.start() + 1) for signs in there for sign in signs.finditer(plain)}
+    return sorted(place for place in found if place >= 0 and not plain.startswith((b"<body", b"<html"), place))
+
+
+_BODY: Final = re.compile(rb"<body\b([^>]*)>", re.IGNORECASE)
 
 # ---- style sheets
 
@@ -532,6 +548,8 @@ class _Reading:
         root = _Named("", frozenset(), "")
         self._root = _Open(root, "", False, False, None, sheet.ground)
         self._known: dict[tuple[str, bytes], tuple[_Named, _Style, str]] = {}
+        if not sheet.hides and (body := _BODY.search(html)):
+            self._root = self._opened("body", body[1])
         self._read()
 
     def doubted(self) -> frozenset[str]:
