@@ -77,6 +77,8 @@ def test_the_page_follows_the_crawl_and_its_buttons_control_it(
         assert browser.run(
             "[...document.querySelectorAll('.tiles li:not([hidden]) b')].every(e => e.textContent !== '0')"
         )
+        widths = "[...document.querySelectorAll('.plot svg, .plot .along')].map(e => e.getBoundingClientRect().width)"
+        assert len(set(browser.run(widths))) == 1  # the axis is as long as what it measures
         assert browser.run("document.getElementById('resume').hidden")
 
         press(browser, "pause")
