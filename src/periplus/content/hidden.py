@@ -63,7 +63,7 @@ _WITHOUT_WIDTH: Final = re.compile(
 """Several in a row, or beside ASCII. Between letters of other scripts, and in emoji, they have a meaning."""
 
 _TOKEN: Final = re.compile(
-    rb"""<(/?)([a-z][a-z0-9:-]*)((?:[^<>"']++|"[^"]{0,4000}"|'[^']{0,4000}'|["']){0,200}+)>""", re.IGNORECASE
+    rb"""<(/?)([a-z][a-z0-9:-]*)((?>(?:(?>[^<>"']+)|"[^"]{0,4000}"|'[^']{0,4000}'|["']){0,200}))>""", re.IGNORECASE
 )
 _TAG: Final = re.compile(rb"<[^<>]*>")
 _ATTRIBUTE: Final = re.compile(rb"""([^\s=>"'/]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
