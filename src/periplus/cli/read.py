@@ -313,8 +313,8 @@ def _print_markdown(kind: FileKind, chunks: Iterable[bytes], url: str) -> None:
     from periplus.store.export.documents import markdown_of, read_body
 
     body, _ = _body(chunks)
-    page, made_html = read_body(body, url)
-    text = markdown_of(page, made_html or body)
+    page, made_html, shown, _ = read_body(body, url)
+    text = markdown_of(page, made_html or body, shown)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))
     for problem in page.problems if made_html else ():
         typer.echo(f"{problem.reason}: {problem.detail}".rstrip(": "), err=True)

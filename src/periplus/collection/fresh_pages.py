@@ -20,7 +20,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.content import decode_body
+from periplus.content import NOTHING_HIDDEN, HiddenText, decode_body
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import SingleRequests
 from periplus.engine.frontier import delay_after, robots_url
@@ -44,12 +44,17 @@ REMEMBERED_SITES: Final = 1_000
 
 
 class FreshPage(Struct, frozen=True):
-    """A page with its body. `url` is where it was found, after redirects."""
+    """A page with its body. `url` is where it was found, after redirects.
+
+    `shown` is the body without what visitors do not see (`hidden_text`), if there is such text.
+    """
 
     url: Url
     page: ParsedPage
     body: bytes
     fetched_at: datetime
+    shown: bytes = b""
+    hidden_text: HiddenText = NOTHING_HIDDEN
 
 
 class NotFetched(Struct, frozen=True):
@@ -167,11 +172,12 @@ class FreshPages:
     def _page(self, outcome: Fetched) -> FreshPage | NotFetched:
         headers, url = Headers(outcome.headers), outcome.task.url
         body, _ = decode_body(outcome.body, ",".join(headers.all("content-encoding")))
-        page, made_html = read_body(body, url, outcome.headers)
+        page, made_html, shown, hidden_text = read_body(body, url, outcome.headers)
         access = self._sites[site_of(url)].access
         if not isinstance(access, str):
             preferences = page.preferences.and_also(of_robots(access, url))
             page = replace(page, preferences=preferences)
         if not page.text and not page.title:
             return NotFetched("not-a-page", page.mime)
-        return FreshPage(url, page, made_html or body, datetime.fromtimestamp(outcome.started_at, UTC))
+        fetched_at = datetime.fromtimestamp(outcome.started_at, UTC)
+        return FreshPage(url, page, made_html or body, fetched_at, shown, hidden_text)

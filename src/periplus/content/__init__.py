@@ -16,6 +16,8 @@ A body comes off the wire in content codings. `decode_body` takes them off under
    by site, from the blocks of pages that were visited again.
 5. `statistics` counts words, links and repetitions: what a judge of spam asks for.
 
+`hidden` takes out of a page what its visitors do not see, for exports and answers; a crawl reads pages whole.
+
 Bad input is a value: a page never makes `read_page` raise, and what was wrong with it is in `Page.problems`, each with
 a reason from a small set that the module which gives it documents. Everything is bounded: bytes, open elements, links,
 texts, forms, options; and time is linear in the size of the page. Links are made canonical by `urls`; header grammars
@@ -34,20 +36,23 @@ if TYPE_CHECKING:
     from .churn import NO_CHURN, Churn, ChurnRecord, settled_level
     from .decode import decode_body
     from .digests import is_same_body
+    from .hidden import NOTHING_HIDDEN, HiddenText, without_hidden
     from .html import RawPage, read_page, read_pages, read_tags, read_texts
     from .redirects import read_refresh
     from .settings import ChurnSettings
     from .sketch import resemblance, sketch_of
-    from .statistics import compression_ratio, hidden_share, statistics_of, without_hidden
+    from .statistics import compression_ratio, hidden_share, statistics_of
     from .versions import PageVersion, has_text_rule, is_heading_same, likeness, page_version, read_from, version_of
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
+    "NOTHING_HIDDEN",
     "NO_CHURN",
     "Churn",
     "ChurnRecord",
     "ChurnSettings",
+    "HiddenText",
     "PageDifference",
     "PageVersion",
     "RawPage",

@@ -54,9 +54,6 @@ _IS_HIDDEN: Final = re.compile(
 _COLOUR: Final = re.compile(rb"(?:^|[;\s])color\s*:\s*([#\w]+)", re.IGNORECASE)
 _BACKGROUND: Final = re.compile(rb"background(?:-color)?\s*:\s*([#\w]+)", re.IGNORECASE)
 _TAG: Final = re.compile(rb"<[^<>]*>")
-_HIDDEN_ATTRIBUTE: Final = re.compile(
-    rb"<([a-zA-Z][a-zA-Z0-9]{0,15})(?=\s)[^<>]{0,1024}?\shidden(?=[\s/>=])[^<>]{0,1024}>", re.IGNORECASE
-)
 _MAX_STYLED: Final = 256
 """Elements with a style that are looked at, at most."""
 _LEAST_IN_URL: Final = 3
@@ -112,19 +109,6 @@ def hidden_share(html: bytes, visible: int) -> float:
     """Share of text in elements that an inline style hides: not displayed, of size 0, or in its background's colour."""
     hidden = sum(len(b" ".join(_TAG.sub(b" ", html[start:end]).split())) for start, end in _hidden_spans(html))
     return hidden / max(hidden, visible, 1)
-
-
-def without_hidden(html: bytes) -> bytes:
-    """A page without the contents of elements that an inline style or the attribute `hidden` hides."""
-    for start, end in sorted(_hidden_spans(html), reverse=True):
-        html = html[:start] + html[end:]
-    end = 0
-    kept: list[bytes] = []
-    for found in islice(_HIDDEN_ATTRIBUTE.finditer(html), _MAX_STYLED):
-        if found.start() >= end:
-            kept.append(html[end : found.end()])
-            end = _end_of(html, found[1], found.end())
-    return b"".join([*kept, html[end:]])
 
 
 def _hidden_spans(html: bytes) -> Iterator[tuple[int, int]]:

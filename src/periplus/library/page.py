@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from periplus import model
+from periplus.content import HiddenText
 from periplus.formats.encodings import decode
 from periplus.model import CollectionDamaged, Links, Url, UsageError
 from periplus.store.export.captures import Capture
@@ -121,6 +122,11 @@ class Page:
     def main_text(self) -> str:
         """The visible text without navigation."""
         return self.content.main_text
+
+    @property
+    def hidden_text(self) -> HiddenText:
+        """Text that visitors do not see, which is in none of the texts: `characters`, and the `tricks` that hide it."""
+        return self._document.hidden_text
 
     @property
     def links(self) -> Links:

@@ -17,8 +17,9 @@ def to_markdown(html: str | bytes, url: str = "") -> str:
     """
     body = html.encode("utf-8", "replace") if isinstance(html, str) else html
     fields = [("content-type", "text/html; charset=utf-8")] if isinstance(html, str) else []
-    page, made_html = read_body(body, url or _NOWHERE, fields)
+    read = read_body(body, url or _NOWHERE, fields)
+    page, source = read.page, read.made_html or body
     if url:
-        return markdown_of(page, made_html or body)
-    text = decode(made_html or body, page.charset).encode("utf-8", "replace")
+        return markdown_of(page, source, read.shown)
+    text = read.shown or decode(source, page.charset).encode("utf-8", "replace")
     return markdown.to_markdown(text, "") or page.text

@@ -22,9 +22,9 @@ from periplus.apps.search.names import (
     without_number,
 )
 from periplus.apps.search.reranking import PARTS, AskedTerms, name_matches, parts_of
-from periplus.apps.search.sections import BestSection, best_sections, best_stretch
+from periplus.apps.search.sections import BestSection, ReadPage, best_sections, best_stretch, read_pages
 from periplus.apps.search.spelling import slips_between, with_replaced
-from periplus.apps.search.term_numbers import NO_TERMS, Numbers, PageTerms, names_of, numbers_of, packed, unpacked
+from periplus.apps.search.term_numbers import NO_TERMS, Numbers, PageTerms, as_bytes, from_bytes, names_of, numbers_of
 from periplus.model import PageSection
 
 
@@ -49,18 +49,22 @@ def page(body: str, title: str = "", anchors: tuple[str, ...] = (), ids: tuple[s
     )
 
 
+def read(text: str, terms: PageTerms) -> ReadPage:
+    return read_pages(asked(text), [page("x"), terms, page("join")])[1]
+
+
 def best(text: str, terms: PageTerms, sections: list[PageSection], typed: str) -> list[BestSection]:
-    return best_sections(asked(text), terms, asked(text).found_in(terms.body), sections, typed)
+    return best_sections(asked(text), read(text, terms), sections, typed)
 
 
 def parts(text: str, *pages: PageTerms) -> list[dict[str, float]]:
     return [dict(zip(PARTS, row, strict=True)) for row in parts_of(asked(text), pages)]
 
 
-def test_terms_are_kept_in_few_bytes() -> None:
+def test_terms_are_kept_as_bytes() -> None:
     """And come back as they were."""
     terms = page("a b c", "t", ("x y", "z"), ("p q",))
-    again = unpacked(packed(terms))
+    again = from_bytes(as_bytes(terms))
     for name in PageTerms.__struct_fields__:
         assert getattr(again, name).tolist() == getattr(terms, name).tolist()
 
@@ -126,8 +130,8 @@ def test_a_result_leads_to_the_best_section() -> None:
     assert (found[0].end, found[0].is_page) == (60, False)
     assert best("path", terms, sections, "path")[0].is_page
     assert best("zebra", terms, sections, "zebra") == []
-    assert best_stretch(asked("join"), terms, asked("join").found_in(terms.body), sections) == (20, 60)
-    assert best_stretch(asked("zebra"), terms, asked("zebra").found_in(terms.body), sections) == (0, None)
+    assert best_stretch(asked("join"), read("join", terms), sections) == (20, 60)
+    assert best_stretch(asked("zebra"), read("zebra", terms), sections) == (0, None)
 
 
 def test_names_in_code() -> None:

@@ -18,7 +18,6 @@ from periplus.bridges.agents.answers import (
     parts_of,
 )
 from periplus.bridges.agents.arguments import MAX_TOKENS
-from periplus.content import without_hidden
 
 
 def test_texts_are_marked_with_another_word_each_time() -> None:
@@ -55,19 +54,6 @@ def test_lists_are_cut_to_fit() -> None:
     assert sum(len(each) for each in kept) <= MAX_CHARACTERS
     assert len(kept) + left_out == 200
     assert left_out > 0
-
-
-def test_hidden_text_is_dropped() -> None:
-    html = (
-        b"<p>seen<span style='font-size:0'>wone</span> <b style=\"visibility: hidden\">wtwo<b>wthree</b></b>"
-        b"<div style='display:none'><div>wfour</div></div><i hidden>wfive</i><a hidden=until-found href=x>wsix</a>"
-        b"<p data-hidden=no>also seen</p><p class='hidden'>hidden=0</p>"
-    )
-    kept = without_hidden(html)
-    assert b"seen" in kept
-    assert b"also seen" in kept
-    for word in (b"wone", b"wtwo", b"wthree", b"wfour", b"wfive", b"wsix"):
-        assert word not in kept
 
 
 @pytest.mark.parametrize(

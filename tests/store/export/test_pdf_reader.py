@@ -155,7 +155,7 @@ def test_mutated_files_are_values(reader: PdfReader) -> None:
 
 def test_a_pdf_is_read_as_a_page_with_sections() -> None:
     body = text_pdf(PAGES, "Of Ships")
-    page, made = read_body(body, "https://example.org/ships.pdf", [("Content-Type", "application/pdf")])
+    page, made, *_ = read_body(body, "https://example.org/ships.pdf", [("Content-Type", "application/pdf")])
     assert (page.mime, page.title, page.problems) == ("application/pdf", "Of Ships", ())
     assert "halyard" in page.main_text
     assert b'<h2 id="page=2">Page 2</h2>' in made

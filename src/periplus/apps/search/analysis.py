@@ -233,9 +233,10 @@ def language_of(text: str, declared: str | None = None, words: Sequence[str] | N
         same_script = {"ru": {"uk", "bg", "sr", "be", "mk"}, "ar": {"fa", "ur"}, "hi": {"ne", "mr"}, "zh": {"ja"}}
         return primary if primary in same_script.get(script, ()) else script
     counted = Counter(words_of(sample) if words is None else words[:_SAMPLE_WORDS])
-    if primary and (primary not in STOP_WORDS or _share(counted, STOP_WORDS[primary]) >= _AGREES):
+    different = frozenset(counted)
+    if primary and (primary not in STOP_WORDS or _share(counted, different & STOP_WORDS[primary]) >= _AGREES):
         return primary
-    votes = _votes(counted)
+    votes = _votes(counted, different)
     best = max(votes, key=votes.__getitem__, default=UNKNOWN)
     if votes.get(best, 0) < _LEAST_STOP_WORDS:  # too little prose to tell
         return primary or UNKNOWN
@@ -255,11 +256,11 @@ def _language_of_script(sample: str) -> str | None:
 
 
 def _share(words: Counter[str], listed: frozenset[str]) -> float:
-    """The share of words that are in a list; 0 if only one of the list occurs, which may be a name in code."""
-    found = [words[word] for word in listed if word in words]
-    return sum(found) / words.total() if len(found) >= _FEWEST else 0.0
+    """The share of words that are listed ones; 0 if only one of these occurs, which may be a name in code."""
+    return sum(map(words.__getitem__, listed)) / words.total() if len(listed) >= _FEWEST else 0.0
 
 
-def _votes(words: Counter[str]) -> dict[str, float]:
+def _votes(words: Counter[str], different: frozenset[str]) -> dict[str, float]:
     """For each language the share of words that are its stop words."""
-    return {language: share for language, listed in STOP_WORDS.items() if (share := _share(words, listed))}
+    shares = ((language, _share(words, different & listed)) for language, listed in STOP_WORDS.items())
+    return {language: share for language, share in shares if share}

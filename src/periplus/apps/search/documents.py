@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from periplus.model import PageSection
 
-from .term_numbers import PageTerms, packed, unpacked
+from .term_numbers import PageTerms, as_bytes, from_bytes
 
 _SCHEMA = """
 create table if not exists documents (
@@ -119,6 +119,7 @@ class Documents:
             f"pragma mmap_size = {_MAPPED};" + _SCHEMA
         )
         self._pack = zstandard.ZstdCompressor(level=_LEVEL).compress
+        self._pack_fast = zstandard.ZstdCompressor(level=1).compress
         self._titles: Counter[str] = Counter()
         self._sites: set[str] = set()
 
@@ -138,7 +139,9 @@ class Documents:
         self._database.execute(
             "insert or replace into texts values (?, ?, ?, ?)", (record.id, "\n".join(anchors), *texts)
         )
-        self._database.execute("insert or replace into term_numbers values (?, ?)", (record.id, packed(terms)))
+        self._database.execute(
+            "insert or replace into term_numbers values (?, ?)", (record.id, self._pack_fast(as_bytes(terms)))
+        )
 
     def delete(self, ids: Iterable[int]) -> None:
         """Remove documents."""
@@ -263,7 +266,8 @@ class Documents:
         """The terms of documents, as far as they are there."""
         marks = ", ".join("?" * len(ids))
         sql = f"select id, packed from term_numbers where id in ({marks})"  # noqa: S608 - question marks only
-        return {id_: unpacked(data) for id_, data in self._database.execute(sql, tuple(ids))}
+        unpack = zstandard.ZstdDecompressor().decompress
+        return {id_: from_bytes(unpack(data)) for id_, data in self._database.execute(sql, tuple(ids))}
 
     def body_of(self, id_: int) -> str:
         """The text of a document; empty if it is not there."""

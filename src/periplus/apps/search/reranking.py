@@ -94,12 +94,12 @@ def _reranked(one: Ranked, parts: Sequence[float], weights: Reranking, *, is_sho
 
 def parts_of(asked: AskedTerms, pages: Sequence[PageTerms]) -> list[list[float]]:
     """The parts of each page's score, in the order of `PARTS`. All pages are read at once, as one sequence."""
-    body = _Joined([np.concatenate((page.title, page.body)) for page in pages])
+    body = JoinedLists([np.concatenate((page.title, page.body)) for page in pages])
     places, words = asked.found_in(body.numbers)
     of_page = body.page_of(places)
     has = np.zeros((len(pages), len(asked)), np.bool_)
     has[of_page, words] = True
-    anchors = _Joined([page.anchors for page in pages])
+    anchors = JoinedLists([page.anchors for page in pages])
     in_anchors, anchor_words = asked.found_in(anchors.numbers)
     has_anchor = np.zeros_like(has)
     has_anchor[anchors.page_of(in_anchors), anchor_words] = True
@@ -120,7 +120,7 @@ def parts_of(asked: AskedTerms, pages: Sequence[PageTerms]) -> list[list[float]]
     return rows
 
 
-class _Joined:
+class JoinedLists:
     """Lists of numbers as one, and where each begins."""
 
     def __init__(self, lists: Sequence[Numbers]) -> None:
@@ -171,7 +171,7 @@ def _best_passages(asked: AskedTerms, places: Places, words: Places, of_page: Pl
 
 def _best_names(asked: AskedTerms, lists: Sequence[Numbers], counted: Sequence[npt.NDArray[np.bool_]] = ()) -> Floats:
     """How much the best name in each list is what was typed; of those that are `counted`, if that is given."""
-    joined = _Joined(lists)
+    joined = JoinedLists(lists)
     matches = name_matches(asked, joined.numbers)
     if counted:
         matches = np.where(np.concatenate(counted), matches, 0.0)

@@ -33,7 +33,7 @@ from .ranking import (
     sitelinks,
 )
 from .reranking import AskedTerms, reranked
-from .sections import best_sections, best_stretch
+from .sections import ReadPage, best_sections, best_stretch, read_pages
 from .snippets import LENGTH, Snippet, snippet_of
 from .spelling import corrected, with_replaced
 from .term_numbers import NO_TERMS, PageTerms
@@ -240,6 +240,7 @@ class Searcher:
         ids = [one.candidate.match.id for one in shown]
         records = self._documents.get_many(ids)
         pages = {**answer.pages, **self._documents.terms_of([id_ for id_ in ids if id_ not in answer.pages])}
+        read = read_pages(answer.asked_terms, [pages.get(id_, NO_TERMS) for id_ in ids])
         endings = {site: self._documents.title_ending_of(site) for site in {one.site for one in records.values()}}
         return [
             self._hit(
@@ -247,11 +248,11 @@ class Searcher:
                 one,
                 terms,
                 answer.asked_terms,
-                pages.get(id_, NO_TERMS),
+                page,
                 asked.text,
                 endings[records[id_].site],
             )
-            for id_, one in zip(ids, shown, strict=True)
+            for id_, one, page in zip(ids, shown, read, strict=True)
         ]
 
     def _hit(
@@ -260,7 +261,7 @@ class Searcher:
         ranked: Ranked,
         terms: set[str],
         asked: AskedTerms,
-        page: PageTerms,
+        page: ReadPage,
         typed: str,
         ending: str,
     ) -> Hit:
@@ -271,8 +272,7 @@ class Searcher:
             return snippet_of(text, terms, record.language, allowed, typed) if allowed > 0 else Snippet("")
 
         known = self._documents.sections_of(record.id)
-        found = asked.found_in(page.body)
-        best = best_sections(asked, page, found, known, typed) if len(asked) else []
+        best = best_sections(asked, page, known, typed) if len(asked) else []
         sections = []
         for one in best:
             snippet = Snippet("") if one.is_page else cut(body[one.section.offset : one.end if one.end >= 0 else None])
@@ -281,7 +281,7 @@ class Searcher:
         if best and not best[0].is_page:
             snippet = Snippet(sections[0].snippet, sections[0].marks)
         else:
-            begin, end = best_stretch(asked, page, found, known)
+            begin, end = best_stretch(asked, page, known)
             snippet = cut(body[begin:end])
         title = record.title.removesuffix(ending) if ending else record.title
         return Hit(

@@ -11,8 +11,8 @@ from msgspec import Struct
 from periplus.model import PageSection
 
 from .names import defined_name
-from .reranking import AskedTerms, Places, name_matches
-from .term_numbers import DEFINITION, PageTerms
+from .reranking import AskedTerms, Floats, JoinedLists, Places, name_matches
+from .term_numbers import DEFINITION, Numbers, PageTerms
 
 MAX_SECTIONS: Final = 3
 """Sections of one page that a result shows."""
@@ -34,25 +34,45 @@ class BestSection(Struct, frozen=True):
     is_page: bool
 
 
-def best_sections(
-    asked: AskedTerms,
-    page: PageTerms,
-    found: tuple[Places, Places],
-    sections: Sequence[PageSection],
-    typed: str,
-) -> list[BestSection]:
-    """The sections that can be led to and have most of the query, the best first: a name as it was typed before all.
+class ReadPage(Struct, frozen=True):
+    """Where words of the query are in the text of a page, and which; how much each section is called what was typed."""
 
-    `found` is where words of the query are in the text, and which (`AskedTerms.found_in`).
-    """
+    starts: Numbers
+    places: Places
+    words: Places
+    names: Floats
+
+
+def read_pages(asked: AskedTerms, pages: Sequence[PageTerms]) -> list[ReadPage]:
+    """Look for the query in pages, all at once."""
+    if not pages:
+        return []
+    body = JoinedLists([page.body for page in pages])
+    places, words = asked.found_in(body.numbers)
+    names = np.maximum(
+        name_matches(asked, np.concatenate([page.sections for page in pages])),
+        name_matches(asked, np.concatenate([page.ids for page in pages])),
+    )
+    found = np.searchsorted(places, np.append(body.starts, len(body.numbers))).tolist()
+    sections = np.cumsum([0, *(len(page.levels) for page in pages)]).tolist()
+    return [
+        ReadPage(
+            page.starts,
+            places[found[number] : found[number + 1]] - body.starts[number],
+            words[found[number] : found[number + 1]],
+            names[sections[number] : sections[number + 1]],
+        )
+        for number, page in enumerate(pages)
+    ]
+
+
+def best_sections(asked: AskedTerms, page: ReadPage, sections: Sequence[PageSection], typed: str) -> list[BestSection]:
+    """The sections that can be led to and have most of the query, the best first: a name as it was typed before all."""
     linked = [place for place, section in enumerate(sections) if section.anchor]
     if not linked or len(page.starts) != len(sections):
         return []
-    names = name_matches(asked, page.sections)
-    if len(page.ids) > len(sections):  # not only separators
-        names = np.maximum(names, name_matches(asked, page.ids))
-    names = names[linked]
-    places, words = found
+    names = page.names[linked]
+    places, words = page.places, page.words
     of_section = np.searchsorted(page.starts[linked], places, "right") - 1
     has = np.zeros((len(linked), len(asked)), np.bool_)
     is_inside = of_section >= 0
@@ -84,11 +104,9 @@ def _is_called(section: PageSection, name: str) -> bool:
     return (name in title or name in bare) and name in (defined_name(title), defined_name(bare))
 
 
-def best_stretch(
-    asked: AskedTerms, page: PageTerms, found: tuple[Places, Places], sections: Sequence[PageSection]
-) -> tuple[int, int | None]:
+def best_stretch(asked: AskedTerms, page: ReadPage, sections: Sequence[PageSection]) -> tuple[int, int | None]:
     """The first and last character of the section that has the passage with most of the query; all if unknown."""
-    places, words = found
+    places, words = page.places, page.words
     if not len(places) or len(page.starts) != len(sections) or not sections:
         return 0, None
     windows = places // _PASSAGE

@@ -13,7 +13,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import zstandard
 from msgspec import Struct
 from xxhash import xxh32_intdigest
 
@@ -30,7 +29,6 @@ _CACHED: Final = 400_000
 """Words whose numbers are kept: as many as the stems of a language."""
 _BETWEEN: Final = "zqxbetweenxqz"
 """Stands between two names while all of them are split into words at once."""
-_compress = zstandard.ZstdCompressor(level=1).compress
 
 
 def number_of(term: str) -> int:
@@ -92,16 +90,16 @@ def names_of(names: Sequence[str], language: str) -> tuple[Numbers, list[str]]:
     return numbers_of(words, language), [word for word in words if word != _BETWEEN]
 
 
-def packed(terms: PageTerms) -> bytes:
-    """The terms in few bytes."""
+def as_bytes(terms: PageTerms) -> bytes:
+    """The terms as they are kept."""
     lists = (terms.title, terms.sections, terms.ids, terms.anchors, terms.levels, terms.starts)
     counts = np.array([len(each) for each in lists], np.uint32)
-    return _compress(np.concatenate((counts, *lists, terms.body)).tobytes())
+    return np.concatenate((counts, *lists, terms.body)).tobytes()
 
 
-def unpacked(data: bytes) -> PageTerms:
-    """What `packed` was given."""
-    numbers = np.frombuffer(zstandard.decompress(data), np.uint32)
+def from_bytes(data: bytes) -> PageTerms:
+    """What `as_bytes` was given."""
+    numbers = np.frombuffer(data, np.uint32)
     begin = _COUNTS
     lists = []
     for count in numbers[:_COUNTS].tolist():

@@ -14,6 +14,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
+from periplus.content import HiddenText
+
 from .arguments import MAX_TOKENS
 
 
@@ -43,7 +45,10 @@ class SearchAnswer(Struct, frozen=True):
 
 
 class PageText(Struct, frozen=True):
-    """A part of a page. `text` is Markdown with front matter, marked as data; `next_part` is there if there is more."""
+    """A part of a page. `text` is Markdown with front matter, marked as data; `next_part` is there if there is more.
+
+    `hidden_text` is what the whole page hides from its visitors; it is left out.
+    """
 
     url: str
     title: str
@@ -55,6 +60,7 @@ class PageText(Struct, frozen=True):
     language: str
     canonical: str
     withheld: str = ""
+    hidden_text: HiddenText | None = None
 
 
 class MappedPage(Struct, frozen=True, omit_defaults=True):

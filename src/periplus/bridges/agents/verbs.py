@@ -27,7 +27,6 @@ from periplus.collection.options import agents_settings
 from periplus.collection.seeds import seeds_from
 from periplus.collection.trust import PERSONAL
 from periplus.collection.typed_values import moment_of
-from periplus.content import without_hidden
 from periplus.library.mapping import map_found
 from periplus.model import (
     NO_PREFERENCES,
@@ -150,7 +149,8 @@ class AgentVerbs:
             return Refusal("not-archived", "The collection does not have this page: use fresh, or crawl it first.")
         preferences = document.page.preferences.and_also(self._stated(collection).of(url))
         page = msgspec.structs.replace(document.page, preferences=preferences)
-        return FreshPage(url, page, document.source, document.capture.fetched_at)
+        fetched_at = document.capture.fetched_at
+        return FreshPage(url, page, document.source, fetched_at, document.shown, document.hidden_text)
 
     def _fetched(self, collection: ServedCollection, url: Url) -> FreshPage | Refusal:
         found = self._fresh_pages(collection).fetch(url)
@@ -161,7 +161,7 @@ class AgentVerbs:
     def _part(self, collection: ServedCollection, found: FreshPage, what: asked.ReadStored) -> PageText | Refusal:
         page = found.page
         withheld = self._withheld(collection, page.preferences)
-        parts = [""] if withheld else parts_of(markdown_of(page, without_hidden(found.body)), what.max_tokens)
+        parts = [""] if withheld else parts_of(markdown_of(page, found.body, found.shown), what.max_tokens)
         if what.part > len(parts):
             return Refusal("no-such-part", f"The page has {len(parts)} parts.")
         facts = {
@@ -184,6 +184,7 @@ class AgentVerbs:
             language=page.language,
             canonical=page.canonical or "",
             withheld=withheld,
+            hidden_text=found.hidden_text or None,
         )
 
     def map(self, what: asked.Map) -> MapAnswer | Refusal:

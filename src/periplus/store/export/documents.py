@@ -7,12 +7,14 @@ A capture that cannot be read is a value with a reason, counted in the summary o
 - `no-text`: an image, an archive, or a page without words (only for formats that are about text);
 - `pdf-encrypted` and the like: a PDF whose text cannot be read (`content.pdf`; for the same formats).
 
-The text of a PDF is read as HTML with a section for each page, so that everything made of pages is made of PDFs, too.
+Text that visitors of a page do not see (`content.hidden`) is in none of its texts; links, digests and counts are those
+of the whole page. The text of a PDF is read as HTML with a section for each page, so that everything made of pages is
+made of PDFs, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -20,7 +22,8 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.content import decode_body, read_page, read_texts
+from periplus.content import NOTHING_HIDDEN, HiddenText, decode_body, read_page, read_texts, without_hidden
+from periplus.content.hidden import without_hidden_characters
 from periplus.content.pdf import MIME as PDF
 from periplus.content.pdf import html_of, is_pdf
 from periplus.content.scan.columns import MAX_TEXT
@@ -45,10 +48,12 @@ _NOT_HTML: Final = frozenset({"empty", "binary", "not-html"})
 
 
 class ReadBody(NamedTuple):
-    """A page, and the HTML that was made of a PDF's text."""
+    """A page, the HTML that was made of a PDF's text, and what visitors do not see, as a `DecodedCapture` has them."""
 
     page: ParsedPage
     made_html: bytes = b""
+    shown: bytes = b""
+    hidden_text: HiddenText = NOTHING_HIDDEN
 
 
 class DecodedCapture(Struct, frozen=True):
@@ -61,6 +66,9 @@ class DecodedCapture(Struct, frozen=True):
     """When the server says it last changed."""
     made_html: bytes = b""
     """The HTML that was made of a PDF's text."""
+    shown: bytes = b""
+    """The source in UTF-8 without what visitors do not see; empty if nothing is hidden, or it is not HTML."""
+    hidden_text: HiddenText = NOTHING_HIDDEN
 
     @property
     def source(self) -> bytes:
@@ -69,7 +77,7 @@ class DecodedCapture(Struct, frozen=True):
 
     def to_markdown(self) -> str:
         """The main text in Markdown."""
-        return markdown_of(self.page, self.source)
+        return markdown_of(self.page, self.source, self.shown)
 
     def blocks(self) -> list[WrittenBlock]:
         """The main text in blocks of Markdown; plain text in its paragraphs."""
@@ -87,8 +95,8 @@ class DecodedCapture(Struct, frozen=True):
 
     @property
     def html(self) -> bytes | None:
-        """The source in UTF-8; `None` if it is not HTML."""
-        return _html_of(self.page, self.source)
+        """The source in UTF-8 without what is hidden; `None` if it is not HTML."""
+        return self.shown or _html_of(self.page, self.source)
 
     @property
     def no_text(self) -> str:
@@ -115,18 +123,40 @@ def read_body(body: bytes, url: str, fields: Iterable[tuple[str, str]] = (), *, 
         )
 
     if not is_pdf(body, content_type):
-        return ReadBody(read(body, content_type))
+        return _without_hidden(ReadBody(read(body, content_type)), body, read)
     from .pdf_reader import read_pdf  # starts a process: only where there is a PDF
 
     text = read_pdf(body)
     html = html_of(text)
     page = read(html, DOCUMENT_TYPE)
-    return ReadBody(replace(page, mime=PDF, problems=(*text.problems, *page.problems)), html)
+    found = ReadBody(replace(page, mime=PDF, problems=(*text.problems, *page.problems)), html)
+    return _without_hidden(found, html, read)
 
 
-def markdown_of(page: ParsedPage, body: bytes) -> str:
-    """The main text of a page in Markdown, given its body; plain text as it is. All words if there is no main text."""
-    html = _html_of(page, body)
+def _without_hidden(found: ReadBody, source: bytes, read: Callable[[bytes, str], ParsedPage]) -> ReadBody:
+    """The same without text that visitors do not see. `read` reads a source again, given its type."""
+    page = found.page
+    html = _html_of(page, source)
+    if html is None:
+        text = without_hidden_characters(page.text)
+        if text == page.text:
+            return found
+        hidden = HiddenText(len(page.text) - len(text), ("characters",))
+        return found._replace(page=replace(page, text=text, main_text=text), hidden_text=hidden)
+    shown, hidden = without_hidden(html)
+    if not hidden:
+        return found
+    seen = read(shown, DOCUMENT_TYPE)
+    page = replace(page, title=seen.title, text=seen.text, main_text=seen.main_text, sections=seen.sections)
+    return found._replace(page=page, shown=shown, hidden_text=hidden)
+
+
+def markdown_of(page: ParsedPage, body: bytes, shown: bytes = b"") -> str:
+    """The main text of a page in Markdown, given its body; plain text as it is. All words if there is no main text.
+
+    `shown` is its HTML without what is hidden, if something is.
+    """
+    html = shown or _html_of(page, body)
     if html is None:
         return _lines_of(page, body)
     return to_markdown(html, page.url, base=page.base, encoding=page.charset) or page.text
@@ -141,8 +171,10 @@ def _html_of(page: ParsedPage, body: bytes) -> bytes | None:
 
 
 def _lines_of(page: ParsedPage, body: bytes) -> str:
-    """Plain text as it is; nothing of what is not text."""
-    return "\n".join(decode(_without_mark(body)[:MAX_TEXT], page.charset).splitlines()) if page.text else ""
+    """Plain text as it is, without hidden characters; nothing of what is not text."""
+    if not page.text:
+        return ""
+    return "\n".join(without_hidden_characters(decode(_without_mark(body)[:MAX_TEXT], page.charset)).splitlines())
 
 
 def _without_mark(body: bytes) -> bytes:
@@ -189,9 +221,9 @@ def read_document(archive: Path, capture: Capture, *, texts_only: bool = False) 
     if isinstance(answer, str):
         return answer
     fields, body = answer
-    page, made_html = read_body(body, capture.url, fields, texts_only=texts_only)
+    page, made_html, shown, hidden_text = read_body(body, capture.url, fields, texts_only=texts_only)
     modified_at = _modified_at(Headers(fields).get("last-modified"), capture)
-    return DecodedCapture(capture, page, body, modified_at, made_html)
+    return DecodedCapture(capture, page, body, modified_at, made_html, shown, hidden_text)
 
 
 def _modified_at(field: str | None, capture: Capture) -> datetime | None:

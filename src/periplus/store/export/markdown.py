@@ -11,6 +11,7 @@ that time and size are linear in the size of the page.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from itertools import islice
@@ -46,6 +47,8 @@ _LONGEST_SIGN: Final = 2
 _SKIPPED: Final = frozenset(
     {"nav", "button", "select", "option", "datalist", "textarea", "iframe", "noembed", "noframes", "svg", "dialog"}
 )
+_LONG_WORD: Final = re.compile(r"(?<![\\])\b[^\W\d_]{3,}")
+"""A word that says something; not a command of TeX, which texts of formulas are full of."""
 _LISTS: Final = ("ul", "ol", "menu", "dir", "dl")
 _LANGUAGE_LEVELS: Final = 5
 """Elements with classes that are asked for the language of code: the `<pre>`, and those around it."""
@@ -143,6 +146,9 @@ class _Writer:
         self._base = base
         self._encoding = encoding
         self._blocks = Blocks()
+        self._events: Sequence[Event] = ()
+        self._words: frozenset[str] | None = None
+        """Those that visitors see, once they are asked for."""
         self.written: list[WrittenBlock] = []
         self._before = ""
         """The last anchor, if there is no text behind it."""
@@ -171,6 +177,7 @@ class _Writer:
 
     def write(self, events: Sequence[Event]) -> str:
         """Write all of it."""
+        self._events = events
         shown = shown_places(events)
         for place, (kind, value, attributes, is_main) in enumerate(events):
             if kind == TEXT:
@@ -384,8 +391,19 @@ class _Writer:
         """An image that has a text; others are decoration, or cannot be described. Not an arrow to the top."""
         alt = folded(attributes.get("alt") or "")
         if alt and not _own_link(self._styles):
-            written = self._marks.image(alt, self._resolved(attributes.get("src")))
+            source = self._resolved(attributes.get("src"))
+            written = self._marks.image(alt if self._says(alt, source) else "", source)
             self._runs.append(Run(written, self._styles_here(), RunKind.WRITTEN))
+
+    def _says(self, alt: str, source: str | None) -> bool:
+        """Whether the page, or the address of an image, has the words of its text, which visitors do not see."""
+        words = {word.lower() for word in _LONG_WORD.findall(alt)}
+        if not words:
+            return True
+        if self._words is None:
+            seen = " ".join([value for kind, value, _, _ in self._events if kind == TEXT])
+            self._words = frozenset(map(str.lower, _LONG_WORD.findall(seen)))
+        return words <= self._words or words <= {*self._words, *map(str.lower, _LONG_WORD.findall(source or ""))}
 
     def _open_table(self, _: str, __: Attributes) -> None:
         self._rows, self._cells = [], []

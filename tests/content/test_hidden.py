@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from bench.hidden_text import PAGES, SECRET, TRICKS, document_of, leaks, page_of
+
+from periplus.content import NOTHING_HIDDEN, HiddenText, without_hidden
+from periplus.store.export.chunks import chunks_of
+
+LONG = "The captain wrote down every port that he saw on the way to the south, and what was sold there. " * 8
+
+
+def seen(html: str) -> str:
+    return without_hidden(html.encode())[0].decode()
+
+
+@pytest.mark.parametrize("kind", PAGES)
+@pytest.mark.parametrize("trick", TRICKS)
+def test_a_trick_does_not_leak(trick: str, kind: str) -> None:
+    document = document_of(page_of(kind, trick))
+    texts = [document.page.text, document.page.main_text, document.to_markdown(), document.to_text()]
+    texts += [chunk.text for chunk in chunks_of(document)]
+    assert not any(map(leaks, texts))
+    assert "list of the ports and coasts" in document.page.main_text
+
+
+def test_hidden_text_is_dropped() -> None:
+    html = (
+        b"<p>seen<span style='font-size:0'>wone</span> <b style=\"visibility: hidden\">wtwo<b>wthree</b></b>"
+        b"<div style='display:none'><div>wfour</div></div><i hidden>wfive</i><a hidden=until-found href=x>wsix</a>"
+        b"<p data-hidden=no>also seen</p><p class='hidden'>hidden=0</p>"
+    )
+    kept, hidden = without_hidden(html)
+    assert b"seen" in kept
+    assert b"also seen" in kept
+    for word in (b"wone", b"wtwo", b"wthree", b"wfour", b"wfive", b"wsix"):
+        assert word not in kept
+    assert hidden == HiddenText(28, ("display", "font-size", "hidden", "visibility"))
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>plain</p>",
+        "<ul style='font-size:0'><li style='font-size:16px'>shown</ul>",
+        "<div style='visibility:hidden'><p style='visibility:visible'>shown</p></div>",
+        "<p style='font-size:0.8em;color:red;opacity:.5'>shown</p>",
+        "<div style='background:#000'><p style='color:#fff'>shown</p></div>",
+        "<div style='background:url(x.png)'><p style='color:#fff'>shown</p></div>",
+        "<link rel=stylesheet href=x.css><div class=banner><p style='color:#fff'>shown</p></div>",
+        "<style>.a{display:none}.a.b{display:block}</style><p class='a b'>shown</p>",
+        "<style>@media print{.a{display:none}} .a:hover{opacity:0}</style><p class=a>shown</p>",
+        "<style media=print>.a{display:none}</style><p class=a>shown</p>",
+        "<style>.menu .a{display:none}</style><p class=a>shown</p>",
+        "<script>x = '<div style=\"display:none\">'</script><p>shown</p>",
+        "<!-- <div hidden> --><p>shown</p>",
+        "<p style='color:transparent;-webkit-background-clip:text;background:linear-gradient(red,blue)'>shown</p>",
+        "<p style='margin-left:-100%;position:relative;left:-20px'>shown</p>",
+        "<p>\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f \u0645\u06cc\u200c\u062e</p>",
+        "<p>\U0001f468\u200d\U0001f469</p>",
+        f"<body style='opacity:0'><p>{LONG}</p></body>",
+        f"<style>.fade{{opacity:0}}</style><p class=fade>{LONG}</p><p>Menu</p>",
+    ],
+)
+def test_what_is_seen_stays(html: str) -> None:
+    assert without_hidden(html.encode()) == (html.encode(), NOTHING_HIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("html", "kept"),
+    [
+        ("<p hidden>a<p>b", "<p hidden><p>b"),
+        ("<ul><li hidden>a<li>b</ul>c", "<ul><li hidden><li>b</ul>c"),
+        ("<div><span hidden>a</div>b", "<div><span hidden></div>b"),
+        ("<table><tr><td hidden>a<td>b</table>", "<table><tr><td hidden><td>b</table>"),
+        ("<p hidden>a<img src=x alt=b>c</p>d", "<p hidden></p>d"),
+        ("ig\u200bno\u2060re", "ignore"),
+        ("<p hidden>\xe4</p>\xfc", "<p hidden></p>\xfc"),
+    ],
+)
+def test_only_what_is_hidden_goes(html: str, kept: str) -> None:
+    assert seen(html) == kept
+
+
+def test_pages_in_other_encodings_are_read() -> None:
+    html = page_of("article", "display:none").decode().replace("<meta charset=utf-8>", "")
+    document = document_of(b"\xff\xfe" + html.encode("utf-16-le"))
+    assert document.hidden_text == HiddenText(len(SECRET), ("display",))
+    assert not leaks(document.to_markdown())
+    assert "captain" in document.to_markdown()
+
+
+def test_texts_of_pictures_are_written_where_the_page_says_them() -> None:
+    page = "<h1>T</h1><p>A ship of {} sails <img src=/a.png alt='ship of Tyre'> over the sea and comes home again.</p>"
+    assert "![ship of Tyre](" in document_of(page.format("Tyre").encode()).to_markdown()
+    assert "![](https://example.org/a.png)" in document_of(page.format("old").encode()).to_markdown()
+
+
+@pytest.mark.parametrize(
+    "piece", ['<a "', "<p style='", "<!--", "<title", "<div hidden>", "<style>.a{", "&#x200b;", "<p hidden "]
+)
+def test_time_is_bounded(piece: str) -> None:
+    start = time.process_time()
+    without_hidden((piece * 40_000)[:120_000].encode())
+    assert time.process_time() - start < 10
