@@ -51,7 +51,7 @@ def _page(request: Request) -> Response:
     listed = [
         {
             "method": method,
-            "path": each.path,
+            "path": _CONVERTOR.sub("", each.path),
             "audience": each.guarded.audience.name.lower(),
             "operation": each.guarded.operation,
         }
