@@ -13,7 +13,7 @@ LENGTH = 200
 """Characters of a snippet."""
 _READ = 60_000
 """Characters of a text in which a snippet is looked for."""
-_LOOKS, _FOUND = 400, 60
+_LOOKS, _FOUND = 400, 24
 """Places that are looked at, and that have the term: enough to find a good stretch on a page that repeats a word."""
 _INSIDE = 12
 """Words of one stretch that are counted."""
