@@ -71,6 +71,7 @@ SEEDS = {
 
 WIRES = {
     "collection/shards.py:_wire",
+    "collection/shards.py:_session.make",
     "collection/fresh_pages.py:FreshPages.__init__",
     "apps/publish/collections.py:range_requests",
     "parts/focus/reading.py:_fetched",
