@@ -59,7 +59,7 @@ def test_cost_is_known_before_the_first_file(site: PublishedSite, tmp_path: Path
     site.sent.clear()
     total = sum(sizes(site))
     options = {"media.types": ["image/*"], "wire.allow_private": LOOPBACK, "crawl.max_bytes": total // 2}
-    options |= {"politeness.delay": 0.25}
+    options |= {"politeness.delay": 0.25, "politeness.slow_factor": 0.0}
     cost = estimate(planned(tmp_path / "pics", typed=[site.base], options=options))
     assert (cost.urls, cost.sized, cost.bytes) == (IMAGES, IMAGES, total)
     assert cost.seconds == IMAGES * 0.25

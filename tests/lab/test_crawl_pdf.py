@@ -106,7 +106,7 @@ def test_exports_and_chunks_have_the_text(crawled: Path, base: str, tmp_path: Pa
     out = io.BytesIO()
     export_chunks(existing(crawled), Committed(), Selection(), out)
     chunks = [msgspec.json.decode(line) for line in out.getvalue().splitlines()]
-    assert any(chunk["url"] == f"{base}ships.pdf" and "halyard" in chunk["text"] for chunk in chunks)
+    assert any(chunk["page_url"] == f"{base}ships.pdf" and "halyard" in chunk["text"] for chunk in chunks)
 
 
 def test_files_of_a_crawl_for_pdfs_are_found_as_well(base: str, tmp_path: Path) -> None:

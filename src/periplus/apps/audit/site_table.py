@@ -164,8 +164,9 @@ groups as (
     select cluster, arg_min(url, row(believed_canonical is not null, not is_listed, length(url), url)) as first
     from known where is_page group by cluster)
 select * exclude (same_as, first_title, first_digest),
-    is_page and not is_first and coalesce(lower(trim(title)) = first_title or main_digest = first_digest, false)
-        as is_copy,
+    is_page and not is_first and coalesce(
+        contains(lower(trim(title)), nullif(first_title, '')) or contains(first_title, nullif(lower(trim(title)), ''))
+        or main_digest = first_digest, false) as is_copy,
     case when not is_page then null when believed_canonical is not null then believed_canonical
         when not is_first then first end as same_as,
     is_crawled and (fails_now or (coalesce(status, 0) >= 400 and coalesce(reason, '') <> 'unwanted-type')) as is_error,
