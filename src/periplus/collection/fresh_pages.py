@@ -33,6 +33,7 @@ from periplus.store.export.documents import read_body
 from periplus.urls import site_of
 
 from .collection import CollectionSetup
+from .crawl_parts import setup_of, signer_of
 
 MAX_HOPS: Final = 5
 """Redirects that are followed."""
@@ -81,7 +82,12 @@ class FreshPages:
         self._clock = SystemClock()
         self.guard = config.address_guard()
         self._requests = SingleRequests(
-            config.wire, identity=config.identity, clock=self._clock, dns=config.dns, guard=self.guard
+            config.wire,
+            identity=config.identity,
+            clock=self._clock,
+            dns=config.dns,
+            guard=self.guard,
+            signer=signer_of(setup_of(collection), self._clock),
         )
         self._sites: OrderedDict[Site, _SiteRules] = OrderedDict()
         self._times: deque[float] = deque()

@@ -37,11 +37,11 @@ from periplus.store.tables import Tables
 from periplus.urls import site_of
 
 from .config.settings import Config
-from .crawl_parts import part_kinds
+from .crawl_parts import part_kinds, signer_of
 from .trust import unsigned, with_values_of
 
 if TYPE_CHECKING:
-    from periplus.engine.fetch import Session, SingleRequests
+    from periplus.engine.fetch import RequestSigner, Session, SingleRequests
 
 _DAY = 86_400.0
 _MMAP_THRESHOLD = -3
@@ -316,7 +316,8 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> 
     config, setup = asked.config, _setup(asked, layout, count)
     _return_large_blocks()
     guard = config.address_guard()
-    session = _session(asked, clock) if asked.parts.session else None
+    signer = signer_of(setup, clock)
+    session = _session(asked, clock, signer) if asked.parts.session else None
     requests = CurlWire(
         config.transfers,
         identity=config.identity,
@@ -326,6 +327,7 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> 
         session=session,
         credentials=asked.parts.credentials,
         browser=next((name for kind in part_kinds() if (name := kind.browser(setup))), ""),
+        signer=signer,
     )
     wire: Wire = requests if session is None else session.wired(requests)
     for kind in part_kinds():
@@ -333,7 +335,7 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> 
     return wire
 
 
-def _session(asked: ShardMaker, clock: SystemClock) -> Session:
+def _session(asked: ShardMaker, clock: SystemClock, signer: RequestSigner | None) -> Session:
     """The session of a shard, not logged in yet."""
     from periplus.engine.fetch import Session, SingleRequests  # most crawls have none: it loads a cookie jar
 
@@ -347,6 +349,7 @@ def _session(asked: ShardMaker, clock: SystemClock) -> Session:
             dns=config.dns,
             guard=config.address_guard(),
             session=session,
+            signer=signer,
         )
 
     return Session(asked.parts.session, make, clock)

@@ -239,6 +239,16 @@ def write_parameters(parameters: Parameters) -> str:
     )
 
 
+def write_dictionary(members: Mapping[str, Member]) -> str:
+    """A whole dictionary."""
+    return ", ".join(
+        name + write_parameters(member.parameters)
+        if isinstance(member, Item) and member.value is True
+        else f"{name}={write_member(member)}"
+        for name, member in members.items()
+    )
+
+
 def write_bare(value: BareItem) -> str:
     """A value without its parameters."""
     match value:

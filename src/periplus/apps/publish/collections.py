@@ -17,12 +17,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.apps.logs.identity import LARGEST_FILE, parse_ranges, range_file
+from periplus.apps.logs.identity import LARGEST_FILE, range_file
 from periplus.collection.config.settings import Config
 from periplus.collection.config.toml_files import dump, load, with_options
 from periplus.content import decode_body
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import SingleRequests
+from periplus.formats.address_ranges import read_address_ranges
 from periplus.formats.headers import Headers
 from periplus.insight.views import Views
 from periplus.model import Fetched, FetchOutcome, PeriplusError, Url, UsageError
@@ -182,7 +183,7 @@ def refresh_ranges(
         body = _body(requests.get(Url(url), max_bytes=LARGEST_FILE, types=_TYPES))
         if isinstance(body, str):
             failed[url] = body
-        elif not parse_ranges(body):
+        elif not read_address_ranges(body).ranges:
             failed[url] = "not a list of ranges"
         else:
             write_file(path, body)
