@@ -35,7 +35,9 @@ def setup_of(collection: CollectionSetup, *personal: str) -> Setup:
     """
     trust.check([name for name in collection.untrusted if name in personal], collection.folder)
     config = collection.config
-    return Setup(config, collection.layout, seeds=collection.seeds, shards=collection.workers, identity=config.identity)
+    return Setup(
+        config, collection.layout, seeds=collection.seeds, shards=collection.workers, identity=config.crawler_identity
+    )
 
 
 def signer_of(setup: Setup, clock: Clock) -> RequestSigner | None:

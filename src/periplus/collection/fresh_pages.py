@@ -83,7 +83,7 @@ class FreshPages:
         self.guard = config.address_guard()
         self._requests = SingleRequests(
             config.wire,
-            identity=config.identity,
+            identity=config.crawler_identity,
             clock=self._clock,
             dns=config.dns,
             guard=self.guard,
@@ -144,7 +144,7 @@ class FreshPages:
         outcome = self._requests.get(robots_url(url), max_bytes=1 << 20, types=("*/*",))
         file = read_robots(site, outcome, None, self._clock.now())
         access: Access | str = (
-            file.reason if file.access == "none" else parse(file.body).access(self._config.identity.token)
+            file.reason if file.access == "none" else parse(file.body).access(self._config.crawler_identity.token)
         )
         rules = self._sites[site] = _SiteRules(access, file.expires_at, self._rested_at(outcome, access))
         while len(self._sites) > REMEMBERED_SITES:

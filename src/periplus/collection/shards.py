@@ -205,7 +205,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     settings = MachineSettings(
         shard=number,
         shards=count,
-        agent=config.identity.token,
+        agent=config.crawler_identity.token,
         random_seed=f"{config.crawl.random_seed}/{number}",
         learning_ordering=learning_name(config),
         politeness=config.politeness,
@@ -246,7 +246,7 @@ def _setup(asked: ShardMaker, layout: Layout, count: int) -> Setup:
         shards=count,
         visits_a_day=asked.visits_a_day,
         revisits_only=asked.revisits_only,
-        identity=asked.config.identity,
+        identity=asked.config.crawler_identity,
         signed_in=frozenset(
             site_of(Url(f"{origin}/")) for origin in (*asked.parts.credentials.sites, *asked.parts.session.origins)
         ),
@@ -287,7 +287,7 @@ def _archive(config: Config, layout: Layout, number: int, state: State, log: Inp
         config.archive,
         shard=number,
         software=f"periplus/{__version__}",
-        fields={"http-header-user-agent": config.identity.agent, "robots": "obey"},
+        fields={"http-header-user-agent": config.crawler_identity.agent, "robots": "obey"},
         end=log.repair(meta.commits, meta.archive),
         payloads=state.payloads,
     )
@@ -320,7 +320,7 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> 
     session = _session(asked, clock, signer) if asked.parts.session else None
     requests = CurlWire(
         config.transfers,
-        identity=config.identity,
+        identity=config.crawler_identity,
         clock=clock,
         resolver=Resolver(config.dns, clock=clock),
         guard=guard,
@@ -344,7 +344,7 @@ def _session(asked: ShardMaker, clock: SystemClock, signer: RequestSigner | None
     def make(session: Session) -> SingleRequests:
         return SingleRequests(
             config.transfers,
-            identity=config.identity,
+            identity=config.crawler_identity,
             clock=clock,
             dns=config.dns,
             guard=config.address_guard(),

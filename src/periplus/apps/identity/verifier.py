@@ -17,7 +17,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.engine.fetch import SingleRequests
+from periplus.content import decode_body
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import AddressGuard, CrawlerIdentity, ResolverSettings, SingleRequests, WireSettings
 from periplus.formats.headers import Headers, fresh_for
 from periplus.formats.web_bot_auth import (
     MAX_DIRECTORY_BYTES,
@@ -204,20 +206,29 @@ _INVALID: Final = frozenset({"test-key", "private-key", "key-expired", "key-not-
 """What is wrong with a key itself; everything else only says that it is not known."""
 
 
-def directory_fetch(requests: SingleRequests) -> FetchDirectory:
-    """Fetches directories with requests of a wire, whose settings bound time and addresses."""
+def fetch_directory(url: str) -> DirectoryAnswer:
+    """Fetch a directory from a public address."""
+    requests = SingleRequests(
+        WireSettings(timeout=FETCH_TIMEOUT, connect_timeout=FETCH_TIMEOUT),
+        identity=CrawlerIdentity(),
+        clock=SystemClock(),
+        dns=ResolverSettings(timeout=FETCH_TIMEOUT),
+        guard=AddressGuard(),
+    )
+    return fetch_with(requests, url)
 
-    def fetch(url: str) -> DirectoryAnswer:
-        outcome = requests.get(Url(url), max_bytes=MAX_DIRECTORY_BYTES + 1, types=("*/*",), max_redirects=0)
-        return _answer(outcome)
 
-    return fetch
+def fetch_with(requests: SingleRequests, url: str) -> DirectoryAnswer:
+    """Fetch a directory with requests whose settings bound time and addresses."""
+    return _answer(requests.get(Url(url), max_bytes=MAX_DIRECTORY_BYTES + 1, types=("*/*",), max_redirects=0))
 
 
 def _answer(outcome: FetchOutcome) -> DirectoryAnswer:
     match outcome:
         case Fetched():
-            return DirectoryAnswer(outcome.status, outcome.headers, outcome.body)
+            codings = ",".join(Headers(outcome.headers).all("content-encoding"))
+            body, _ = decode_body(outcome.body, codings, max_size=MAX_DIRECTORY_BYTES + 1)
+            return DirectoryAnswer(outcome.status, outcome.headers, body)
         case Redirected():
             return DirectoryAnswer(outcome.status, outcome.headers)
         case Excluded():

@@ -247,7 +247,7 @@ class LedgerAnswers:
 
     def _kept(self, addresses: Sequence[str], now: float) -> dict[str, Answer]:
         db = self._ledger.db
-        if not db.execute("select 1 from sqlite_master where name = 'dns_answers'").fetchone():
+        if not self._ledger.has_table("dns_answers"):
             return {}
         found = {}
         for address in addresses:

@@ -166,7 +166,9 @@ def range_requests(config: Config | None = None) -> SingleRequests:
     """Requests as a crawl sends them."""
     config = config or Config()
     guard = config.address_guard()
-    return SingleRequests(config.wire, identity=config.identity, clock=SystemClock(), dns=config.dns, guard=guard)
+    return SingleRequests(
+        config.wire, identity=config.crawler_identity, clock=SystemClock(), dns=config.dns, guard=guard
+    )
 
 
 def refresh_ranges(

@@ -28,7 +28,7 @@ from .directories import (
     write_card,
     write_directory,
 )
-from .keys import PrivateKey, PublicKey, new_key, read_key, read_private_key, thumbprint
+from .keys import PrivateKey, PublicKey, needs_cryptography, new_key, read_key, read_private_key, thumbprint
 from .message import SignedMessage, signature_base
 from .requests import (
     RequestSigning,
@@ -59,6 +59,7 @@ __all__ = [
     "SignedMessage",
     "is_signature_wanted",
     "judged",
+    "needs_cryptography",
     "new_key",
     "proof_fields",
     "read_card",
