@@ -76,8 +76,8 @@ def check_request(case: Case) -> None:
         body = json.dumps({"keys": known["keys"]}).encode()
         directories.put(known["agent"], DirectoryAnswer(200, fields, body), known["fetched"])
     once = (case.get("policy") or {}).get("nonce", "ignore") != "ignore"
-    verifier = SignatureVerifier(directories, policy, once=once)
-    verdict, pending = verifier.verdict(message_of(case["request"]), at=case["now"])
+    verifier = SignatureVerifier(directories, policy, lambda: case["now"], once=once)
+    verdict, pending = verifier.verdict(message_of(case["request"]))
     found = {
         "outcome": verdict.outcome.value,
         "reason": verdict.reason,

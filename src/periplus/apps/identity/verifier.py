@@ -181,7 +181,7 @@ class SignatureVerifier:
         self._directories.key(url, "", self._clock(), waits=True)
 
     def _judged(self, claim: SignatureClaim, request: SignedMessage, now: float, *, waits: bool) -> SignatureVerdict:
-        key = self._directories.key(claim.keys_url, claim.keyid, now, waits=waits)
+        key = self._directories.key(claim.keys_url, claim.keyid, self._clock(), waits=waits)
         if isinstance(key, str):
             return claim.invalid(key) if key in _INVALID else claim.unverified(key)
         judgement = judged(claim, key, request)
