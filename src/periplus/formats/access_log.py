@@ -248,7 +248,9 @@ def _read_escaped(text: str) -> LoggedRequest | Problem | None:
         return None
     first, second, third, fourth, *when = match.groups()[:8]
     words = [first, second, third] if fourth is None else [first, second, third, fourth]
-    return _hit(_who(words), _read_time(tuple(when)), "".join(when), *match.groups()[8:], text[match.end() :])
+    request, status, size, referrer, agent = match.groups()[8:]
+    rest = text[match.end() :]
+    return _hit(_who(words), _read_time(tuple(when)), "".join(when), request, status, size, referrer, agent, rest)
 
 
 def _read_odd(text: str) -> LoggedRequest | Problem:

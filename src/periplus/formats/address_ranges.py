@@ -40,7 +40,7 @@ def read_address_ranges(body: bytes) -> AddressRanges:
     """The ranges of a file."""
     try:
         found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         found = None
     prefixes = found.get("prefixes") if isinstance(found, dict) else None
     if not isinstance(prefixes, list):

@@ -170,12 +170,13 @@ class SignedCount:
 
     def result(self) -> SignedRequests:
         """What was counted."""
-        counts = (
-            self.outcomes[each]
-            for each in (SignatureOutcome.VERIFIED, SignatureOutcome.INVALID, SignatureOutcome.UNVERIFIED)
-        )
         return SignedRequests(
-            *counts, dict(self.agents.most_common()), dict(self.reasons.most_common()), tuple(self.examples)
+            self.outcomes[SignatureOutcome.VERIFIED],
+            self.outcomes[SignatureOutcome.INVALID],
+            self.outcomes[SignatureOutcome.UNVERIFIED],
+            dict(self.agents.most_common()),
+            dict(self.reasons.most_common()),
+            tuple(self.examples),
         )
 
 

@@ -101,7 +101,7 @@ def _failure(status: int, body: bytes) -> str:
 def _listed(body: bytes) -> list[Any] | None:
     try:
         found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     keys = found.get("keys") if isinstance(found, dict) else None
     return keys if isinstance(keys, list) else None
@@ -202,7 +202,7 @@ def read_card(body: bytes, url: str) -> AgentCard | None:
     try:
         found: dict[str, Any] = msgspec.json.decode(body) if len(body) <= _MAX_CARD_BYTES else {}
         card = msgspec.convert(found, AgentCard)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     is_about_url = card.client_id == url and all(_is_url(found.get(name), name) for name in _URLS)
     has_keys = ("jwks" in found) != ("jwks_uri" in found)
