@@ -70,7 +70,7 @@ def other_library() -> Any:
 def test_the_other_library_verifies_ours() -> None:
     library = other_library()
 
-    class Resolver(library.HTTPSignatureKeyResolver):  # type: ignore[misc]
+    class Resolver(library.HTTPSignatureKeyResolver):  # type: ignore[misc, name-defined]
         def resolve_public_key(self, key_id: str) -> Any:
             assert key_id == KEY.thumbprint
             return public_key().key
@@ -97,7 +97,7 @@ def test_the_other_library_verifies_ours() -> None:
 def test_we_verify_the_other_library() -> None:
     library = other_library()
 
-    class Resolver(library.HTTPSignatureKeyResolver):  # type: ignore[misc]
+    class Resolver(library.HTTPSignatureKeyResolver):  # type: ignore[misc, name-defined]
         def resolve_private_key(self, key_id: str) -> Any:
             return KEY._key
 

@@ -109,6 +109,8 @@ def signature_base(message: SignedMessage, signed: InnerList) -> tuple[bytes, st
 
 def _value(message: SignedMessage, component: Item) -> tuple[str | None, str]:
     name, parameters = component.value, component.parameters
+    if type(name) is not str:
+        return None, UNSUPPORTED
     if message.is_response and parameters.get("req") is True:
         parameters = {key: value for key, value in parameters.items() if key != "req"}
         if not name.startswith("@"):
