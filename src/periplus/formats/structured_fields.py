@@ -217,7 +217,7 @@ _READ: Final[dict[str, Any]] = {
     "number": int,
     "date": Date,
     "decimal": Decimal,
-    "string": lambda text: _ESCAPED.sub(r"\1", text),
+    "string": lambda text: _ESCAPED.sub(r"\1", text) if "\\" in text else text,
     "bytes": _bytes,
     "truth": "1".__eq__,
     "display": _display_string,
