@@ -14,7 +14,7 @@ import pytest
 
 from periplus.apps.identity.verifier import DirectoryAnswer, KeyDirectories, SignatureVerifier
 from periplus.formats.address_ranges import read_address_ranges
-from periplus.formats.structured_fields import Item, read_dictionary
+from periplus.formats.structured_fields import FieldItem, read_dictionary
 from periplus.formats.web_bot_auth import (
     SignaturePolicy,
     SignedMessage,
@@ -108,7 +108,7 @@ def check_message(case: Case) -> None:
     assert base.decode() == case.get("base", base.decode())
     key, value = read_key(case["jwk"]), (read_dictionary(case["signature"]) or {})[label]
     assert key is not None
-    assert isinstance(value, Item)
+    assert isinstance(value, FieldItem)
     assert key.algorithm == case["algorithm"]
     assert key.verifies(value.value, base) is case["valid"]
 

@@ -11,8 +11,8 @@ from tests.each_case import each_case
 from periplus.formats.structured_fields import (
     Date,
     DisplayString,
+    FieldItem,
     InnerList,
-    Item,
     Member,
     Token,
     read_dictionary,
@@ -51,14 +51,14 @@ def test_valid_dictionaries() -> None:
         ' a=b/c:d ,\t*k;p=1;q="x\\"y", n=-12.345, d=@1659578233, s=%"f%c3%bc", l=(1 "two" t;x), e=(), b=:aGk:;v=?0 '
     )
     assert read == {
-        "a": Item(Token("b/c:d")),
-        "*k": Item(True, {"p": 1, "q": 'x"y'}),
-        "n": Item(Decimal("-12.345")),
-        "d": Item(Date(1659578233)),
-        "s": Item(DisplayString("f\u00fc")),
-        "l": InnerList((Item(1), Item("two"), Item(Token("t"), {"x": True}))),
+        "a": FieldItem(Token("b/c:d")),
+        "*k": FieldItem(True, {"p": 1, "q": 'x"y'}),
+        "n": FieldItem(Decimal("-12.345")),
+        "d": FieldItem(Date(1659578233)),
+        "s": FieldItem(DisplayString("f\u00fc")),
+        "l": InnerList((FieldItem(1), FieldItem("two"), FieldItem(Token("t"), {"x": True}))),
         "e": InnerList(()),
-        "b": Item(b"hi", {"v": False}),
+        "b": FieldItem(b"hi", {"v": False}),
     }
     assert type(read["a"].value) is Token  # type: ignore[union-attr]
     assert read_dictionary("a=" + "b" * 5000) is None
@@ -67,7 +67,7 @@ def test_valid_dictionaries() -> None:
 def test_repeated_keys_and_parameters() -> None:
     """The last counts, in the place of the first; parameters that were repeated are named."""
     read = read_dictionary("a=1, b=2, a=3;x;y;x=?0")
-    assert read == {"a": Item(3, {"x": False, "y": True}, ("x",)), "b": Item(2)}
+    assert read == {"a": FieldItem(3, {"x": False, "y": True}, ("x",)), "b": FieldItem(2)}
     assert list(read) == ["a", "b"]
 
 
@@ -88,7 +88,7 @@ BARE = st.one_of(
 )
 KEYS = st.from_regex(r"[a-z*][a-z0-9_.*-]{0,10}", fullmatch=True)
 PARAMETERS = st.dictionaries(KEYS, BARE, max_size=4)
-ITEMS = st.builds(Item, BARE, PARAMETERS)
+ITEMS = st.builds(FieldItem, BARE, PARAMETERS)
 MEMBERS = st.one_of(ITEMS, st.builds(InnerList, st.lists(ITEMS, max_size=4).map(tuple), PARAMETERS))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from periplus.parts.identity.key_files import KeyState, load_key, make_key, state_of
+from periplus.parts.identity.key_files import KeyRotation, load_key, make_key, state_of
 from periplus.parts.identity.key_files import publish as publish_key
 from periplus.parts.identity.key_files import rotate as rotate_key
 
@@ -108,7 +108,7 @@ def publish(
         stdout_console().print(str(path), markup=False, soft_wrap=True)
 
 
-def _print(state: KeyState, *, json: bool) -> None:
+def _print(state: KeyRotation, *, json: bool) -> None:
     if json:
         typer.echo(msgspec.json.encode(state))
         return

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from periplus.model import Problem
 
-from .structured_fields import InnerList, Item, Member, Token, read_dictionary, read_item, write_bare
+from .structured_fields import FieldItem, InnerList, Member, Token, read_dictionary, read_item, write_bare
 
 CODING: Final = "dcz"
 _MAGIC: Final = bytes.fromhex("5e2a4d1820000000")
@@ -56,7 +56,7 @@ def read_use_as_dictionary(field: str) -> UseAsDictionary | None:
     members = read_dictionary(field) or {}
     match, kind, destinations, name = map(members.get, ("match", "type", "match-dest", "id"))
     pattern = _string(match)
-    if pattern is None or (kind is not None and kind != Item(Token("raw"))):
+    if pattern is None or (kind is not None and kind != FieldItem(Token("raw"))):
         return None
     listed = destinations.items if isinstance(destinations, InnerList) else ()
     return UseAsDictionary(pattern, tuple(filter(None, map(_string, listed))), _string(name) or "")
@@ -144,4 +144,4 @@ def _matches(parts: list[str], path: str) -> bool:
 
 
 def _string(member: Member | None) -> str | None:
-    return member.value if isinstance(member, Item) and type(member.value) is str else None
+    return member.value if isinstance(member, FieldItem) and type(member.value) is str else None

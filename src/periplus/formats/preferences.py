@@ -30,7 +30,7 @@ from periplus.model import NO_PREFERENCES, Directives, Preference, Preferences, 
 from .robots import Access
 from .robots.patterns import escaped, path_of, patterns_of
 from .robots.values import Rule
-from .structured_fields import Item, Member, Token, read_dictionary
+from .structured_fields import FieldItem, Member, Token, read_dictionary
 
 _MEANINGS: Final = {"y": Preference.ALLOW, "n": Preference.DISALLOW}
 
@@ -50,7 +50,7 @@ def read_content_usage(text: str, said_by: str = "") -> Preferences:
 
 
 def _meaning(member: Member | None) -> Preference:
-    if isinstance(member, Item) and isinstance(member.value, Token):
+    if isinstance(member, FieldItem) and isinstance(member.value, Token):
         return _MEANINGS.get(member.value, Preference.UNKNOWN)
     return Preference.UNKNOWN
 

@@ -51,7 +51,7 @@ BareItem: TypeAlias = int | Decimal | str | bytes
 Parameters: TypeAlias = Mapping[str, BareItem]
 
 
-class Item(Struct, frozen=True):
+class FieldItem(Struct, frozen=True):
     """A value and its parameters. `repeated` are parameters that were given more than once; the last counts."""
 
     value: Any
@@ -62,12 +62,12 @@ class Item(Struct, frozen=True):
 class InnerList(Struct, frozen=True):
     """Values in parentheses, with parameters of the list as a whole."""
 
-    items: tuple[Item, ...]
+    items: tuple[FieldItem, ...]
     parameters: Parameters = {}
     repeated: tuple[str, ...] = ()
 
 
-Member: TypeAlias = Item | InnerList
+Member: TypeAlias = FieldItem | InnerList
 
 _KEY: Final = re.compile(r"[a-z*][a-z0-9_.*-]*+")
 _TOKEN: Final = re.compile(r"[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*+")
@@ -105,7 +105,7 @@ def read_dictionary(text: str) -> dict[str, Member] | None:
         return None
 
 
-def read_item(text: str) -> Item | None:
+def read_item(text: str) -> FieldItem | None:
     """A field that is one value with its parameters (section 4.2.3); `None` if it is not."""
     text = text.strip(" ")
     if len(text) > MAX_FIELD:
@@ -142,18 +142,18 @@ def _key(text: str, at: int) -> tuple[str, int]:
 def _member(text: str, at: int) -> tuple[Member, int]:
     if text[at : at + 1] != "=":
         parameters, repeated, at = _parameters(text, at)
-        return Item(True, parameters, repeated), at
+        return FieldItem(True, parameters, repeated), at
     return _inner_list(text, at + 2) if text[at + 1 : at + 2] == "(" else _item(text, at + 1)
 
 
-def _item(text: str, at: int) -> tuple[Item, int]:
+def _item(text: str, at: int) -> tuple[FieldItem, int]:
     value, at = _bare_item(text, at)
     parameters, repeated, at = _parameters(text, at)
-    return Item(value, parameters, repeated), at
+    return FieldItem(value, parameters, repeated), at
 
 
 def _inner_list(text: str, at: int) -> tuple[InnerList, int]:
-    items: list[Item] = []
+    items: list[FieldItem] = []
     while True:
         begin = at
         while text[at : at + 1] == " ":
@@ -243,7 +243,7 @@ def write_dictionary(members: Mapping[str, Member]) -> str:
     """A whole dictionary."""
     return ", ".join(
         name + write_parameters(member.parameters)
-        if isinstance(member, Item) and member.value is True
+        if isinstance(member, FieldItem) and member.value is True
         else f"{name}={write_member(member)}"
         for name, member in members.items()
     )

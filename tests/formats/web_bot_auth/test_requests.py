@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from periplus.formats.structured_fields import InnerList, Item, read_dictionary, write_bare, write_member
+from periplus.formats.structured_fields import FieldItem, InnerList, read_dictionary, write_bare, write_member
 from periplus.formats.web_bot_auth import (
     AgentCard,
     KeyDirectory,
@@ -295,5 +295,5 @@ def test_sites_that_ask_for_signatures(accepted: list[str], is_wanted: bool) -> 
 
 
 def test_members_are_written_as_the_standard_does() -> None:
-    item = Item("signature-agent", {"key": "sig1", "req": True})
+    item = FieldItem("signature-agent", {"key": "sig1", "req": True})
     assert write_member(item) == '"signature-agent";key="sig1";req'

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from periplus.content import decode_body
 from periplus.engine.clock import SystemClock
-from periplus.engine.fetch import AddressGuard, CrawlerIdentity, ResolverSettings, SingleRequests, WireSettings
+from periplus.engine.fetch import CrawlerIdentity, RequestTables, ResolverSettings, SingleRequests, WireSettings
 from periplus.formats.headers import Headers, fresh_for
 from periplus.formats.web_bot_auth import (
     MAX_DIRECTORY_BYTES,
@@ -208,12 +208,10 @@ _INVALID: Final = frozenset({"test-key", "private-key", "key-expired", "key-not-
 
 def fetch_directory(url: str) -> DirectoryAnswer:
     """Fetch a directory from a public address."""
+    wire = WireSettings(timeout=FETCH_TIMEOUT, connect_timeout=FETCH_TIMEOUT)
+    tables = RequestTables(wire, ResolverSettings(timeout=FETCH_TIMEOUT))
     requests = SingleRequests(
-        WireSettings(timeout=FETCH_TIMEOUT, connect_timeout=FETCH_TIMEOUT),
-        identity=CrawlerIdentity(),
-        clock=SystemClock(),
-        dns=ResolverSettings(timeout=FETCH_TIMEOUT),
-        guard=AddressGuard(),
+        tables.wire, identity=CrawlerIdentity(), clock=SystemClock(), dns=tables.dns, guard=tables.guard
     )
     return fetch_with(requests, url)
 

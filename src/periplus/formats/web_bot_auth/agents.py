@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from periplus.urls import canonical
 
-from ..structured_fields import Item, Member, read_dictionary, read_item
+from ..structured_fields import FieldItem, Member, read_dictionary, read_item
 
 WELL_KNOWN: Final = "/.well-known/http-message-signatures-directory"
 LEGACY: Final = "legacy-agent"
@@ -62,7 +62,7 @@ def read_signature_agent(field: str) -> AgentField:
 
 def _agent(name: str | None, member: Member) -> AgentMember | str:
     """The agent of a member, or its problem."""
-    if not isinstance(member, Item) or type(member.value) is not str:
+    if not isinstance(member, FieldItem) or type(member.value) is not str:
         return UNREADABLE
     if member.parameters:
         return "agent-parameters"

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from periplus.urls import canonical
 
-from ..structured_fields import InnerList, Item, Member, read_dictionary, write_bare, write_member
+from ..structured_fields import FieldItem, InnerList, Member, read_dictionary, write_bare, write_member
 from .agents import WELL_KNOWN
 from .keys import TEST_KEYS, PrivateKey, PublicKey, read_key
 from .message import SignedMessage, signature_base
@@ -37,7 +37,7 @@ MAX_DIRECTORY_BYTES: Final = 64 * 1024
 MAX_KEYS: Final = 50
 PROOF_TAG: Final = "http-message-signatures-directory"
 _PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
-_PROOF: Final = (Item("@authority", {"req": True}), Item("content-digest"))
+_PROOF: Final = (FieldItem("@authority", {"req": True}), FieldItem("content-digest"))
 
 
 class KeyDirectory(Struct, frozen=True):
@@ -149,7 +149,7 @@ def _is_proven(
         return False
     is_fresh = created <= now + policy.skew and expires >= now - policy.skew
     covers = all(item in signed.items for item in _PROOF)
-    if not (is_fresh and covers and isinstance(value, Item) and isinstance(value.value, bytes)):
+    if not (is_fresh and covers and isinstance(value, FieldItem) and isinstance(value.value, bytes)):
         return False
     base, problem = signature_base(response, signed)
     return not problem and key.verifies(value.value, base)

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote
 
 from msgspec import Struct
 
-from ..structured_fields import InnerList, Item, read_dictionary, write_dictionary, write_member
+from ..structured_fields import FieldItem, InnerList, read_dictionary, write_dictionary, write_member
 
 MISSING: Final = "missing-component"
 """The problem of a signature over something that the message does not have."""
@@ -107,7 +107,7 @@ def signature_base(message: SignedMessage, signed: InnerList) -> tuple[bytes, st
     return (text.encode(), "") if is_plain else (b"", UNSUPPORTED)
 
 
-def _value(message: SignedMessage, component: Item) -> tuple[str | None, str]:
+def _value(message: SignedMessage, component: FieldItem) -> tuple[str | None, str]:
     name, parameters = component.value, component.parameters
     if type(name) is not str:
         return None, UNSUPPORTED
@@ -127,7 +127,7 @@ def _value(message: SignedMessage, component: Item) -> tuple[str | None, str]:
     return _part(message, name, value, component)
 
 
-def _part(message: SignedMessage, name: str, value: str, component: Item) -> tuple[str | None, str]:
+def _part(message: SignedMessage, name: str, value: str, component: FieldItem) -> tuple[str | None, str]:
     """The value of a field in one of the forms that parameters ask for."""
     match dict(component.parameters):
         case {"key": str(key), **rest} if not rest:

@@ -29,7 +29,7 @@ from msgspec import Struct
 from periplus.model import Url
 from periplus.urls import site_of
 
-from ..structured_fields import InnerList, Item, Member, read_dictionary
+from ..structured_fields import FieldItem, InnerList, Member, read_dictionary
 from .agents import AgentMember, read_signature_agent
 from .keys import TEST_KEYS, PrivateKey, PublicKey
 from .message import UNSUPPORTED, SignedMessage, signature_base
@@ -143,7 +143,7 @@ def _inputs(field: str) -> dict[str, InnerList] | None:
 def _claim(
     request: SignedMessage, label: str, signed: InnerList, value: Member | None, now: float, policy: SignaturePolicy
 ) -> SignatureClaim:
-    if not isinstance(value, Item) or not isinstance(value.value, bytes):
+    if not isinstance(value, FieldItem) or not isinstance(value.value, bytes):
         raise _RefusedError("unreadable-signature")
     if request.scheme != "https":
         raise _RefusedError("not-https")
@@ -243,7 +243,7 @@ def has_digest(message: SignedMessage, body: bytes) -> bool:
     members = read_dictionary(message.field("content-digest") or "") or {}
     known = [(_DIGESTS[name], member) for name, member in members.items() if name in _DIGESTS]
     return bool(known) and all(
-        isinstance(member, Item) and member.value == make(body).digest() for make, member in known
+        isinstance(member, FieldItem) and member.value == make(body).digest() for make, member in known
     )
 
 

@@ -29,6 +29,7 @@ from periplus.formats.web_bot_auth import (
     write_directory,
 )
 from periplus.model import ConfigError, UsageError
+from periplus.store.durable import replace_file, write_file
 
 CACHE_LIFETIME: Final = 86_400
 """Seconds for which verifiers may keep a directory."""
@@ -98,7 +99,7 @@ def make_key(path: Path) -> PrivateKey:
     return key
 
 
-class KeyState(Struct, frozen=True):
+class KeyRotation(Struct, frozen=True):
     """A key by its thumbprint, those that are published beside it, and the step of a replacement that is next.
 
     `step` is `switch` or `drop-old` while a key is replaced, else empty; it may be taken from `step_after` on.
@@ -111,11 +112,11 @@ class KeyState(Struct, frozen=True):
     step_after: float | None
 
 
-def state_of(path: Path) -> KeyState:
+def state_of(path: Path) -> KeyRotation:
     """The state of a key and of its replacement."""
     following, old = _beside(path)
     waiting = following if following.is_file() else old if old.is_file() else None
-    return KeyState(
+    return KeyRotation(
         load_key(path).thumbprint,
         load_key(following).thumbprint if following.is_file() else None,
         load_key(old).thumbprint if old.is_file() else None,
@@ -124,7 +125,7 @@ def state_of(path: Path) -> KeyState:
     )
 
 
-def rotate(path: Path, now: float) -> tuple[KeyState, str]:
+def rotate(path: Path, now: float) -> tuple[KeyRotation, str]:
     """Take the next step of a replacement; the state after it, and the step: `made-next`, `switched` or `dropped-old`.
 
     Raises `UsageError` if the last step was less than a day ago.
@@ -146,7 +147,7 @@ def rotate(path: Path, now: float) -> tuple[KeyState, str]:
             old.unlink()
         os.link(path, old)
         os.utime(old, (now, now))
-        following.replace(path)
+        replace_file(following, path)
         return state_of(path), "switched"
     make_key(following)
     return state_of(path), "made-next"
@@ -193,5 +194,5 @@ def publish(
     for place, body in written.items():
         target = folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(body)
+        write_file(target, body)
     return [folder / place for place in written]

@@ -26,7 +26,7 @@ _MOST_ASKING: Final = 100_000
 """Sites that asked for signatures and are remembered."""
 
 
-class Identity(Part):
+class CrawlerSigning(Part):
     """Signs requests. The machine has nothing to do with it."""
 
     @classmethod
