@@ -255,7 +255,13 @@ def test_cards_are_read_as_written() -> None:
     card = AgentCard("https://a.test/card", "A", ("mailto:a@a.test",), f"https://a.test{'/keys'}")
     assert read_card(write_card(card), "https://a.test/card") == card
     assert read_card(write_card(card), "https://b.test/card") is None
-    for wrong in ({"jwks_uri": "http://a.test/keys"}, {"jwks": {"keys": []}}, {"contacts": "me"}, {"client_name": 1}):
+    wrongs: list[dict[str, object]] = [
+        {"jwks_uri": "http://a.test/keys"},
+        {"jwks": {"keys": []}},
+        {"contacts": "me"},
+        {"client_name": 1},
+    ]
+    for wrong in wrongs:
         body = json.dumps({"client_id": "https://a.test/card", "jwks_uri": "https://a.test/keys", **wrong}).encode()
         assert read_card(body, "https://a.test/card") is None, wrong
     assert read_card(b"[]", "https://a.test/card") is None

@@ -190,7 +190,6 @@ Lines = Callable[[Sequence[str], list[str]], list[str]]
 def _verifier(settings: SignatureSettings, clock: Callable[[], float]) -> SignatureVerifier | None:
     if not settings.verify:
         return None
-    needs_cryptography()
     from periplus.apps.identity.verifier import KeyDirectories, SignatureVerifier, fetch_directory  # loads the wire
 
     policy = SignaturePolicy(max_lifetime=settings.max_lifetime)
@@ -227,6 +226,8 @@ class Live:
         self._llms = settings.llms.enabled
         self._token = settings.hooks.token
         self._hook_path = settings.hooks.path if settings.hooks.token else None
+        if settings.signatures.verify:
+            needs_cryptography()
         self._verifying = settings.signatures
         self._verifier: SignatureVerifier | None = None
         self._pid = 0
