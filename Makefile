@@ -36,7 +36,7 @@ demo: .venv/core ## see it crawl, on a small web that comes with it
 native: .venv/core ## compile the page scanner again, after a change of its C sources
 	@$(BIN)/python hatch_build.py
 
-PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (os.cpu_count() or 2) // 2)") --dist loadfile --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 2))") --dist loadfile --no-loadscope-reorder
 
 # A test that stands still for five minutes ends its worker, with the stacks of all threads.
 BOUND = -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
