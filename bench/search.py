@@ -200,7 +200,10 @@ def _rankings(folder: Path, documents: list[Document], judged: dict[str, list[Ju
     for name in CLASSICAL:
         if (CORPUS / f"search_{name}").is_dir():
             pages, queries = _classical(name)
-            with _made(folder / f"{name}-plain", pages, PLAIN) as plain, _made(folder / name, pages, BEFORE, VECTORS) as whole:
+            with (
+                _made(folder / f"{name}-plain", pages, PLAIN) as plain,
+                _made(folder / name, pages, BEFORE, VECTORS) as whole,
+            ):
                 columns[name] = _column(name, queries, plain, whole, whole, lambda found: found.mean_average_precision)
     rankings = list(next(iter(columns.values())))
     table = [
