@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +33,12 @@ def meanings(texts: Sequence[str]) -> list[list[float]]:
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def model(monkeypatch: pytest.MonkeyPatch) -> str:
     """The name of the function above: this module, as an import by name finds it."""
     import sys
 
     monkeypatch.setitem(sys.modules, "own_vectors", sys.modules[__name__])
-    yield "own_vectors:meanings"
+    return "own_vectors:meanings"
 
 
 def documents() -> list[Document]:
