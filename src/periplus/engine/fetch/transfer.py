@@ -36,6 +36,7 @@ from periplus.model import (
 from periplus.urls import canonical, site_of
 
 from .addresses import AddressGuard
+from .connections import MAX_IDLE, Connections, protocols, read_handshake
 from .head import STOP, Head, WantedTypes
 from .limits import WireSettings
 from .reasons import HANDSHAKE_STALLED, PRIVATE_ADDRESS, is_of_server, proxied, reason_of, tls_problem
@@ -75,8 +76,6 @@ _MAX_DETAIL: Final = 200
 """Characters of a server's or libcurl's text that an outcome keeps: one line of a table."""
 _SUPPRESS_CONNECT_HEADERS: Final = 265
 """CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl does not name: a proxy's answer to CONNECT is not the answer."""
-_MAX_IDLE: Final = 4
-"""Seconds after which an idle connection is not used again: common servers close idle connections after 5 or more."""
 _MAX_BROKEN_HTTP2: Final = 4096
 """Sites whose HTTP/2 is known to fail: far more than a worker asks at a time."""
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM, Purpose.PROBE)
@@ -133,6 +132,7 @@ class Transfer:
         wanted: WantedTypes,
         buffers: Buffers,
         broken: BrokenHttp2 | None = None,
+        connections: Connections | None = None,
     ) -> None:
         """`broken` are the sites of all transfers of a wire that are asked with HTTP/1.1."""
         self._settings = settings
@@ -141,6 +141,7 @@ class Transfer:
         self._wanted = wanted
         self._buffers = buffers
         self._broken_http2 = BrokenHttp2() if broken is None else broken
+        self._connections = Connections() if connections is None else connections
         self._head = Head(settings.max_head_bytes, settings.max_head_fields, self._is_welcome)
         self._limits = {purpose: settings.max_body(purpose) for purpose in Purpose}
         self._times = {purpose: max(1, round(settings.max_time(purpose) * 1000)) for purpose in Purpose}
@@ -149,6 +150,7 @@ class Transfer:
         self._pinned = ""
         self._is_downgraded = False
         self._is_head = False
+        self._is_listening = False
         self._blocks: list[bytes] = []
         self._parts: list[bytes] = []
         self.handle = self._make()
@@ -164,7 +166,7 @@ class Transfer:
             pycurl.PATH_AS_IS: 1,
             pycurl.DNS_CACHE_TIMEOUT: 0,  # it gets addresses: searching a cache of names would cost more than it saves
             pycurl.HTTP_CONTENT_DECODING: 0,
-            pycurl.MAXAGE_CONN: _MAX_IDLE,
+            pycurl.MAXAGE_CONN: MAX_IDLE,
             pycurl.PREREQFUNCTION: self._on_request,
             pycurl.HTTP_VERSION: self._version(),
             pycurl.CONNECTTIMEOUT_MS: max(1, round(chosen.connect_timeout * 1000)),
@@ -175,6 +177,7 @@ class Transfer:
             pycurl.SSL_VERIFYHOST: 2 if chosen.verify_tls else 0,
             pycurl.HEADERFUNCTION: self._head.feed,
             pycurl.WRITEFUNCTION: self._on_body,
+            pycurl.DEBUGFUNCTION: self._on_text,
         }
         if not chosen.proxy:
             options[pycurl.OPENSOCKETFUNCTION] = self._open_socket
@@ -212,7 +215,14 @@ class Transfer:
         if is_head != self._is_head:
             handle.setopt(pycurl.NOBODY if is_head else pycurl.HTTPGET, 1)
             self._is_head = is_head
-        is_downgraded = task.attempt > 1 or site_of(task.url) in self._broken_http2
+        site = site_of(task.url)
+        self._is_secure = task.url.startswith("https:")
+        self._heard = ""
+        is_listening = self._is_secure and self._connections.is_made(site, now)
+        if is_listening != self._is_listening:
+            handle.setopt(pycurl.VERBOSE, int(is_listening))
+            self._is_listening = is_listening
+        is_downgraded = task.attempt > 1 or site in self._broken_http2
         if is_downgraded != self._is_downgraded:
             handle.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if is_downgraded else self._version())
             self._is_downgraded = is_downgraded
@@ -253,6 +263,10 @@ class Transfer:
             return int(pycurl.PREREQFUNC_OK)
         self.why = "closed-early"
         return int(pycurl.PREREQFUNC_ABORT)
+
+    def _on_text(self, kind: int, text: bytes) -> None:
+        if kind == pycurl.INFOTYPE_TEXT and (heard := read_handshake(text)):
+            self._heard = heard
 
     def _is_welcome(self) -> bool:
         """Whether the body is wanted, decided when the head is complete."""
@@ -349,15 +363,36 @@ class Transfer:
         if status == _NOT_MODIFIED:
             if task.validators is None:
                 return self.failed("bad-response", "304 to a request that was not conditional")
-            return NotModified(task, headers, self.started_at, self._duration(), self._ip())
+            return NotModified(task, headers, self.started_at, self._duration(), self._ip(), self._protocols())
         parts = [*self._blocks, *self._parts]
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         if status in _REDIRECTS:
             target = redirect_target(head.value(b"location:"), task.url)
             if target is None:
                 return self.failed("bad-redirect", (head.value(b"location:") or "")[:_MAX_DETAIL])
-            return Redirected(task, status, target, headers, self.started_at, self._duration(), self._ip(), body)
-        return Fetched(task, status, headers, body, self.started_at, self._duration(), self._ip(), is_truncated)
+            return Redirected(
+                task, status, target, headers, self.started_at, self._duration(), self._ip(), body, self._protocols()
+            )
+        return Fetched(
+            task,
+            status,
+            headers,
+            body,
+            self.started_at,
+            self._duration(),
+            self._ip(),
+            is_truncated,
+            protocols=self._protocols(),
+        )
+
+    def _protocols(self) -> str:
+        """What the answer came over (`connections`)."""
+        getinfo = self.handle.getinfo
+        version = getinfo(pycurl.INFO_HTTP_VERSION)
+        if not self._is_secure:
+            return protocols(version, is_secure=False)
+        site, port = site_of(self.task.url), getinfo(pycurl.LOCAL_PORT)
+        return protocols(version, is_secure=True, tls=self._connections.keep(site, port, self._heard, self.ended_at))
 
     def _duration(self) -> float:
         """Seconds by our clock: libcurl's starts later, when it gets to the handle, and delays would be too short."""
