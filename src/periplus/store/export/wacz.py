@@ -5,7 +5,8 @@
 | `archive/*.warc.gz` | the WARC files, as far as they were committed; stored, so that players can seek |
 | `indexes/index.cdx` | CDXJ; from `LINES_PER_BLOCK` lines on `index.cdx.gz` in gzip blocks, and `index.idx` over them |
 | `pages/pages.jsonl` | seeds and home pages; all other pages are in `extraPages.jsonl` |
-| `datapackage.json` | title, dates, and every member with its SHA-256; `datapackage-digest.json` has that of itself |
+| `datapackage.json` | title, dates, and every member with its SHA-256 |
+| `datapackage-digest.json` | the SHA-256 of that, and its signature (`wacz_auth`) if one is asked for |
 
 Every byte is read once: it is hashed while it is copied. Captures of pages that ask not to be shown as a copy
 (`noarchive`) are in the WARC files, but neither in the index nor in the lists, unless they are asked for. Files of
@@ -39,6 +40,7 @@ from periplus.model import Url
 from periplus.urls import fingerprint, fingerprints
 
 from ..tables import Spooled, scan
+from ..wacz_auth import PackageSigner
 from ..warc import CdxLine
 from ..warc.cdxj import read_line
 from ..warc.copying import as_gzip
@@ -71,6 +73,7 @@ class PackageFacts(Struct, frozen=True):
     description: str = ""
     wants_all: bool = False
     """Whether captures of pages that say `noarchive` are listed, too."""
+    signer: PackageSigner | None = None
 
 
 class _Resource(Struct, frozen=True):
@@ -241,7 +244,7 @@ class _Package:
 
     def finish(self) -> None:
         """Write what names all members."""
-        now = self._now.isoformat(timespec="seconds").replace("+00:00", "Z")
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         facts = self._facts
         package = {
             "profile": "data-package",
@@ -258,14 +261,17 @@ class _Package:
         data = msgspec.json.format(_encode({name: value for name, value in package.items() if value != ""}), indent=2)
         with self._member("datapackage.json", is_packed=True) as member:
             member.write(data)
-        digest = {"path": "datapackage.json", "hash": f"sha256:{sha256(data).hexdigest()}"}
+        told = f"sha256:{sha256(data).hexdigest()}"
+        digest: dict[str, Any] = {"path": "datapackage.json", "hash": told}
+        if facts.signer is not None:
+            digest["signedData"] = facts.signer.sign(told, now, facts.software)
         with self._member("datapackage-digest.json", is_packed=True) as member:
             member.write(msgspec.json.format(_encode(digest), indent=2))
 
     def _member(self, path: str, *, size: int = 0, is_packed: bool = False) -> _Member:
         info = zipfile.ZipInfo(path, self._now.timetuple()[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED
-        info.external_attr = 0o644 << 16
+        info.external_attr = 0o100644 << 16
         return _Member(self.file.open(info, "w", force_zip64=size >= _LARGE), path, self._resources)
 
 
