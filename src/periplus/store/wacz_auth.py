@@ -17,6 +17,7 @@ from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -113,12 +114,12 @@ def _check_domain(data: SignedData, trusted: Sequence[Path]) -> tuple[datetime, 
     _check_text(_curve_key(chain[0].public_key()), data)
     if data.domain not in _names(chain[0]):
         raise _WrongError("the certificate is of another domain")
-    at, stamping = _stamped(data)
+    roots = _roots(trusted)
+    at, is_trusted = _stamped(data, roots)
     created = _moment(data.created)
     if not timedelta(0) <= at - created.replace(microsecond=0) <= MAX_DELAY:
         raise _WrongError("the timestamp is not within 10 minutes of the creation")
-    roots = _roots(trusted)
-    if not _leads_to(stamping, roots, at):
+    if not is_trusted:
         return at, "the authority of the timestamp is not trusted"
     if not _is_of_web(chain, data.domain or "", roots, at):
         crossed = _certificates(data.cross_signed_cert, "crossSignedCert") if data.cross_signed_cert else []
@@ -144,8 +145,8 @@ def _check_text(key: EllipticCurvePublicKey, data: SignedData) -> None:
         raise _WrongError("the signature does not fit the key") from None
 
 
-def _stamped(data: SignedData) -> tuple[datetime, list[Certificate]]:
-    """The time of a timestamp that fits the signature, and the certificates of its authority, its own first."""
+def _stamped(data: SignedData, trusted: Sequence[Certificate]) -> tuple[datetime, bool]:
+    """The time of a timestamp that fits the signature, and whether its authority is trusted."""
     from cryptography.x509 import load_der_x509_certificate
     from rfc3161_client import VerificationError, VerifierBuilder, decode_timestamp_response
 
@@ -154,15 +155,23 @@ def _stamped(data: SignedData) -> tuple[datetime, list[Certificate]]:
             response = decode_timestamp_response(_decoded(data.time_signature, "timeSignature"))
             inside = [load_der_x509_certificate(each) for each in response.signed_data.certificates]
             signers = {(each.issuer, each.serial_number) for each in response.signed_data.signer_infos}
+            at, imprint = response.tst_info.gen_time, response.tst_info.message_imprint.message
         given = _certificates(data.timestamp_cert, "timestampCert") if data.timestamp_cert else []
-        chain = sorted([*given, *inside], key=lambda each: (each.issuer, each.serial_number) not in signers)
-        if not chain:
-            raise _WrongError("the timestamp has no certificate")
-        verifier = VerifierBuilder(tsa_certificate=chain[0], intermediates=chain[1:], roots=[chain[-1]]).build()
-        verifier.verify_message(response, data.signature.encode())
+        chain = given or sorted(inside, key=lambda each: (each.issuer, each.serial_number) not in signers)
+        if not chain or (chain[0].issuer, chain[0].serial_number) not in signers:
+            raise _WrongError("the timestamp has another certificate")
+        is_trusted = _leads_to(chain, trusted, at)
+        if not is_trusted and not _leads_to(chain, [each for each in chain if each.issuer == each.subject], at):
+            if imprint != sha256(data.signature.encode()).digest():  # the certificates do not suffice for more
+                raise _WrongError("the timestamp is of something else")
+            return at, False
+        roots = [root for root in trusted if is_trusted and any(root.subject == each.issuer for each in chain)]
+        with _tolerance():
+            verifier = VerifierBuilder(tsa_certificate=chain[0], intermediates=chain[1:], roots=roots or chain).build()
+            verifier.verify_message(response, data.signature.encode())
     except (VerificationError, ValueError) as error:
         raise _WrongError(f"the timestamp is not of the signature: {error}"[:200]) from None
-    return response.tst_info.gen_time, chain
+    return at, is_trusted
 
 
 def _is_of_web(chain: Sequence[Certificate], domain: str, roots: Sequence[Certificate], at: datetime) -> bool:

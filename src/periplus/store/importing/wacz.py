@@ -10,7 +10,8 @@ is none. It is invalid as well if a member differs from what `datapackage.json` 
 - `missing-member`, `unlisted-member`: a resource without a member, or a member without a resource;
 - `unknown-hash`: a hash that is not SHA-256; `hash-mismatch`, `size-mismatch`: the member differs;
 - `bad-digest`: `datapackage-digest.json` does not fit `datapackage.json`;
-- `odd-zip`: in a signed package, something in the ZIP file around the members that no writer leaves there;
+- `odd-zip`: the directory of the ZIP file is not whole; or something around the members of a signed package that no
+  writer leaves there (`zip_layout`);
 - `compressed-member`: a WARC file or a compressed index that is not stored as it is, so players cannot seek in it;
 - `bad-pages`: a list of pages whose first line or another line is not JSON of that form;
 - `bad-index-line`, `unsorted-index`: a line that is not CDXJ, or comes after a later one;
@@ -237,13 +238,13 @@ class _Check:
             return Problem("bad-datapackage", str(error)[:200])
 
     def _check_digest(self) -> Iterator[Problem]:
-        if DIGEST not in self._members:
-            return
-        digest = self._digest()
-        if digest is None or digest.hash != f"sha256:{self._hash(DATAPACKAGE)[0]}":
-            yield Problem("bad-digest", DIGEST)
-        if self._signed_data() is not None:
-            yield from (Problem("odd-zip", place) for place in odd_places(self._path, self._package))
+        if DIGEST in self._members:
+            digest = self._digest()
+            if digest is None or digest.hash != f"sha256:{self._hash(DATAPACKAGE)[0]}":
+                yield Problem("bad-digest", DIGEST)
+        is_signed = self._signed_data() is not None
+        for place in odd_places(self._path, self._package, is_signed=is_signed):
+            yield Problem("odd-zip", place)
 
     def _signed_data(self) -> object | None:
         digest = self._digest()

@@ -44,14 +44,20 @@ class _Entry(NamedTuple):
     alone: tuple[int, ...]
 
 
-def odd_places(path: Path, package: zipfile.ZipFile) -> Iterator[str]:
-    """What is odd about a ZIP file that could be read, in words."""
+def odd_places(path: Path, package: zipfile.ZipFile, *, is_signed: bool) -> Iterator[str]:
+    """What is odd about a ZIP file that could be read, in words.
+
+    If it is not signed, only whether its directory is whole: a signature may be missing there.
+    """
     with path.open("rb") as file:
         length = file.seek(0, 2)
         file.seek(package.start_dir)
         directory = file.read(length - package.start_dir)
         try:
             entries, rest = _read_directory(directory)
+            if not is_signed:
+                yield from _odd_count(directory, rest, len(entries))
+                return
             yield from _odd_end(directory, rest, len(entries), package.start_dir)
             yield from _odd_modes(entries)
             yield from _odd_members(file, entries, package.start_dir)
@@ -93,6 +99,13 @@ def _split_extra(extra: bytes) -> tuple[bytes, bytes]:
         large, others = (field[_EXTRA.size :], others) if kind == _ZIP64 else (large, others + field)
         at += len(field)
     return large, others
+
+
+def _odd_count(directory: bytes, at: int, count: int) -> Iterator[str]:
+    if directory[at : at + 4] == b"PK\x06\x06":
+        at += _END64.size + _LOCATOR.size
+    if _END.unpack_from(directory, at)[4] not in (count, _MANY):
+        yield "the end"
 
 
 def _odd_end(directory: bytes, at: int, count: int, start: int) -> Iterator[str]:
