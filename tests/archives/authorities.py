@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain
 from pathlib import Path
 
 from cryptography import x509
@@ -106,17 +107,10 @@ class Authorities:
     def stamp(self, request: bytes) -> bytes:
         """The response to a request for a timestamp, made by openssl."""
         (self.folder / "query").write_bytes(request)
-        command = [
-            shutil.which("openssl") or "openssl",
-            "ts",
-            "-reply",
-            "-config",
-            self.folder / "tsa.cnf",
-            "-queryfile",
-        ]
-        done = subprocess.run(
-            [*command, self.folder / "query", "-out", self.folder / "reply"], capture_output=True, check=True
-        )
+        names = (self.folder / name for name in ("tsa.cnf", "query", "reply"))
+        options = zip(("-config", "-queryfile", "-out"), map(str, names), strict=True)
+        command = [shutil.which("openssl") or "openssl", "ts", "-reply", *chain.from_iterable(options)]
+        done = subprocess.run(command, capture_output=True, check=True)
         assert done.returncode == 0
         return (self.folder / "reply").read_bytes()
 

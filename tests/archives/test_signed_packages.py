@@ -141,6 +141,7 @@ def test_a_signature_of_another_package_is_invalid(signed: Path, key: Path) -> N
         {"hash": 7},
     ):
         assert verify_signature({**data, **change}, DIGEST).state == "invalid", change
+    nothing: object
     for nothing in (None, [], "x", {}):
         assert verify_signature(nothing, DIGEST).state == "invalid"
 

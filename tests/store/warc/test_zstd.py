@@ -104,7 +104,7 @@ def test_zstds_own_tool_reads_it(written: tuple[Path, list[Stored]], tmp_path: P
         pytest.skip("zstd is not installed")
     path = warc_files(written[0])[1]
     (tmp_path / "dictionary").write_bytes(dictionary_in(path))
-    command = [tool, "-d", "-D", tmp_path / "dictionary", path, "-o", tmp_path / "x.warc"]
+    command = [tool, "-d", "-D", str(tmp_path / "dictionary"), str(path), "-o", str(tmp_path / "x.warc")]
     subprocess.run(command, check=True, capture_output=True)
     plain = records_of(tmp_path / "x.warc")
     assert [(each.id, each.block) for each in plain] == [(each.id, each.block) for each in records_of(path)]

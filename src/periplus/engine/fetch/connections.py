@@ -2,8 +2,9 @@
 
 libcurl tells the version of HTTP after each transfer. TLS it tells only in its debug text, in a line when a connection
 is made. That text costs a call for every header line and every piece of a body, so transfers listen to it only if a
-connection is probably made: for https, if their site was not asked for as long as an idle connection is kept. What a
-transfer has heard is known for all that use its connection. What was not heard is left out.
+connection is probably made: for https, unless the last request to the site has used an older one, and not longer ago
+than idle connections are kept. What a transfer has heard is known for all that use its connection. What was not heard
+is left out, but for the version of TLS that HTTP/3 has.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ _EXCHANGES: Final = {"": "RSA", "ADH": "DH_anon", "AECDH": "ECDH_anon", "ECDHE":
 def protocols(version: int, *, is_secure: bool, tls: str = "") -> str:
     """The words for a connection: HTTP, then TLS and cipher suite as `tls_words` gives them; empty if unknown."""
     http = (_SECURE if is_secure else _PLAIN).get(version, "")
+    if version == pycurl.CURL_HTTP_VERSION_3 and not tls:
+        tls = _TLS["TLSv1.3"]
     return f"{http} {tls}".strip() if tls else http
 
 
@@ -84,25 +87,28 @@ def iana_name(suite: str) -> str:
 class Connections:
     """The TLS of connections, by site and local port, for all transfers of a wire."""
 
-    __slots__ = ("_asked", "_tls")
+    __slots__ = ("_kept", "_tls")
 
     def __init__(self) -> None:
-        self._asked: dict[Site, float] = {}
+        self._kept: dict[tuple[Site, int], float] = {}
         self._tls: dict[tuple[Site, int], str] = {}
 
-    def is_made(self, site: Site, now: float) -> bool:
-        """Whether a transfer that begins now probably makes a connection, and should listen."""
-        return now - self._asked.get(site, 0.0) > MAX_IDLE
+    def is_made(self, site: Site, version: int, now: float) -> bool:
+        """Whether a transfer that begins now probably makes a connection, and should listen. `version` is of HTTP."""
+        return now - self._kept.get((site, version), 0.0) > MAX_IDLE
 
-    def keep(self, site: Site, port: int, heard: str, now: float) -> str:
-        """The TLS of the connection that a transfer has used; `heard` is what was said while it was made."""
+    def note(self, site: Site, version: int, port: int, heard: str, now: float, *, is_new: bool) -> str:
+        """The TLS of the connection that a transfer has used, which `is_new` or not.
+
+        `heard` is what was said while it was made.
+        """
         if heard:
-            _put(self._tls, (site, port), heard)
+            remember(self._tls, (site, port), heard)
         known = self._tls.get((site, port), "")
-        if known:
-            _put(self._asked, site, now)
+        if known and not is_new:
+            remember(self._kept, (site, version), now)
         else:
-            self._asked.pop(site, None)
+            self._kept.pop((site, version), None)
         return known
 
 
@@ -112,8 +118,8 @@ def read_handshake(text: bytes) -> str:
     return tls_words(found[1].decode("latin-1"), found[2].decode("latin-1")) if found else ""
 
 
-def _put(known: dict[Key, Value], key: Key, value: Value) -> None:
-    """Remember; what was known for longest is forgotten when there is too much."""
+def remember(known: dict[Key, Value], key: Key, value: Value) -> None:
+    """Put something into a dictionary; what was put there first is forgotten when there is too much."""
     known.pop(key, None)
     known[key] = value
     if len(known) > _MAX_KNOWN:
