@@ -30,6 +30,7 @@ _PLAIN: Final = {
     pycurl.CURL_HTTP_VERSION_1_1: "http/1.1",
     pycurl.CURL_HTTP_VERSION_2_0: "h2c",
 }
+_FIRST_WORDS: Final = {b"HTTP/1.0": "http/1.0", b"HTTP/1.1": "http/1.1"}
 _SECURE: Final = {**_PLAIN, pycurl.CURL_HTTP_VERSION_2_0: "h2", pycurl.CURL_HTTP_VERSION_3: "h3"}
 _TLS: Final = {
     "SSLv2": "ssl/2",
@@ -57,6 +58,11 @@ def protocols(version: int, *, is_secure: bool, tls: str = "") -> str:
     if version == pycurl.CURL_HTTP_VERSION_3 and not tls:
         tls = _TLS["TLSv1.3"]
     return f"{http} {tls}".strip() if tls else http
+
+
+def plain_protocol(status_line: bytes) -> str:
+    """The word for an answer without TLS: what libcurl would tell is in its first line, which costs less to read."""
+    return _FIRST_WORDS.get(status_line[:8], "")
 
 
 @cache

@@ -36,7 +36,7 @@ from periplus.model import (
 from periplus.urls import canonical, site_of
 
 from .addresses import AddressGuard
-from .connections import MAX_IDLE, Connections, protocols, read_handshake, remember
+from .connections import MAX_IDLE, Connections, plain_protocol, protocols, read_handshake, remember
 from .head import STOP, Head, WantedTypes
 from .http3 import Http3
 from .limits import WireSettings
@@ -213,7 +213,7 @@ class Transfer:
             handle.setopt(pycurl.NOBODY if is_head else pycurl.HTTPGET, 1)
             self._is_head = is_head
         site = site_of(task.url)
-        self._is_secure = task.url.startswith("https:")
+        self._is_secure = task.url[4] == "s"  # URLs of tasks begin with http: or https:
         self._heard = ""
         version = self._usual_version
         if task.attempt > 1 or site in self._broken_http2:
@@ -390,10 +390,10 @@ class Transfer:
 
     def _protocols(self) -> str:
         """What the answer came over (`connections`)."""
+        if not self._is_secure:
+            return plain_protocol(self._head.lines[0])
         getinfo = self.handle.getinfo
         version = getinfo(pycurl.INFO_HTTP_VERSION)
-        if not self._is_secure:
-            return protocols(version, is_secure=False)
         site, is_new = site_of(self.task.url), bool(getinfo(pycurl.NUM_CONNECTS))
         if self._http3 is not None:
             self._http3.learn(site, self._head.value(b"alt-svc:"), self.ended_at)
