@@ -440,6 +440,8 @@ class Collection:
         where: str = "",
         title: str = "",
         all: bool = False,  # noqa: A002 - the option has this name
+        sign: str | PathLike[str] | None = None,
+        timestamp: str = "",
         index: str = DEFAULT_INDEX,
         size: int = DEFAULT_SIZE,
         unit: str = WORDS,
@@ -458,6 +460,8 @@ class Collection:
             where=where,
             title=title,
             wants_all=all,
+            sign=None if sign is None else Path(sign),
+            timestamp=timestamp,
             index=index,
             since=since,
             changed=changed,
