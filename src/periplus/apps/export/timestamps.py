@@ -28,7 +28,7 @@ def stamping(found: CollectionSetup, place: str) -> Callable[[bytes], bytes]:
     opened = opened_by([url], config.dns.hosts, config.wire.allow_private)
     requests = SingleRequests(
         replace(config.wire, allow_private=opened),
-        identity=config.identity,
+        identity=config.crawler_identity,
         clock=SystemClock(),
         dns=config.dns,
         guard=AddressGuard(allow_private=opened, hosts=config.dns.hosts),
