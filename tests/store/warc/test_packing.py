@@ -214,3 +214,22 @@ def test_a_record_may_have_several_frames(tmp_path: Path, size: int) -> None:
     assert [b"".join(block_pieces(target, each)) for each in cut] == [each.block for each in whole]
     target.write_bytes(data[:-30])
     assert [each.reason for each in read_records(target) if isinstance(each, Problem)][-1] == "torn"
+
+
+def test_no_file_makes_the_reader_fail(written: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    """Whatever bytes are wrong: what is read is what was written, and the rest is told."""
+    path = warc_files(written[0])[1]
+    whole, chance = path.read_bytes()[:200_000], Random(5)
+    blocks = {each.id: each.block for each in records_of(path)}
+    target = tmp_path / path.name
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(chance.randrange(1, 6)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        if chance.random() < 0.3:
+            del data[chance.randrange(len(data)) :]
+        target.write_bytes(data)
+        found = list(read_records(target))
+        records = [each for each in found if isinstance(each, WarcRecord)]
+        assert all(blocks[each.id] == each.block for each in records)
+        assert len(records) < len(blocks) or len(found) == len(records)
