@@ -110,7 +110,7 @@ def test_a_package_is_signed_and_its_signature_read(tmp_path: Path) -> None:
     for name in ("x.wacz", "y.wacz"):
         read = typed("read", tmp_path / name, "--json")
         told = json.loads(read.stdout.splitlines()[-1])
-        assert (read.exit_code, told["type"], told["signature"], told["signed_with"]) == (0, "package", "valid", "key")
+        assert (read.exit_code, told["type"], told["signature"], told["signed_with"]) == (0, "Package", "valid", "key")
         keys.add(told["signed_by"])
     assert len(keys) == 1
     with zipfile.ZipFile(tmp_path / "x.wacz") as old, zipfile.ZipFile(tmp_path / "z.wacz", "w") as new:
