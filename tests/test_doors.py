@@ -75,6 +75,7 @@ WIRES = {
     "collection/shards.py:_session.make",
     "collection/fresh_pages.py:FreshPages.__init__",
     "apps/export/timestamps.py:stamping",
+    "apps/identity/verifier.py:fetch_directory",
     "apps/publish/collections.py:range_requests",
     "parts/focus/reading.py:_fetched",
     "parts/render/wire.py:rendering_wire",

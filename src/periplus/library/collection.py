@@ -33,7 +33,7 @@ from periplus.apps.report.making import (
     report_of,
     write_report,
 )
-from periplus.apps.search.indexing import Indexed, open_index, update_index
+from periplus.apps.search.indexing import Indexed, open_index, update_index, with_vectors
 from periplus.apps.serve.served import DEFAULT_PORT
 from periplus.collection import collection as plans
 from periplus.collection.collection import states
@@ -239,9 +239,13 @@ class Collection:
         for change in found:
             yield PageChange(change, detail_of(self.folder, change) if diff else None)
 
-    def index(self, *, rebuild: bool = False) -> Indexed:
-        """Make the search index of the collection, or bring it up to date: `periplus index`."""
+    def index(self, *, rebuild: bool = False, vectors: str | None = None) -> Indexed:
+        """Make the search index of the collection, or bring it up to date: `periplus index`.
+
+        `vectors` names what makes vectors of passages (`wordllama`, `module:function`; empty: none); it is kept.
+        """
         line = ProgressLine()
+        self._found = with_vectors(self._found, vectors)
         return update_index(self._found, rebuild=rebuild, say=_said(line), tell=line.count)
 
     def forms(self, site: str | None = None) -> list[FormFacts]:

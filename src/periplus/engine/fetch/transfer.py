@@ -21,6 +21,7 @@ import certifi
 import pycurl
 
 from periplus.model import (
+    BROWSER_PROBE,
     ConfigError,
     Excluded,
     Failed,
@@ -41,7 +42,7 @@ from .head import STOP, Head, WantedTypes
 from .http3 import Http3
 from .limits import WireSettings
 from .reasons import HANDSHAKE_STALLED, PRIVATE_ADDRESS, is_of_server, proxied, reason_of, tls_problem
-from .request import Requests, without_credentials
+from .request import HeaderFields, Requests, RequestSigner, lines_of, without_credentials
 
 _USUAL: Final = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian and its family
@@ -131,8 +132,11 @@ class Transfer:
         broken: BrokenHttp2 | None = None,
         connections: Connections | None = None,
         http3: Http3 | None = None,
+        signer: RequestSigner | None = None,
     ) -> None:
         """`broken` are the sites of all transfers of a wire that are asked with HTTP/1.1, `http3` those with HTTP/3."""
+        self._signer = signer
+        self.signature: HeaderFields = ()
         self._settings = settings
         self._requests = requests
         self._guard = guard
@@ -198,7 +202,12 @@ class Transfer:
         self._head.clear()
         handle = self.handle
         handle.setopt(pycurl.URL, without_credentials(task.url))
+        is_head = self._settings.head_only and task.purpose is Purpose.PAGE
         fields = self._requests.fields(task)
+        if self._signer is not None:
+            is_hidden = task.probe == BROWSER_PROBE
+            self.signature = () if is_hidden else self._signer.sign("HEAD" if is_head else "GET", task.url)
+            fields = [*fields, *lines_of(self.signature)] if self.signature else fields
         if fields is not self._fields:
             handle.setopt(pycurl.HTTPHEADER, fields)
             self._fields = fields
@@ -208,7 +217,6 @@ class Transfer:
         if self._times[task.purpose] != self._time:
             self._time = self._times[task.purpose]
             handle.setopt(pycurl.TIMEOUT_MS, self._time)
-        is_head = self._settings.head_only and task.purpose is Purpose.PAGE
         if is_head != self._is_head:
             handle.setopt(pycurl.NOBODY if is_head else pycurl.HTTPGET, 1)
             self._is_head = is_head
