@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -196,10 +196,10 @@ def term_of(word: str, language: str) -> str:
     return _stems(language)[word]
 
 
-def places_of(text: str, language: str) -> list[tuple[int, int, str]]:
-    """Start, end and term of every word of a text. Its length in lower case must be its length."""
+def places_of(text: str, language: str, terms: Collection[str]) -> list[tuple[int, int, str]]:
+    """Start, end and term of every word of a text with one of these terms. Its length in lower case is its length."""
     stems = _stems(language)
-    return [(match.start(), match.end(), stems[match.group()]) for match in WORD.finditer(text.lower())]
+    return [(*match.span(), term) for match in WORD.finditer(text.lower()) if (term := stems[match.group()]) in terms]
 
 
 def is_stop_word(word: str, languages: Iterable[str]) -> bool:

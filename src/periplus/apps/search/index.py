@@ -36,7 +36,7 @@ from periplus.urls import domain_of, site_of
 
 from . import analysis
 from .analysis import language_of, terms_of, terms_of_words, words_of
-from .documents import Documents, Record, hash_of, id_of
+from .documents import NO_TEXTS, Documents, Record, hash_of, id_of
 from .engine import IndexEntry, SearchEngine, Weights
 from .names import beginnings_of, defined_name, is_name, names_in, parts_of_name, without_number
 from .query import Query, parse_query
@@ -172,12 +172,8 @@ class Index:
         for url, texts in anchors.items():
             if record := self._documents.get_many([id_of(url)]).get(id_of(url)):
                 changed = msgspec.structs.replace(record, anchors_hash=hash_of(texts))
-                self._put(
-                    changed,
-                    texts[:MAX_ANCHORS],
-                    self._documents.sections_of(record.id),
-                    self._documents.body_of(record.id),
-                )
+                kept = self._documents.texts_of([record.id]).get(record.id, NO_TEXTS)
+                self._put(changed, texts[:MAX_ANCHORS], kept.sections, kept.body)
                 done += 1
         return done
 
@@ -211,13 +207,14 @@ class Index:
         record = self._documents.get_many([id_]).get(id_)
         if record is None:
             return None
+        texts = self._documents.texts_of([id_]).get(id_, NO_TEXTS)
         return Document(
             url=record.url,
             title=record.title,
-            text=self._documents.body_of(id_),
+            text=texts.body,
             description=record.description,
-            anchors=self._documents.anchors_of(id_),
-            sections=tuple(self._documents.sections_of(id_)),
+            anchors=texts.anchors,
+            sections=tuple(texts.sections),
             is_listing=record.is_listing,
             language=record.language,
             media_type=record.media_type,
