@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 import snowballstemmer  # type: ignore[import-untyped]
 
@@ -146,10 +147,7 @@ class _Stems(dict[str, str]):
     def __init__(self, language: str) -> None:
         super().__init__()
         name = _STEMMERS.get(language)
-        stemmer = snowballstemmer.stemmer(name) if name else None
-        if hasattr(stemmer, "maxCacheSize"):
-            stemmer.maxCacheSize = 0  # every word is asked for once: to keep them took three quarters of the time
-        self._stem = stemmer.stemWord if stemmer else str
+        self._stem = _stemmer(name) if name else str
         self._folds = language not in _ACCENTS_MATTER
 
     def __missing__(self, word: str) -> str:
@@ -160,6 +158,14 @@ class _Stems(dict[str, str]):
             term = without_accents(term)
         self[word] = term
         return term
+
+
+def _stemmer(name: str) -> Callable[[str], str]:
+    stemmer: Any = snowballstemmer.stemmer(name)
+    if hasattr(stemmer, "maxCacheSize"):
+        stemmer.maxCacheSize = 0  # every word is asked for once: to keep them took three quarters of the time
+    stem: Callable[[str], str] = stemmer.stemWord
+    return stem
 
 
 @lru_cache(maxsize=64)

@@ -5,6 +5,8 @@
        `Columns.targets` are None where Python has to compute them.
    resolve(url: str, hrefs: list[str]) -> list[str | None]
        Where each href leads from the page with this canonical URL; None where that is left to the URL parser.
+   write_markdown(html: bytes, url: str, base: str, hooks: tuple) -> tuple[str, list[WrittenBlock as a tuple]] | None
+       The main text in Markdown and in blocks; None where that is left to Python (markdown.h has the hooks).
    list_tags(html: bytes) -> tuple[list[ListedTag as a tuple], bytes, bytes, bool]
        See tag_list.py.
    masked(text: bytes) -> bytes
@@ -30,6 +32,7 @@
 
 #include "reading.h"
 #include "packing.h"
+#include "markdown.h"
 #include "profile.h"
 #include "tag_list.h"
 
@@ -170,6 +173,46 @@ static PyObject *resolve(PyObject *module, PyObject *const *arguments, Py_ssize_
         }
     }
     return list;
+}
+
+/* ---- Markdown ---- */
+
+static bool is_utf8(const char *bytes, Py_ssize_t size) {
+    PyObject *string = PyUnicode_DecodeUTF8(bytes, size, NULL);
+    bool is_valid = string != NULL;
+    Py_XDECREF(string);
+    PyErr_Clear();
+    return is_valid;
+}
+
+static PyObject *write_markdown(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 4 || !PyTuple_Check(arguments[3]) || PyTuple_Size(arguments[3]) != HOOK_COUNT) {
+        PyErr_SetString(PyExc_TypeError, "write_markdown takes a page, its URL, its base and functions");
+        return NULL;
+    }
+    char *html;
+    Py_ssize_t size, url_size, base_size;
+    const char *url = PyUnicode_AsUTF8AndSize(arguments[1], &url_size);
+    const char *base = url ? PyUnicode_AsUTF8AndSize(arguments[2], &base_size) : NULL;
+    if (!base || PyBytes_AsStringAndSize(arguments[0], &html, &size) != 0) {
+        return NULL;
+    }
+    if (size > MAX_PAGE || url_size > MAX_PAGE || base_size > MAX_PAGE || !is_utf8(html, size)) {
+        return held(Py_None);
+    }
+    Page *page = new_page(false, true, false);
+    if (!page) {
+        return PyErr_NoMemory();
+    }
+    bool is_read;
+    Py_BEGIN_ALLOW_THREADS
+    is_read = pass_over(page, (const u8 *)html, (size_t)size) && choose_main_blocks(page);
+    Py_END_ALLOW_THREADS
+    Span own = {(const u8 *)url, (u32)url_size};
+    Span around = {(const u8 *)base, (u32)base_size};
+    PyObject *result = is_read ? written_page(PyModule_GetState(module), &page->scanner, page->is_main, own, around, arguments[3]) : PyErr_NoMemory();
+    free_page(page);
+    return result;
 }
 
 /* ---- tags ---- */
@@ -456,6 +499,7 @@ static PyObject *count_controls(PyObject *module, PyObject *bytes) {
 static PyMethodDef METHODS[] = {
     {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, "Read a page in one pass."},
     {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, "Resolve the links that need no URL parser."},
+    {"write_markdown", (PyCFunction)(void (*)(void))write_markdown, METH_FASTCALL, "Write the main text of a page."},
     {"list_tags", list_tags, METH_O, "List the tags that say something of a page."},
     {"masked", masked, METH_O, "Mask the volatile words of a text."},
     {"count_controls", count_controls, METH_O, "Count the control characters that no text has."},
