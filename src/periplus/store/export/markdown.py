@@ -8,8 +8,8 @@ collected until a block ends and is then written by `marks`, between the lists a
 for each open element says what to go back to when it ends. Nothing is copied over and over, and nesting is bounded, so
 that time and size are linear in the size of the page.
 
-`content.scan.write_markdown` does the same in C, some ten times as fast, and leaves what is rare to functions here. Text
-with lines is written here alone.
+`content.scan.write_markdown` does the same in C, some ten times as fast, and leaves what is rare to functions here.
+Text with lines is written here alone.
 """
 
 from __future__ import annotations
