@@ -19,9 +19,12 @@
        Counts of words and a sum of links (profile.h), of the text, the masked main text, and the links, one a line.
    has_json_ld(body: bytes) -> bool
        Whether a page may have structured data.
+   new_vocabulary(), index_words(...), take_counts(...), count_known(...)
+       Words as terms and numbers, for a full-text index (vocabulary.h).
 
    A page is copied with PADDING bytes behind it and read by `scan_page` without the GIL; then the Python objects are
-   made. Each call has its own state and there are no caches, so that threads cannot disturb each other, with the GIL or
+   made. Each call has its own state, and there are no caches but vocabularies, which have one
+   writer each, so that threads cannot disturb each other, with the GIL or
    without it. Only the stable ABI of Python 3.11 is used, except on free-threaded builds, which have none. */
 #define PY_SSIZE_T_CLEAN
 #include <pyconfig.h>
@@ -35,6 +38,7 @@
 #include "markdown.h"
 #include "profile.h"
 #include "tag_list.h"
+#include "vocabulary.h"
 
 #ifndef SOURCES_DIGEST
 #define SOURCES_DIGEST "" /* hatch_build.py has one, by which a test can tell whether a build is up to date */
@@ -506,6 +510,10 @@ static PyMethodDef METHODS[] = {
     {"text_counts", (PyCFunction)(void (*)(void))text_counts, METH_FASTCALL, "Count the words of a page."},
     {"has_json_ld", may_have_json_ld, METH_O, "Whether a page may have structured data."},
     {"profile", (PyCFunction)(void (*)(void))profile, METH_FASTCALL, "Count the words and sum up the links of a page."},
+    {"new_vocabulary", new_vocabulary, METH_NOARGS, "Make a vocabulary."},
+    {"index_words", (PyCFunction)(void (*)(void))index_words, METH_FASTCALL, "Read the words of a text as terms."},
+    {"take_counts", take_counts, METH_O, "Take the number of texts with each word."},
+    {"count_known", count_known, METH_O, "Count the words of a vocabulary."},
     {NULL, NULL, 0, NULL},
 };
 
