@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from periplus.apps.search.analysis import WORD, plain_text, words_of
 from periplus.content.scan import READER
-from periplus.content.vocabulary import TextWords, Vocabulary
+from periplus.content.vocabulary import TextWords, WordTable
 
 if READER != "native":
     pytest.skip("the native scanner is not built", allow_module_level=True)
@@ -27,7 +27,7 @@ def look_up(word: str) -> tuple[str, int]:
 def test_readers_agree(pages: list[tuple[str, list[int], bool]]) -> None:
     """Terms, numbers and starts of sections of each text, and the counts of all."""
     compiled, ours = (
-        Vocabulary(look_up, words_of, plain_text, is_compiled=is_compiled) for is_compiled in (True, False)
+        WordTable(look_up, words_of, plain_text, is_compiled=is_compiled) for is_compiled in (True, False)
     )
     for text, sections, is_counted in pages:
         starts = sorted(sections)
@@ -44,7 +44,7 @@ def test_words(text: str) -> None:
 
 def test_many_words() -> None:
     """More words than a new vocabulary has room for."""
-    vocabulary = Vocabulary(look_up, words_of, plain_text)
+    vocabulary = WordTable(look_up, words_of, plain_text)
     words = [f"w{number}" for number in range(20_000)]
     read = vocabulary.read(" ".join(words + words), [3], is_counted=True)
     numbers = b"".join(look_up(word)[1].to_bytes(4, sys.byteorder) for word in words)

@@ -22,7 +22,7 @@ class TextWords(NamedTuple):
     starts: list[int]
 
 
-class Vocabulary:
+class WordTable:
     """Words of one language that were seen.
 
     `look_up` gives the term and the number of a word, `split` the words of a text. `to_plain` gives a text of as many

@@ -30,8 +30,10 @@ from periplus.model import (
 from periplus.urls import host_of, site_of
 
 from .addresses import AddressGuard
+from .connections import Connections
 from .dns import Answer, HostAddress, NoAddress, Resolver
 from .head import WantedTypes
+from .http3 import Http3, is_supported
 from .limits import WireSettings
 from .poller import Poller
 from .reasons import PRIVATE_ADDRESS
@@ -69,6 +71,9 @@ class CurlWire:
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
         self._broken_http2 = BrokenHttp2()
+        self._connections = Connections()
+        wants_http3 = self._settings.http3 == "advertised" and not self._settings.proxy and is_supported()
+        self._http3 = Http3() if wants_http3 else None
         self._ended = self._taken = 0  # bytes of bodies that ended, and of those that `finished` returned last
         self._idle = [self._make()]  # made now, so that wrong settings are reported now
         self._active: dict[Any, Transfer] = {}
@@ -205,7 +210,16 @@ class CurlWire:
         self._multi.add_handle(transfer.handle)
 
     def _make(self) -> Transfer:
-        return Transfer(self._settings, self._requests, self._guard, self._wanted, self._buffers, self._broken_http2)
+        return Transfer(
+            self._settings,
+            self._requests,
+            self._guard,
+            self._wanted,
+            self._buffers,
+            self._broken_http2,
+            self._connections,
+            self._http3,
+        )
 
     def _collect(self) -> None:
         """Collect the transfers and lookups that have ended."""
