@@ -19,7 +19,8 @@ from .addresses import AddressGuard
 from .dns import Resolver, ResolverSettings
 from .head import WantedTypes
 from .limits import WireSettings
-from .request import CrawlerIdentity, Requests
+from .proxies import Proxies
+from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, Requests
 from .transfer import Buffers, Transfer
 from .wire import CurlWire
 
@@ -53,6 +54,7 @@ class SingleRequests:
         dns: ResolverSettings,
         guard: AddressGuard,
         session: Session | None = None,
+        credentials: Credentials = NO_CREDENTIALS,
     ) -> None:
         self._settings = settings
         self._identity = identity
@@ -60,6 +62,7 @@ class SingleRequests:
         self._dns = dns
         self._guard = guard
         self._session = session
+        self._credentials = credentials
 
     def get(
         self, url: Url, *, max_bytes: int, types: tuple[str, ...], max_redirects: int = MAX_REDIRECTS
@@ -111,6 +114,7 @@ class SingleRequests:
             resolver=resolver,
             guard=self._guard,
             session=self._session,
+            credentials=self._credentials,
         )
 
     def _fetched(self, wire: CurlWire, url: Url) -> FetchOutcome:
@@ -125,7 +129,9 @@ class SingleRequests:
         settings = replace(self._settings, max_page_bytes=_MAX_ANSWER, head_only=False)
         requests = Requests(self._identity, session=self._session)
         transfer = Transfer(settings, requests, self._guard, WantedTypes(("*/*",)), Buffers(_MAX_ANSWER))
-        transfer.begin(task, self._clock.now())
+        proxies, now = Proxies(self._settings, self._credentials.proxy), self._clock.now()
+        proxy = proxies.of(site_of(url), now)
+        transfer.begin(task, now, "" if proxy is None else proxy.url)
         transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), *lines])
         transfer.handle.setopt(pycurl.POSTFIELDS, body)
         code, message = 0, ""

@@ -69,6 +69,8 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _NOT_MODIFIED: Final = 304
 _SWITCHING_PROTOCOLS: Final = 101
 _PROXY_AUTHENTICATION: Final = 407
+_NO_SERVER: Final = (502, 503, 504)
+"""Answers of a proxy to CONNECT that say that the server cannot be reached: not a failure of the proxy."""
 _MAX_REDIRECT_BYTES: Final = 64 * 1024
 """Bytes of the body of a redirect that are read, so that the connection can be reused, and kept for the archive."""
 _MAX_DETAIL: Final = 200
@@ -149,6 +151,7 @@ class Transfer:
         self._pinned = ""
         self._is_downgraded = False
         self._is_head = False
+        self._proxy = ""
         self._blocks: list[bytes] = []
         self._parts: list[bytes] = []
         self.handle = self._make()
@@ -159,7 +162,7 @@ class Transfer:
         options = {
             pycurl.NOSIGNAL: 1,
             pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
-            pycurl.PROXY: chosen.proxy,
+            pycurl.PROXY: "",  # none of the environment; `begin` sets that of a task
             _SUPPRESS_CONNECT_HEADERS: 1,
             pycurl.PATH_AS_IS: 1,
             pycurl.DNS_CACHE_TIMEOUT: 0,  # it gets addresses: searching a cache of names would cost more than it saves
@@ -176,7 +179,7 @@ class Transfer:
             pycurl.HEADERFUNCTION: self._head.feed,
             pycurl.WRITEFUNCTION: self._on_body,
         }
-        if not chosen.proxy:
+        if not chosen.is_proxied:
             options[pycurl.OPENSOCKETFUNCTION] = self._open_socket
         options[pycurl.CAINFO] = authorities(chosen.ca_file)
         for option, value in options.items():
@@ -186,9 +189,13 @@ class Transfer:
     def _version(self) -> int:
         return int(pycurl.CURL_HTTP_VERSION_2TLS if self._settings.http2 else pycurl.CURL_HTTP_VERSION_1_1)
 
-    def begin(self, task: FetchTask, now: float) -> None:
-        """Set the handle up for a task. Options that did not change are left alone."""
+    def begin(self, task: FetchTask, now: float, proxy: str = "") -> None:
+        """Set the handle up for a task, which is sent through this proxy. Options that did not change are left alone.
+
+        `is_unproxied` says after the end that the proxy opened no connection.
+        """
         self.task = task
+        self.is_unproxied = False
         self.started_at = self.ended_at = now
         self.why = ""
         self._is_cut = False
@@ -202,7 +209,10 @@ class Transfer:
         if fields is not self._fields:
             handle.setopt(pycurl.HTTPHEADER, fields)
             self._fields = fields
-        if task.ip is not None and not self._settings.proxy and task.ip != self._pinned:
+        if proxy != self._proxy:
+            handle.setopt(pycurl.PROXY, proxy)
+            self._proxy = proxy
+        if task.ip is not None and not proxy and task.ip != self._pinned:
             handle.setopt(pycurl.CONNECT_TO, [f"::[{task.ip}]:" if ":" in task.ip else f"::{task.ip}:"])
             self._pinned = task.ip
         if self._times[task.purpose] != self._time:
@@ -319,11 +329,12 @@ class Transfer:
         detail = tls_problem(message) if reason == "tls" else message
         if reason == "connect-timeout" and getinfo(pycurl.CONNECT_TIME) > 0 and self.task.url.startswith("https:"):
             detail = HANDSHAKE_STALLED
-        if not self._settings.proxy:
+        if not self._proxy:
             return reason, detail
         answered = getinfo(pycurl.HTTP_CONNECTCODE)
         is_open = is_connected or (200 <= answered < 300 and is_of_server(reason, message))
-        return proxied(reason, detail, self._settings.proxy, is_connected=is_open, answered=answered)
+        self.is_unproxied = not is_open and answered not in _NO_SERVER
+        return proxied(reason, detail, self._proxy, is_connected=is_open, answered=answered)
 
     def failed(self, reason: str, detail: str = "") -> Failed:
         """The outcome of a transfer without a complete answer."""
@@ -344,8 +355,9 @@ class Transfer:
             if status == _SWITCHING_PROTOCOLS:
                 return self.failed("bad-response", "101 to a request that asked for no other protocol")
             return self.failed("closed-early", "the connection was closed inside the head")
-        if status == _PROXY_AUTHENTICATION and self._settings.proxy:
-            return self.failed(*proxied("proxy", "", self._settings.proxy, is_connected=False, answered=status))
+        if status == _PROXY_AUTHENTICATION and self._proxy:
+            self.is_unproxied = True
+            return self.failed(*proxied("proxy", "", self._proxy, is_connected=False, answered=status))
         if status == _NOT_MODIFIED:
             if task.validators is None:
                 return self.failed("bad-response", "304 to a request that was not conditional")
@@ -364,7 +376,7 @@ class Transfer:
         return max(0.0, self.ended_at - self.started_at)
 
     def _ip(self) -> str | None:
-        return None if self._settings.proxy else self.handle.getinfo(pycurl.PRIMARY_IP) or None
+        return None if self._proxy else self.handle.getinfo(pycurl.PRIMARY_IP) or None
 
 
 def redirect_target(location: str | None, base: Url) -> Url | None:
