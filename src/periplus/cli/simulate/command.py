@@ -65,7 +65,7 @@ def _alone(
         ),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Reproduce castillo on 100,000 pages, which takes three times as long.")
+        bool, typer.Option("--full", help="Reproduce castillo on 100,000 pages, which takes longer.")
     ] = False,
     seed: Annotated[int | None, SEED.typed] = None,
     repetitions: Annotated[int | None, REPETITIONS.typed] = None,

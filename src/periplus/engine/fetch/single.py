@@ -20,7 +20,7 @@ from .dns import Resolver, ResolverSettings
 from .head import WantedTypes
 from .limits import WireSettings
 from .proxies import Proxies
-from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, Requests
+from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, Requests, RequestSigner, lines_of
 from .transfer import Buffers, Transfer
 from .wire import CurlWire
 
@@ -55,7 +55,9 @@ class SingleRequests:
         guard: AddressGuard,
         session: Session | None = None,
         credentials: Credentials = NO_CREDENTIALS,
+        signer: RequestSigner | None = None,
     ) -> None:
+        self._signer = signer
         self._settings = settings
         self._identity = identity
         self._clock = clock
@@ -115,6 +117,7 @@ class SingleRequests:
             guard=self._guard,
             session=self._session,
             credentials=self._credentials,
+            signer=self._signer,
         )
 
     def _fetched(self, wire: CurlWire, url: Url) -> FetchOutcome:
@@ -132,7 +135,8 @@ class SingleRequests:
         proxies, now = Proxies(self._settings, self._credentials.proxy), self._clock.now()
         proxy = proxies.of(site_of(url), now)
         transfer.begin(task, now, "" if proxy is None else proxy.url)
-        transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), *lines])
+        signature = () if self._signer is None else self._signer.sign("POST", url)
+        transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), *lines, *lines_of(signature)])
         transfer.handle.setopt(pycurl.POSTFIELDS, body)
         code, message = 0, ""
         try:
