@@ -39,7 +39,6 @@ MAX_SIGNATURES: Final = 3
 """Signatures of one request that are judged: an agent's, and those of who sends on its behalf."""
 _LABEL: Final = "sig1"
 _DIGESTS: Final = {"sha-256": sha256, "sha-512": sha512}
-NONCE_BYTES: Final = 16
 
 
 class SignatureOutcome(StrEnum):
