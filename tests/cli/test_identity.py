@@ -81,6 +81,31 @@ def test_what_is_published_is_read_by_a_verifier(key: Path, tmp_path: Path) -> N
     assert not any(secret in path.read_bytes() for path in out.rglob("*") if path.is_file())
 
 
+def test_published_files_are_shown(key: Path, tmp_path: Path) -> None:
+    """As a verifier reads them: keys, cards, registries and ranges."""
+    out = tmp_path / "public"
+    assert run("publish", str(key), "--agent", AGENT, "-o", str(out)).exit_code == 0
+    (tmp_path / "registry.txt").write_text(f"# bots\n{AGENT}/card.json\n")
+    (tmp_path / "ranges.json").write_text('{"prefixes": [{"ipv4Prefix": "192.0.2.0/24", "service": "bot"}]}')
+    place = ".well-known/http-message-signatures-directory"
+    thumbprint = json.loads(run("show", str(key), "--json").output)["key"]
+
+    def shown(path: Path, kind: str, url: str = "") -> list[dict[str, object]]:
+        result = CliRunner().invoke(app, ["read", str(path), "--as", kind, "--url", url, "--json"])
+        return [json.loads(line) for line in result.output.splitlines()]
+
+    [found, problem] = shown(out / place, "keys", f"{AGENT}/{place}")
+    assert (found["keyid"], found["algorithm"], problem["reason"]) == (thumbprint, "ed25519", "media-type")
+    [found] = shown(out / place, "keys", f"{AGENT}/keys.json")
+    assert found["keyid"] == thumbprint
+    [card] = shown(out / "card.json", "card", f"{AGENT}/card.json")
+    assert card["client_name"] == "Periplus"
+    assert [each["reason"] for each in shown(out / "card.json", "card", f"{AGENT}/other.json")] == ["bad-card"]
+    assert [each["url"] for each in shown(tmp_path / "registry.txt", "registry")] == [f"{AGENT}/card.json"]
+    [listed] = shown(tmp_path / "ranges.json", "ranges")
+    assert (listed["prefix"], listed["service"]) == ("192.0.2.0/24", "bot")
+
+
 def test_without_the_extra_the_next_step_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)
     result = run("new", str(tmp_path / "key.pem"))

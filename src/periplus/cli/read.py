@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from enum import Enum, StrEnum
 from itertools import chain
 from pathlib import Path
+from time import time
 from typing import Annotated
 
 import msgspec
@@ -184,12 +185,36 @@ class FileKind(StrEnum):
     ARCHIVE = "archive"
     WARC = "warc"
     WACZ = "wacz"
+    KEYS = "keys"
+    CARD = "card"
+    REGISTRY = "registry"
+    RANGES = "ranges"
 
 
 class SitemapLine(msgspec.Struct, frozen=True):
     """A `Sitemap:` line of a robots.txt, resolved."""
 
     url: str
+
+
+class AgentKey(msgspec.Struct, frozen=True):
+    """A usable key of a directory."""
+
+    keyid: str
+    algorithm: str
+
+
+class CardUrl(msgspec.Struct, frozen=True):
+    """The place of a card that a registry lists."""
+
+    url: str
+
+
+class AddressRange(msgspec.Struct, frozen=True):
+    """A range that an operator publishes."""
+
+    prefix: str
+    service: str
 
 
 class Fields(msgspec.Struct, frozen=True):
@@ -308,6 +333,37 @@ def _robots(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struc
     yield from found.problems
 
 
+def _keys(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+    from periplus.formats.web_bot_auth import SignaturePolicy, SignedMessage, needs_cryptography, read_directory
+
+    needs_cryptography()
+    response = SignedMessage("GET", url, (), _whole(chunks), is_response=True)
+    found = read_directory(response, 200, time(), SignaturePolicy())
+    yield from (AgentKey(key.thumbprint, key.algorithm) for key in found.keys.values())
+    yield from map(Problem, found.problems)
+
+
+def _card(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+    from periplus.formats.web_bot_auth import read_card
+
+    yield read_card(_whole(chunks), url) or Problem("bad-card", url)
+
+
+def _registry(chunks: Iterable[bytes], _url: str, _: str) -> Iterator[msgspec.Struct]:
+    from periplus.formats.web_bot_auth import read_registry
+
+    yield from map(CardUrl, read_registry(_whole(chunks).decode("utf-8", "replace")))
+
+
+def _ranges(chunks: Iterable[bytes], _url: str, _: str) -> Iterator[msgspec.Struct]:
+    from periplus.formats.address_ranges import read_address_ranges
+
+    found = read_address_ranges(_whole(chunks))
+    yield from (AddressRange(str(network), service) for network, service in found.ranges)
+    if found.problem:
+        yield Problem(found.problem)
+
+
 def _feed(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
     found = feed.read(_whole(chunks), url)
     yield from found.items
@@ -370,6 +426,10 @@ READERS: dict[FileKind, Reader] = {
     FileKind.PAGE: _page,
     FileKind.LOG: lambda chunks, _url, _name: access_log.read(_lines(chunks)),
     FileKind.ARCHIVE: lambda chunks, _, name: metadata_archive.read(name, chunks),
+    FileKind.KEYS: _keys,
+    FileKind.CARD: _card,
+    FileKind.REGISTRY: _registry,
+    FileKind.RANGES: _ranges,
 }
 
 
