@@ -25,13 +25,8 @@ def stamping(found: CollectionSetup, place: str) -> Callable[[bytes], bytes]:
     config = found.config
     config = config.with_options({"wire.allow_private": opened_by([url], config.dns.hosts, config.wire.allow_private)})
     requests = SingleRequests(
-<<<<<<< HEAD
         config.wire,
-        identity=config.identity,
-=======
-        replace(config.wire, allow_private=opened),
         identity=config.crawler_identity,
->>>>>>> main
         clock=SystemClock(),
         dns=config.dns,
         guard=config.address_guard(),
