@@ -33,6 +33,7 @@ class CrawlKeywords(TypedDict, total=False):
     workers: int | None
     ca_file: str | PathLike[str] | None
     proxy: str | None
+    proxies: str | PathLike[str] | None
     allow_private: str | Sequence[str] | None
     resolve: Iterable[str] | Mapping[str, str] | None
     render: str | None
@@ -51,6 +52,7 @@ class MapKeywords(TypedDict, total=False):
     sitemap: str | Sequence[str] | None
     ca_file: str | PathLike[str] | None
     proxy: str | None
+    proxies: str | PathLike[str] | None
     allow_private: str | Sequence[str] | None
     resolve: Iterable[str] | Mapping[str, str] | None
     contact: str | None

@@ -352,7 +352,8 @@ class Fetched(Struct, frozen=True, tag=True):
     the body is its document after its scripts ran, in UTF-8; the headers are still those that the server sent.
     `unread` counts the bytes behind `body` that are archived but were not read: those of a very large imported record;
     `saved` those of `body` that were not sent, because they were in a dictionary. `protocols` are the words of WARC for
-    what the answer came over, `h2 tls/1.3 TLS_AES_128_GCM_SHA256`; empty if that is not known.
+    what the answer came over, `h2 tls/1.3 TLS_AES_128_GCM_SHA256`; empty if that is not known. `signing_key` is the
+    beginning of the name of the key that the request was signed with, empty if it was not signed, as in every outcome.
     """
 
     task: FetchTask
@@ -367,6 +368,7 @@ class Fetched(Struct, frozen=True, tag=True):
     unread: int = 0
     saved: int = 0
     protocols: str = ""
+    signing_key: str = ""
 
     @property
     def size(self) -> int:
@@ -388,6 +390,7 @@ class NotModified(Struct, frozen=True, tag=True):
     duration: float
     ip: str | None = None
     protocols: str = ""
+    signing_key: str = ""
 
 
 class Redirected(Struct, frozen=True, tag=True):
@@ -402,6 +405,7 @@ class Redirected(Struct, frozen=True, tag=True):
     ip: str | None = None
     body: bytes = b""
     protocols: str = ""
+    signing_key: str = ""
 
 
 class Failed(Struct, frozen=True, tag=True):
@@ -414,6 +418,7 @@ class Failed(Struct, frozen=True, tag=True):
     status: int | None = None
     detail: str = ""
     ip: str | None = None
+    signing_key: str = ""
 
 
 class Excluded(Struct, frozen=True, tag=True):

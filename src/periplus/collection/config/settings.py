@@ -360,7 +360,7 @@ class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
         return self.some(RequestTables).guard
 
     @property
-    def identity(self) -> CrawlerIdentity:
+    def crawler_identity(self) -> CrawlerIdentity:
         """How the crawler names itself to servers."""
         return CrawlerIdentity(contact=self.crawl.contact, product=self.crawl.product)
 

@@ -15,14 +15,23 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from msgspec import Struct
 
 from periplus import __version__
 from periplus.formats.compression_dictionary import CODING, available, written_id
 from periplus.formats.robots import is_valid_agent
-from periplus.model import BROWSER_PROBE, ConfigError, FetchTask, OfferedDictionary, Purpose, Url, UsageError
+from periplus.model import (
+    BROWSER_PROBE,
+    ConfigError,
+    FetchOutcome,
+    FetchTask,
+    OfferedDictionary,
+    Purpose,
+    Url,
+    UsageError,
+)
 from periplus.urls import site_of
 
 from .limits import LISTS
@@ -49,10 +58,11 @@ class Credentials(Struct, frozen=True):
 
     They are sent with requests to that origin only: a redirect is a task of its own with its own URL, so it takes none
     of them elsewhere. They are not settings: they are not written to `periplus.toml`, the log of inputs, the tables, or
-    the archive, and `repr` hides them.
+    the archive, and `repr` hides them. `proxy` is the `user:password` of the proxy that the settings name.
     """
 
     sites: dict[str, HeaderFields] = {}
+    proxy: str = ""
 
     def __repr__(self) -> str:
         return f"Credentials(for {', '.join(sorted(self.sites)) or 'no site'})"
@@ -60,7 +70,7 @@ class Credentials(Struct, frozen=True):
     __str__ = __repr__
 
     def __bool__(self) -> bool:
-        return bool(self.sites)
+        return bool(self.sites or self.proxy)
 
     def of(self, url: Url) -> HeaderFields:
         """The fields to send with a request for this URL."""
@@ -72,24 +82,29 @@ class Credentials(Struct, frozen=True):
         for origin, fields in other.sites.items():
             named = {name.lower(): (name, value) for name, value in (*sites.get(origin, ()), *fields)}
             sites[origin] = tuple(named.values())
-        return Credentials(sites)
+        return Credentials(sites, other.proxy or self.proxy)
 
 
 NO_CREDENTIALS: Final[Credentials] = Credentials()
 
 
 class Login(Struct, frozen=True, forbid_unknown_fields=True):
-    """How to log in at a canonical URL: the fields of its form, or the JSON of a request for a token.
+    """How to log in: the fields of the form at a canonical URL, the JSON of a request for a token, or a function.
 
     `header` is the field that is sent then, with names of the answer in braces: `Authorization: Bearer {access_token}`.
-    `logged_out` is a text of pages that visitors see who are not logged in.
+    `call` returns the header fields to send; `Cookie` may be one of them. Visitors who are not logged in get a redirect
+    to `url`, one of the statuses `logged_out_status`, a page with the text `logged_out`, or one in which the CSS
+    selector `logged_out_selector` finds something.
     """
 
-    url: str
+    url: str = ""
     form: dict[str, str] = {}
     json: dict[str, Any] | None = None
+    call: Any = None
     header: str = ""
     logged_out: str = ""
+    logged_out_selector: str = ""
+    logged_out_status: tuple[int, ...] = (401, 403)
 
     def __repr__(self) -> str:
         return "Login(...)"
@@ -119,15 +134,29 @@ class SessionPlan(Struct, frozen=True):
 NO_SESSION: Final[SessionPlan] = SessionPlan()
 
 
+class RequestSigner(Protocol):
+    """Signs requests at the moment they are sent."""
+
+    key: str
+    """The beginning of the name of its key."""
+
+    def sign(self, method: str, url: Url) -> HeaderFields:
+        """The fields of a signature; none if this request is not signed."""
+
+    def is_asked(self, outcome: FetchOutcome) -> bool:
+        """Whether the answer to a request without a signature asks for one, so that the request is to be repeated."""
+
+
 def origin_of(url: Url) -> str:
     """The scheme, host and port of a canonical URL."""
     return f"{url[: url.index('//') + 2]}{site_of(url)}"
 
 
-def header_fields(headers: Mapping[str, str]) -> HeaderFields:
+def header_fields(headers: Mapping[str, str], *, may_have_cookies: bool = False) -> HeaderFields:
     """Checked header fields. An error names the field and never its value."""
+    reserved = _RESERVED - {"cookie"} if may_have_cookies else _RESERVED
     for name, value in headers.items():
-        if not isinstance(name, str) or not _TOKEN.fullmatch(name) or name.lower() in _RESERVED:
+        if not isinstance(name, str) or not _TOKEN.fullmatch(name) or name.lower() in reserved:
             raise UsageError(f"headers: {name!r} cannot be set", hint="cookies= and contact= set Cookie and User-Agent")
         if not isinstance(value, str) or not _VALUE.fullmatch(value):
             raise UsageError(f"headers: the value of {name} cannot be sent", hint="give visible Latin-1 characters")
@@ -273,18 +302,24 @@ class Requests:
             fields.append(f"If-Modified-Since: {known.last_modified}")
         return fields
 
-    def head(self, task: FetchTask) -> bytes:
+    def head(self, task: FetchTask, signature: HeaderFields = ()) -> bytes:
         """The whole request as it is sent over HTTP/1.1, without credentials: for the archive."""
         fields = self._conditional(self._fields[task.purpose], task)
+        fields = [*fields, *lines_of(signature)] if signature else fields
         lines = [f"GET {target_of(task.url)} HTTP/1.1", f"Host: {site_of(task.url)}", *fields, "", ""]
         return "\r\n".join(lines).encode("latin-1")
+
+
+def lines_of(fields: HeaderFields) -> list[str]:
+    """The lines of header fields."""
+    return [f"{name}: {value}" for name, value in fields]
 
 
 def _with_own(fields: list[str], own: HeaderFields) -> list[str]:
     """Header lines with a user's own fields, which replace those of the same name."""
     replaced = {name.lower() for name, _ in own}
     kept = [line for line in fields if line.partition(":")[0].lower() not in replaced]
-    return [*kept, *(f"{name}: {value}" for name, value in own)]
+    return [*kept, *lines_of(own)]
 
 
 def _with_session(fields: list[str], own: HeaderFields) -> list[str]:

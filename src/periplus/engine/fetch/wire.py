@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pycurl
+from msgspec.structs import replace
 
 from periplus.model import (
     Clock,
@@ -36,8 +37,9 @@ from .head import WantedTypes
 from .http3 import Http3, is_supported
 from .limits import WireSettings
 from .poller import Poller
+from .proxies import MOST_TRIED, Proxies, Proxy
 from .reasons import PRIVATE_ADDRESS
-from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, Requests
+from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, HeaderFields, Requests, RequestSigner
 from .transfer import BrokenHttp2, Buffers, Transfer
 
 if TYPE_CHECKING:
@@ -45,6 +47,10 @@ if TYPE_CHECKING:
 
 _NAME_LIFETIME: Final = 3600.0
 """Seconds for which a name stands for the address of its site behind a proxy: as long as a resolved address is kept."""
+
+
+_MAX_SIGNATURES: Final = 10_000
+"""Signatures that wait for their requests to be archived: far more than a wire has answers at a time."""
 
 
 class CurlWire:
@@ -61,18 +67,23 @@ class CurlWire:
         credentials: Credentials = NO_CREDENTIALS,
         browser: str = "",
         session: Session | None = None,
+        signer: RequestSigner | None = None,
     ) -> None:
         """`browser` is the `User-Agent` of probes that compare what browsers get."""
+        self._signer = signer
+        self._signatures: dict[int, tuple[FetchTask, HeaderFields]] = {}
         self._settings = settings or WireSettings()
         self._clock = clock
         self._resolver = resolver
         self._guard = guard
         self._requests = Requests(identity, self._settings.accept_language, credentials, browser, session)
+        self._proxies = Proxies(self._settings, credentials.proxy)
+        self._ways: dict[Transfer, list[Proxy]] = {}  # those that were tried for a task, the current one last
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
         self._broken_http2 = BrokenHttp2()
         self._connections = Connections()
-        wants_http3 = self._settings.http3 == "advertised" and not self._settings.proxy and is_supported()
+        wants_http3 = self._settings.http3 == "advertised" and not self._settings.is_proxied and is_supported()
         self._http3 = Http3() if wants_http3 else None
         self._ended = self._taken = 0  # bytes of bodies that ended, and of those that `finished` returned last
         self._idle = [self._make()]  # made now, so that wrong settings are reported now
@@ -105,7 +116,8 @@ class CurlWire:
 
     def request_bytes(self, task: FetchTask) -> bytes:
         """The request as it is sent, without credentials, for the archive."""
-        return self._requests.head(task)
+        sent, signature = self._signatures.pop(id(task), (task, ())) if self._signatures else (task, ())
+        return self._requests.head(task, signature if sent is task else ())
 
     def start(self, task: FetchTask) -> None:
         """Start a task. `finished` returns its outcome."""
@@ -152,6 +164,7 @@ class CurlWire:
             transfer.release()
             self._idle.append(transfer)
         self._active.clear()
+        self._ways.clear()
         for waiting in self._locating.values():
             self._done += [Failed(task, "cancelled", started_at, 0.0) for task, started_at in waiting]
         self._locating.clear()
@@ -175,16 +188,16 @@ class CurlWire:
     def _may_connect(self, task: FetchTask, ip: str) -> bool:
         """Whether a task may be fetched from an address; behind a proxy, a name may stand for it."""
         site = site_of(task.url)
-        if self._settings.proxy and not self._guard.allows_by_name(site):
+        if self._proxies and not self._guard.allows_by_name(site):
             return False
-        is_name = bool(self._settings.proxy) and ip == host_of(task.url)
+        is_name = bool(self._proxies) and ip == host_of(task.url)
         return is_name or self._guard.allows(site, ip)
 
     def _locate(self, task: FetchTask) -> None:
         host = host_of(task.url)
         now = self._clock.now()
         answer = self._resolver.known(host)
-        if answer is None and self._settings.proxy:  # the proxy looks names up: the name stands for the address
+        if answer is None and self._proxies:  # the proxy looks names up: the name stands for the address
             answer = HostAddress(host, now + _NAME_LIFETIME)
         if answer is not None:
             self._done.append(self._placed(task, answer, now))
@@ -204,8 +217,20 @@ class CurlWire:
     # Fetching.
 
     def _fetch(self, task: FetchTask) -> None:
+        now = self._clock.now()
+        proxy = None
+        if self._proxies:
+            proxy = self._proxies.of(site_of(task.url), now)
+            if proxy is None:
+                self._done.append(Failed(task, "proxy", now, 0.0, detail=self._proxies.why_none(now)))
+                return
         transfer = self._idle.pop() if self._idle else self._make()
-        transfer.begin(task, self._clock.now())
+        if proxy is not None:
+            self._ways[transfer] = [proxy]
+        self._begin(transfer, task, now, "" if proxy is None else proxy.url)
+
+    def _begin(self, transfer: Transfer, task: FetchTask, now: float, proxy: str) -> None:
+        transfer.begin(task, now, proxy)
         self._active[transfer.handle] = transfer
         self._multi.add_handle(transfer.handle)
 
@@ -219,6 +244,7 @@ class CurlWire:
             self._broken_http2,
             self._connections,
             self._http3,
+            self._signer,
         )
 
     def _collect(self) -> None:
@@ -237,11 +263,42 @@ class CurlWire:
         transfer = self._active.pop(handle)
         self._multi.remove_handle(handle)
         outcome = transfer.end(code, message, self._clock.now())
+        if self._ways and self._goes_another_way(transfer):
+            return
+        self._idle.append(transfer)
+        if self._signer is not None:
+            if not transfer.signature and self._signer.is_asked(outcome):
+                self._fetch(outcome.task)
+                return
+            outcome = self._signed(outcome, transfer.signature, self._signer.key)
         if isinstance(outcome, Fetched | Redirected):
             self._ended += len(outcome.body)
             self._buffers.held += len(outcome.body)
         self._done.append(outcome)
-        self._idle.append(transfer)
+
+    def _goes_another_way(self, transfer: Transfer) -> bool:
+        """Whether a task whose proxy opened no connection is sent again through another one."""
+        tried, now, task = self._ways.pop(transfer), self._clock.now(), transfer.task
+        if not transfer.is_unproxied:
+            self._proxies.worked(tried[-1])
+            return False
+        self._proxies.failed(tried[-1], now)
+        proxy = self._proxies.of(site_of(task.url), now, tried) if len(tried) < MOST_TRIED else None
+        if proxy is None:
+            return False
+        self._ways[transfer] = [*tried, proxy]
+        self._begin(transfer, task, now, proxy.url)
+        return True
+
+    def _signed(self, outcome: FetchOutcome, signature: HeaderFields, key: str) -> FetchOutcome:
+        """An outcome with the key that its request was signed with; the signature is kept for the archive."""
+        if not signature or isinstance(outcome, Excluded | Located):
+            return outcome
+        if not isinstance(outcome, Failed):
+            self._signatures[id(outcome.task)] = outcome.task, signature
+            if len(self._signatures) > _MAX_SIGNATURES:  # of probes, which are not archived
+                del self._signatures[next(iter(self._signatures))]
+        return replace(outcome, signing_key=key)
 
     def _take_answers(self, answers: Sequence[tuple[str, Answer]]) -> None:
         for host, answer in answers:

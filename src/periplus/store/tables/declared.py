@@ -136,6 +136,10 @@ class FetchRow(TableRow, frozen=True):
     """of a picture (PNG, JPEG, GIF, WebP, AVIF), in pixels"""
     height: Number | None
     """the same"""
+    signed: Claim
+    """the request had a signature ([identity.md](identity.md))"""
+    signing_key: Word | None
+    """of a signed request: the first 8 characters of the key's thumbprint"""
 
 
 class PageRow(TableRow, frozen=True):

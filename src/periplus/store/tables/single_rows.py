@@ -54,24 +54,24 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | N
     outcome, ended_at, stored = event.outcome, event.ended_at, event.stored
     task = outcome.task
     status = reason = rule = detail = duration = size = kind = ip = target = width = height = None
-    is_truncated = False
+    is_truncated, key = False, ""
     match outcome:
         case Fetched():
             word, status, size, is_truncated = "fetched", outcome.status, outcome.size, outcome.is_truncated
-            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
+            started_at, duration, ip, key = outcome.started_at, outcome.duration, outcome.ip, outcome.signing_key
             kind = _content_type(outcome.headers)
             if kind is not None and kind[:6].lower() == "image/":
                 width, height = _extent(outcome.body)
         case Redirected():
             word, status, size, target = "redirected", outcome.status, len(outcome.body), outcome.target
-            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
+            started_at, duration, ip, key = outcome.started_at, outcome.duration, outcome.ip, outcome.signing_key
             kind = _content_type(outcome.headers)
         case NotModified():
             word, status, size = "not-modified", 304, 0
-            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
+            started_at, duration, ip, key = outcome.started_at, outcome.duration, outcome.ip, outcome.signing_key
         case Failed():
             word, status, reason, detail = "failed", outcome.status, outcome.reason, outcome.detail
-            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
+            started_at, duration, ip, key = outcome.started_at, outcome.duration, outcome.ip, outcome.signing_key
         case Excluded():
             word, reason, rule, started_at = "excluded", outcome.reason, outcome.rule, ended_at
         case Located():
@@ -81,6 +81,7 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | N
         task.url, task.site, domain_of(task.site, suffixes), _purpose(task), task.lane._value_,
         task.source._value_, word, status, reason, rule, detail, started_at, ended_at, duration, size, kind, ip, target,
         task.depth, task.attempt, task.redirects, is_truncated, digest, file, offset, length, is_revisit, width, height,
+        bool(key), key or None,
     )  # fmt: skip
 
 
