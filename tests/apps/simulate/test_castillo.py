@@ -18,6 +18,7 @@ from periplus.apps.simulate.graph_files import ranked
 from periplus.apps.simulate.network import NetworkSettings
 from periplus.apps.simulate.runs import run_ordering
 from periplus.apps.simulate.web import web_from_edges
+from periplus.cli.simulate.reproduce import PAGES
 from periplus.model import ConfigError, InvariantError, Site
 from periplus.view.figures import draw
 
@@ -153,3 +154,25 @@ def test_pagerank_falls_with_depth_near_the_home_page() -> None:
     profile = depth_profile(generate(WebSettings(pages=10_000, sites=142, largest_site=72, seed=0)))
     assert profile.near < -0.05
     assert profile.mean_rank[1] > profile.mean_rank[2] > profile.mean_rank[3]
+
+
+@pytest.mark.slow
+def test_the_default_size_keeps_conclusions_of_the_paper() -> None:
+    """Of a hundredth of the paper's web: which relations hold there, and that large sites bound speed-ups."""
+    found = {each.what: each for each in reproduce_castillo(PAGES, workers=2).findings}
+    for what in (
+        "Figure 5, r = 1, 10% of pages: Length above Depth",
+        "Figure 5, r = 1, mean over virtual time: Length above Depth",
+        "Figure 5, r = 1, mean over virtual time: Length above Batch",
+        "Figure 5, r = 1, 10 % of pages: Optimal above all others",
+        "Figure 5, r = 1, late: Optimal is overtaken",
+        "Figure 6: Depth is nearer to Length with 64 robots than with one",
+        "Figure 6: Depth is nearer to Length with 256 robots than with one",
+        "Figure 7: most pages of a batch lie on a tenth of the sites",
+        "Figure 8, k = 1, 20,000 B/s: most robots are idle most of the time",
+        "Figure 9, 20,000 B/s: 100 pages a visit remove most idling",
+        "Figure 12: PageRank falls with depth up to 3 clicks, and less beyond",
+        "Figure 12: home pages have a low mean PageRank",
+    ):
+        assert found[what].verdict == "agrees", what
+    assert found["Table I, 20,000,000 B/s, r = 64: speed-up"].ours < 20.0

@@ -20,7 +20,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -366,7 +366,7 @@ class Index:
             id=id_of(document.url),
             url=document.url,
             site=site,
-            domain=domain_of(site) or site,
+            domain=_domain_of(site),
             language=language,
             media_type=document.media_type,
             time=moment,
@@ -487,6 +487,11 @@ def _engine(name: str, folder: Path, weights: Weights) -> SearchEngine:
 def _vector_model(name: str) -> VectorModel | None:
     embed = load_plugin(VECTORS, name) if name else None
     return None if embed is None else VectorModel(name, embed)
+
+
+@lru_cache(maxsize=1024)
+def _domain_of(site: str) -> str:
+    return domain_of(site) or site
 
 
 def _is_home(url: str) -> bool:
