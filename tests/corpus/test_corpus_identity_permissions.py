@@ -162,9 +162,9 @@ def statements_of(case: dict[str, Any]) -> list[Statement]:
     for content in metas.get("robots", ()):
         directives = strictest(directives, read_directives(content))
     assert isinstance(directives, Directives)
-    found += of_page(page, case["response"]["status"], headers, directives)
+    found += of_page(page, page, case["response"]["status"], headers, directives)
     tdm_place = Place("tdmrep.json", status_of_file(tdm["status"], is_readable=readable))
-    found += of_reservations(url, tdm_place, file, page, raw, metas)
+    found += of_reservations(url, tdm_place, file, page, raw, page, metas)
     named = [("robots-license", each.location, each.line) for each in (access.licenses if access else ())]
     named += [("header-license", each.url, 0) for each in named_licenses(b"", url, None, headers.all("link"))]
     for source, license_url, line in named:

@@ -35,7 +35,7 @@ _PRICE: Final = re.compile(r"\s*+([A-Za-z]{2,10})[ \t]++([0-9]{1,20}(?:\.[0-9]{1
 _SCHEME: Final = re.compile(r"(?:\A|,)\s*+(payment|license)(?:\s|,|\Z)", re.IGNORECASE)
 
 
-class Price(Struct, frozen=True):
+class PageCharge(Struct, frozen=True):
     """What a response asks to be paid, or says that was.
 
     `scheme` is `crawler-price`, `x402`, `payment-auth`, `rsl` or `unknown`; empty if the response names no price.
@@ -50,42 +50,42 @@ class Price(Struct, frozen=True):
     is_charged: bool = False
 
 
-NO_PRICE: Final = Price()
+NO_CHARGE: Final = PageCharge()
 _NAMES: Final = frozenset({"crawler-price", "crawler-charged", "crawler-error"})
 _LENGTHS: Final = frozenset(map(len, _NAMES))
 
 
-def read_price(status: int, headers: Sequence[tuple[str, str]], body: bytes = b"") -> Price:
-    """The price in a response; `NO_PRICE` for nearly all of them. `body` is without content codings."""
+def read_price(status: int, headers: Sequence[tuple[str, str]], body: bytes = b"") -> PageCharge:
+    """The price in a response; `NO_CHARGE` for nearly all of them. `body` is without content codings."""
     named = {name.lower(): value for name, value in headers if len(name) in _LENGTHS and name.lower() in _NAMES}
     if status != PAYMENT_REQUIRED:
-        return _in_passing(named) if named else NO_PRICE
+        return _in_passing(named) if named else NO_CHARGE
     fields = Headers(headers)
     error = _word(named.get("crawler-error"))
     if "crawler-price" in named:
         amount, currency = _amount(named["crawler-price"])
-        return Price("crawler-price", amount, currency, error)
+        return PageCharge("crawler-price", amount, currency, error)
     required = fields.get("payment-required")
     found = _x402(_decoded(required) if required else body)
     if found is not None or required:
         amount, currency = found or (None, None)
-        return Price("x402", amount, currency, error)
+        return PageCharge("x402", amount, currency, error)
     schemes = {
         match.lower() for value in fields.all("www-authenticate") for match in _SCHEME.findall(value[:MAX_FIELD])
     }
     if "payment" in schemes:
-        return Price("payment-auth", error=error)
+        return PageCharge("payment-auth", error=error)
     is_rsl = "license" in schemes or bool(header_licenses(fields.all("link"), "https://site.invalid/"))
-    return Price("rsl" if is_rsl else "unknown", error=error)
+    return PageCharge("rsl" if is_rsl else "unknown", error=error)
 
 
-def _in_passing(named: dict[str, str]) -> Price:
+def _in_passing(named: dict[str, str]) -> PageCharge:
     """What a response with another status says of payment: that it was made, or why there was no page."""
     error = _word(named.get("crawler-error"))
     if "crawler-charged" in named:
         amount, currency = _amount(named["crawler-charged"])
-        return Price("crawler-price", amount, currency, error, is_charged=True)
-    return Price(error=error)
+        return PageCharge("crawler-price", amount, currency, error, is_charged=True)
+    return PageCharge(error=error)
 
 
 def _amount(text: str) -> tuple[str | None, str | None]:

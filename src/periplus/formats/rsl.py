@@ -24,15 +24,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from lxml import etree
 from msgspec import Struct
 
 from periplus.urls import canonical, whatwg
 
 from .headers import read_links
 from .robots.patterns import matches_path, path_of
+
+if TYPE_CHECKING:
+    from lxml import etree
 
 NAMESPACE: Final = "https://rslstandard.org/rsl"
 MEDIA_TYPE: Final = "application/rsl+xml"
@@ -212,12 +216,24 @@ def read_rsl(body: bytes) -> RslDocument:
         return _unreadable("too-large")
     if _DECLARATION.search(body.replace(b"\0", b"")):
         return _unreadable("not-xml")
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    root = _parsed(body)
+    return _unreadable("not-xml") if root is None else _Reading().document(root)
+
+
+@cache
+def _lxml() -> Any:
+    """The parser, which takes longer to import than most commands take to start."""
+    return import_module("lxml.etree")
+
+
+def _parsed(body: bytes, *, recover: bool = False) -> etree._Element | None:
+    lxml = _lxml()
+    parser = lxml.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover)
     try:
-        root = etree.fromstring(body.strip(), parser)
-    except (etree.XMLSyntaxError, ValueError, AssertionError):
-        return _unreadable("not-xml")
-    return _Reading().document(root)
+        root: etree._Element | None = lxml.fromstring(body.strip(), parser)
+    except (lxml.XMLSyntaxError, ValueError, AssertionError):
+        return None
+    return root
 
 
 def _unreadable(problem: str) -> RslDocument:
@@ -234,7 +250,7 @@ class _Reading:
         """What the document says. Elements of other namespaces are extensions, which are ignored."""
         if _name(root) != "rsl":
             return _unreadable("not-rsl")
-        if any(name and name not in _ELEMENTS for name in map(_name, root.iter(etree.Element))):
+        if any(name and name not in _ELEMENTS for name in map(_name, root.iter(_lxml().Element))):
             return _unreadable("unknown-element")
         contents = [self._content(each) for each in root.iter(f"{{{NAMESPACE}}}content")]
         if len(contents) > MAX_CONTENTS or any(len(content.licenses) > MAX_LICENSES for content in contents):
@@ -330,17 +346,13 @@ def feed_licenses(body: bytes, url: str) -> list[NamedLicense]:
     """The licences that the items of a feed have, as documents of their own; only those about the feed's own origin."""
     if NAMESPACE.encode() not in body or len(body) > MAX_FEED or _DECLARATION.search(body):
         return []
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
-    try:
-        root = etree.fromstring(body.strip(), parser)
-    except (etree.XMLSyntaxError, ValueError, AssertionError):
-        return []
+    root = _parsed(body, recover=True)
     found: list[NamedLicense] = []
     for element in root.iter(f"{{{NAMESPACE}}}content") if root is not None else ():
         about = whatwg((element.get("url") or "").strip(), url)
         if about is None or _origin(about) != _origin(url):
             continue
-        holder = etree.Element(f"{{{NAMESPACE}}}rsl", nsmap={"rsl": NAMESPACE})
+        holder = _lxml().Element(f"{{{NAMESPACE}}}rsl", nsmap={"rsl": NAMESPACE})
         holder.append(element)
-        found.append(NamedLicense("feed", "", etree.tostring(holder)))
+        found.append(NamedLicense("feed", "", _lxml().tostring(holder)))
     return found

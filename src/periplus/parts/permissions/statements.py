@@ -34,6 +34,7 @@ from periplus.formats.rsl import UNREADABLE_LICENSE, Permission, RslDocument
 from periplus.model import Directives, Preference, Preferences, UseLimit
 from periplus.policy.permissions import (
     ABSENT,
+    ALLOW,
     DISALLOW,
     MAX_STATEMENT,
     READ,
@@ -99,31 +100,31 @@ def of_robots(place: Place, access: Access | None, url: str) -> list[Statement]:
     return found or [place.says("robots")]
 
 
-def of_page(place: Place, status: int, headers: Headers, directives: Directives) -> list[Statement]:
+def of_page(head: Place, body: Place, status: int, headers: Headers, directives: Directives) -> list[Statement]:
     """The statements of a response and its page, without licences and TDMRep.
 
     `directives` are those of headers and elements together; what headers do not say is said by the page.
     """
-    found = of_status(place, status) if status in REFUSING else []
+    found = of_status(head, status) if status in REFUSING else []
     usage = ", ".join(headers.all("content-usage"))
     if usage:
         said = read_content_usage(usage)
-        found += of_preferences(place, "header-content-usage", said, f"Content-Usage: {usage}")
+        found += of_preferences(head, "header-content-usage", said, f"Content-Usage: {usage}")
     for value in headers.all("content-signal"):
         said = read_content_signal(value)
-        found += of_preferences(place, "header-content-signal", said, f"Content-Signal: {value}")
+        found += of_preferences(head, "header-content-signal", said, f"Content-Signal: {value}")
     if directives != _NO_DIRECTIVES:
-        found += _of_directives(place, headers.all("x-robots-tag"), directives)
+        found += _of_directives(head, body, headers.all("x-robots-tag"), directives)
     return found
 
 
-def _of_directives(place: Place, tags: Sequence[str], directives: Directives) -> Iterator[Statement]:
+def _of_directives(head: Place, body: Place, tags: Sequence[str], directives: Directives) -> Iterator[Statement]:
     sent = read_robots_tag(tags, AGENT) if tags else _NO_DIRECTIVES
     for use, name in _DIRECTIVES:
         if getattr(sent, name):
-            yield place.says("header-robots", use, DISALLOW, f"X-Robots-Tag: {name}")
+            yield head.says("header-robots", use, DISALLOW, f"X-Robots-Tag: {name}")
         elif getattr(directives, name):
-            yield place.says("meta-robots", use, DISALLOW, f"meta robots: {name}")
+            yield body.says("meta-robots", use, DISALLOW, f"meta robots: {name}")
 
 
 def of_status(place: Place, status: int) -> list[Statement]:
@@ -135,32 +136,33 @@ def of_reservations(
     url: str,
     site: Place,
     file: TdmFile | None,
-    page: Place,
+    head: Place,
     headers: Sequence[tuple[str, str]] = (),
+    body: Place | None = None,
     metas: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Statement]:
     """The statements of TDMRep: each of file, headers and page, whose order is left to the combination."""
-    file_said = read_reservation(url, file)
-    rule = file.rule_for(url) if file is not None else None
-    text = "" if rule is None else _reservation(rule.is_reserved, rule.policy)
-    location = "" if rule is None else rule.location
-    found = [site.says("tdmrep-json", "train", _answer(file_said.tdm), text, rule=location)]
-    for source, said in (
-        ("header-tdm", read_reservation(url, None, headers)),
-        ("meta-tdm", read_reservation(url, None, (), metas)),
+    rule = file.rule_for(url) if file is not None and file.rules else None
+    if rule is None:
+        found = [site.says("tdmrep-json", "train")]
+    else:
+        answer = DISALLOW if rule.is_reserved else ALLOW
+        text = _reservation(rule.is_reserved, rule.policy)
+        found = [site.says("tdmrep-json", "train", answer, text, rule=rule.location)]
+    if not headers and not metas:
+        return found
+    for source, place, said in (
+        ("header-tdm", head, read_reservation(url, None, headers)),
+        ("meta-tdm", body or head, read_reservation(url, None, (), metas)),
     ):
         if said.tdm is not Preference.UNKNOWN:
             is_reserved = said.tdm is Preference.DISALLOW
-            found.append(page.says(source, "train", _answer(said.tdm), _reservation(is_reserved, said.policy)))
+            found.append(place.says(source, "train", said.tdm.value, _reservation(is_reserved, said.policy)))
     return found
 
 
 def _reservation(is_reserved: bool, policy: str) -> str:
     return f"tdm-reservation: {int(is_reserved)}" + (f", tdm-policy: {policy}" if policy else "")
-
-
-def _answer(preference: Preference) -> str:
-    return preference.value
 
 
 def of_license(place: Place, source: str, document: RslDocument | None, url: str, line: int = 0) -> list[Statement]:

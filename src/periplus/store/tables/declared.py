@@ -136,6 +136,13 @@ class FetchRow(TableRow, frozen=True):
     """of a picture (PNG, JPEG, GIF, WebP, AVIF), in pixels"""
     height: Number | None
     """the same"""
+    price_scheme: Word | None
+    """how a payment is asked for: `crawler-price` `x402` `payment-auth` `rsl` `unknown`; null: none is. Nothing is
+    ever paid ([permissions.md](permissions.md#payment))"""
+    price_amount: Text | None
+    """the amount as written"""
+    price_currency: Word | None
+    """its currency; of x402 network and asset"""
 
 
 class PageRow(TableRow, frozen=True):
