@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -22,7 +23,12 @@ from periplus.formats.preferences import (
 )
 from periplus.formats.robots import parse
 from periplus.formats.rsl import MAX_LICENSE_BYTES, feed_licenses, header_licenses, read_rsl
-from periplus.policy.permissions import ABSENT, READ, UNREACHABLE, USES, Statement, combine
+from periplus.insight.views import Views
+from periplus.model import Url
+from periplus.parts.permissions.exports import page_refusals
+from periplus.parts.permissions.rows import PermissionRow
+from periplus.policy.permissions import ABSENT, PURPOSES, READ, UNREACHABLE, USES, Statement, combine, refusal
+from periplus.store import Tables
 
 URL = "https://site.test/a/page?q=1"
 LICENSE = b"""<?xml version="1.0" encoding="UTF-8"?>
@@ -196,3 +202,50 @@ def test_combination(said: list[Statement], random: Random) -> None:
         assert set(permitted.decided_by) == set(combined[use].decided_by)
     refused = combine([*said, Statement("header-content-usage", "train", "disallow")])
     assert refused["train"].answer == "disallow"
+
+
+def row_of(url: str, said: Statement) -> PermissionRow:
+    """A statement as a row of the ledger."""
+    conditions = ", ".join(said.conditions) or None
+    return PermissionRow(
+        url, 1_700_000_000.0, said.use or None, said.answer, conditions, said.source, said.status,
+        None, None, None, None, None, None,
+    )  # fmt: skip
+
+
+def test_view_combines_as_the_policy_does(tmp_path: Path) -> None:
+    """`permitted` in SQL equals `combine`, for 2,000 pages of drawn statements."""
+    random, pages = Random(7), dict[str, list[Statement]]()
+    sources = ("robots-content-usage", "header-license", "tdmrep-json", "header-tdm", "meta-tdm", "robots")
+    for number in range(2_000):
+        pages[f"https://site.test/{number}"] = [
+            Statement(
+                random.choice(sources),
+                random.choice(("", *USES)),
+                answer := random.choice(("allow", "disallow", "conditional", "unknown")),
+                random.choice(((), ("attribution",), ("pay:crawl",))) if answer == "conditional" else (),
+                random.choice((READ, READ, ABSENT, UNREACHABLE)),
+            )
+            for _ in range(random.randint(1, 6))
+        ]
+    (tmp_path / "tables").mkdir()
+    tables = Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=None)
+    tables.record([row_of(url, each) for url, said in pages.items() for each in said])
+    tables.settle()
+    with Views(tmp_path) as views:
+        found = {(row["url"], row["use"]): row for row in views.rows("select * from permitted")}
+    tables.close()
+    assert len(found) == len(pages) * len(USES)
+    for url, said in pages.items():
+        for use, permitted in combine(said).items():
+            row = found[url, use]
+            assert (row["answer"], row["conflict"], row["explained"]) == (
+                permitted.answer, permitted.conflict, permitted.explained
+            ), (url, use, said)  # fmt: skip
+            assert row["decided_by"] == (", ".join(sorted(permitted.decided_by)) or None), (url, use)
+    for purpose, use in PURPOSES.items():
+        refuses_use = page_refusals(tmp_path / "tables", (), purpose, drops_unknown=True, accepted=["attribution"])
+        for url, said in pages.items():
+            wanted = refusal(combine(said)[use], purpose, drops_unknown=True, accepted=["attribution"])
+            assert refuses_use(Url(url)) == wanted, (url, purpose)
+        assert refuses_use(Url("https://site.test/none")) == "unexplained"

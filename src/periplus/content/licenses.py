@@ -8,7 +8,11 @@ from periplus.formats.rsl import MAX_LICENSE_BYTES, MAX_NAMED, MEDIA_TYPE, Named
 
 from .html import read_tags
 
-_MARK = b"rsl+xml"
+_MARKS = (b"rsl+xml", b"RSL+XML")
+_SEARCHED = 1 << 16
+"""Bytes of a page in which licences are looked for: they are in its head."""
+_MAX_SIGNS = 200
+"""Plus signs that are looked at one by one: to find a single byte is ten times as fast as to find a word."""
 
 
 def named_licenses(
@@ -16,9 +20,21 @@ def named_licenses(
 ) -> list[NamedLicense]:
     """The licences that a page and its headers name, in this order: header, page. Nearly all pages name none."""
     found = header_licenses(link_headers, url) if any("rsl+xml" in value.lower() for value in link_headers) else []
-    if _MARK in body or _MARK.upper() in body:
+    if _may_name(body):
         found += _in_page(body, url, content_type)
     return list(dict.fromkeys(found))[:MAX_NAMED]
+
+
+def _may_name(body: bytes) -> bool:
+    """Whether the media type of licences may be in the head of a page."""
+    at, find = -1, body.find
+    for _ in range(_MAX_SIGNS):
+        at = find(b"+", at + 1, _SEARCHED)
+        if at < 0:
+            return False
+        if body.startswith(_MARKS, max(at - 3, 0)):
+            return True
+    return any(body.find(mark, at, _SEARCHED) >= 0 for mark in _MARKS)
 
 
 def _in_page(body: bytes, url: str, content_type: str | None) -> list[NamedLicense]:

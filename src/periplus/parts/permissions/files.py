@@ -16,7 +16,7 @@ from periplus.formats.rsl import MAX_LICENSE_BYTES, RslDocument, read_rsl
 from periplus.model import Url
 from periplus.policy.permissions import UNREACHABLE, Statement
 
-from .statements import Place, status_of_file
+from .statements import NO_PLACE, Place, status_of_file
 
 TDMREP_PATH: Final = "/.well-known/tdmrep.json"
 DAY: Final = 86_400.0
@@ -47,8 +47,8 @@ class WaitingPage(Struct, frozen=True, array_like=True):
     licenses: tuple[LicenseName, ...] = ()
     tdm_headers: tuple[tuple[str, str], ...] = ()
     tdm_metas: dict[str, list[str]] = {}
-    head: Place = Place()
-    body: Place = Place()
+    head: Place = NO_PLACE
+    body: Place = NO_PLACE
 
 
 class AskedFile(Struct, array_like=True):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
+
+from msgspec.structs import astuple
 
 from periplus.content import RawPage, decode_body
 from periplus.content.facts import AGENT
@@ -49,7 +51,7 @@ from .files import (
 )
 from .rows import PermissionRow
 from .settings import PermissionTables
-from .statements import REFUSING, Place, of_license, of_page, of_reservations, of_robots
+from .statements import NO_PLACE, REFUSING, Place, of_license, of_page, of_reservations, of_robots
 
 _NO_DIRECTIVES: Final = Directives()
 _META: Final = "meta tdm-reservation: "
@@ -81,6 +83,7 @@ class PermissionLedger(Part):
         self._is_ours = desk.router.owns_site
         self._named: dict[str, list[NamedLicense]] = {}
         self._rules: dict[Site, _Rules] = {}
+        self._usual: dict[str, tuple[float, list[tuple[Any, ...]]]] = {}
         desk.frontier.embeds = True
 
     # what answers say
@@ -100,7 +103,13 @@ class PermissionLedger(Part):
         outcome, stored = processed.answer.outcome, processed.answer.stored
         task = outcome.task
         if task.purpose is Purpose.PAGE:
-            if isinstance(outcome, Fetched) and (200 <= outcome.status < 300 or outcome.status in REFUSING):
+            if not isinstance(outcome, Fetched) or not (200 <= outcome.status < 300 or outcome.status in REFUSING):
+                return
+            usual = self._usual.get(task.url[: task.url.find("/", 8)])
+            if usual is not None and now < usual[0] and self._is_silent(processed.page):
+                at, url = outcome.started_at, task.url
+                self._events.record([PermissionRow(url, at, *each) for each in usual[1]])
+            else:
                 self._complete(self._page(outcome, processed.page, _record(stored)), now)
         elif task.purpose is Purpose.ROBOTS:
             self._robots_read(task.url, task.site, stored, now)
@@ -114,15 +123,21 @@ class PermissionLedger(Part):
 
     # pages
 
+    def _is_silent(self, page: ParsedPage | None) -> bool:
+        """Whether a page says nothing of its use, itself or by its headers; what robots.txt says is known."""
+        if page is None or page.directives != _NO_DIRECTIVES or page.url in self._named:
+            return False
+        preferences = page.preferences
+        return preferences is NO_PREFERENCES or all(said.startswith("robots.txt ") for said in preferences.said_by)
+
     def _page(self, outcome: Fetched, page: ParsedPage | None, record: str) -> WaitingPage:
         """What is known of a page before its files are."""
         url = outcome.task.url
         place, access, licenses = self._rules_of(outcome.task.site, url)
         found = of_robots(place, access, url)
-        named = self._named.pop(url, None) if self._named else None
-        is_silent = page is not None and page.preferences is NO_PREFERENCES and page.directives == _NO_DIRECTIVES
-        if is_silent and named is None:
+        if self._is_silent(page):
             return WaitingPage(url, outcome.started_at, tuple(found), licenses)
+        named = self._named.pop(url, None)
         headers = Headers(outcome.headers)
         head = Place("", READ, _digest_of(outcome.headers), record)
         body = Place("", READ, sha256(outcome.body).hexdigest(), record)
@@ -164,7 +179,24 @@ class PermissionLedger(Part):
         for named in page.licenses:
             file = files[named.url]
             statements += of_license(file.place(named.url), named.source, file.license, page.url, named.line)
-        self._events.record([_row(page.url, page.fetched_at, each) for each in statements])
+        rows = [_row(page.url, page.fetched_at, each) for each in statements]
+        self._events.record(rows)
+        if page.head is NO_PLACE and not page.licenses and tdmrep is not None:
+            self._keep_usual(page.url, files[tdmrep], rows)
+
+    def _keep_usual(self, url: Url, file: AskedFile, rows: list[PermissionRow]) -> None:
+        """Keep the rows of a page that says nothing itself, if those of all such pages of its site are the same."""
+        access = self._rules_of(site_of(url), url)[1]
+        has_paths = access is not None and any(rule.pattern != "/" for rule in access.usage)
+        if has_paths or (file.tdm is not None and file.tdm.rules):
+            return
+        if len(self._usual) >= _MAX_SITES:
+            del self._usual[next(iter(self._usual))]
+        self._usual[url[: url.find("/", 8)]] = file.expires_at, [astuple(each)[2:] for each in rows]
+
+    def _forget_usual(self, site: Site) -> None:
+        for scheme in ("http", "https"):
+            self._usual.pop(f"{scheme}://{site}", None)
 
     def _wait(self, page: WaitingPage, url: Url) -> None:
         record = self._records.get(site_of(url))
@@ -203,6 +235,7 @@ class PermissionLedger(Part):
         if file is None or file.fetched_at != now or file.access == "none":
             return
         self._rules.pop(site, None)
+        self._forget_usual(site)
         if file.access == "rules" and stored is not None:
             record = self._records.get(site)
             kept = record.value(SitePermissions) or record.keep(SitePermissions())
@@ -275,6 +308,7 @@ class PermissionLedger(Part):
         if file is None:
             return
         file.take(body, status, record, now)
+        self._forget_usual(site.site)
         waiting, file.waiting = file.waiting, []
         self._records.changed(site)
         if file.target is not None:

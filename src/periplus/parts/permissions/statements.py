@@ -78,6 +78,10 @@ class Place(Struct, frozen=True):
         )  # fmt: skip
 
 
+NO_PLACE: Final = Place()
+"""The place of a page that says nothing."""
+
+
 def of_preferences(
     place: Place, source: str, said: Preferences, text: str, line: int = 0, rule: str = ""
 ) -> Iterator[Statement]:
