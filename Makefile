@@ -36,10 +36,13 @@ demo: .venv/core ## see it crawl, on a small web that comes with it
 native: .venv/core ## compile the page scanner again, after a change of its C sources
 	@$(BIN)/python hatch_build.py
 
-PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (os.cpu_count() or 2) // 2)") --dist loadfile --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 2))") --dist loadfile --no-loadscope-reorder
+
+# A test that stands still for five minutes ends its worker, with the stacks of all threads.
+BOUND = -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 test: .venv/dev .venv/clients ## the tests, but for the slow ones, more at once than cores (FOR=parts/forms: those that cover this folder)
-	@files=$$($(BIN)/python -m tests.covering $(FOR)) && $(PYTEST) -m "not slow" $$files
+	@files=$$($(BIN)/python -m tests.covering $(FOR)) && $(PYTEST) $(BOUND) -m "not slow" $$files
 
 MINUTES ?= 1
 soak: .venv/dev ## the slow tests, then crawls on failing disks and of generated webs from seeds (MINUTES=60: an hour each)

@@ -53,6 +53,7 @@ BOOKS = {"python3.11-doc": "python", "postgresql-doc-15": "postgresql"}
 QUERIES, QUICK = 600, 100
 TIMED, QUICK_TIMED = 200, 60
 CLASSICAL = ("cranfield", "npl")
+VECTORS = "wordllama" if find_spec("wordllama") else ""
 PEERS = {"bm25s": "bm25s", "xapian": "Xapian", "whoosh": "Whoosh", "lancedb": "LanceDB"}
 """Engines that are not measured here unless installed, by the name of their module."""
 
@@ -169,14 +170,17 @@ def _times(ask: Ask, queries: Sequence[str]) -> str:
 
 # rankings
 
+WITHOUT = Reranking(meaning=0.0)
+"""What does not ask for vectors, although the index has them."""
 BEFORE = Weights(short=99, long=999, listing=0.0, reranking=Reranking(results=0))
 """What ordered results before the first of them were read closely."""
 STEPS = {
     "all link texts, deep results": BEFORE,
-    "+ re-ranking": replace(BEFORE, reranking=Reranking(coverage=0.0, every_word=0.0)),
-    "+ coverage": replace(BEFORE, reranking=Reranking()),
-    "+ every word only in short queries": replace(BEFORE, reranking=Reranking(), short=Weights().short),
-    "periplus": Weights(),
+    "+ re-ranking": replace(BEFORE, reranking=replace(WITHOUT, coverage=0.0, every_word=0.0)),
+    "+ coverage": replace(BEFORE, reranking=WITHOUT),
+    "+ every word only in short queries": replace(BEFORE, reranking=WITHOUT, short=Weights().short),
+    "periplus, vectors": Weights(),
+    "periplus": replace(Weights(), reranking=WITHOUT),
 }
 DEPTH, DEPTH_BEFORE = 1000, 200
 """Results of a query of the classical collections that are judged; and of others, and of all before."""
@@ -189,14 +193,17 @@ def _rankings(folder: Path, documents: list[Document], judged: dict[str, list[Ju
     with (
         _made(folder / "plain", list(map(_bare, documents)), PLAIN) as plain,
         _made(folder / "before", few, BEFORE) as before,
-        _made(folder / "whole", documents, Weights()) as whole,
+        _made(folder / "whole", documents, Weights(), VECTORS) as whole,
     ):
         for name, queries in {**judged, "questions": _questions()}.items():
             columns[name] = _column(name, queries, plain, before, whole, lambda found: found.reciprocal_rank)
     for name in CLASSICAL:
         if (CORPUS / f"search_{name}").is_dir():
             pages, queries = _classical(name)
-            with _made(folder / f"{name}-plain", pages, PLAIN) as plain, _made(folder / name, pages, BEFORE) as whole:
+            with (
+                _made(folder / f"{name}-plain", pages, PLAIN) as plain,
+                _made(folder / name, pages, BEFORE, VECTORS) as whole,
+            ):
                 columns[name] = _column(name, queries, plain, whole, whole, lambda found: found.mean_average_precision)
     rankings = list(next(iter(columns.values())))
     table = [
@@ -269,8 +276,8 @@ def _print(what: str) -> None:
     print(f"  {what}", file=sys.stderr, flush=True)
 
 
-def _made(place: Path, documents: list[Document], weights: Weights) -> Index:
-    index = Index.open(place, weights=weights)
+def _made(place: Path, documents: list[Document], weights: Weights, vectors: str = "") -> Index:
+    index = Index.open(place, weights=weights, vectors=vectors)
     index.add(documents)
     index.commit()
     return index

@@ -100,6 +100,8 @@ LONG = (
     "test_cluster.py",
     "test_cluster_namespaces.py",
     "test_executors.py",
+    "test_agree.py",
+    "test_page_checks.py",
     "test_cli_demo.py",
     "test_kill",
     "test_repair",

@@ -73,6 +73,7 @@ WIRES = {
     "collection/shards.py:_wire",
     "collection/shards.py:_session.make",
     "collection/fresh_pages.py:FreshPages.__init__",
+    "apps/identity/verifier.py:fetch_directory",
     "apps/publish/collections.py:range_requests",
     "parts/focus/reading.py:_fetched",
     "parts/render/wire.py:rendering_wire",

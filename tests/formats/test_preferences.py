@@ -14,7 +14,6 @@ from periplus.formats.preferences import (
     preference_headers,
     read_content_signal,
     read_content_usage,
-    read_dictionary,
     read_tdmrep,
 )
 from periplus.formats.robots import Group, Robots, Rule, UsageRule, parse, write
@@ -43,39 +42,6 @@ def test_content_usage(field: str, train: Preference, search: Preference) -> Non
     """The examples of the drafts; an error anywhere makes all of it unknown."""
     read = read_content_usage(field)
     assert (read.train, read.search) == (train, search)
-
-
-@each_case(
-    "invalid",
-    [
-        "a=",
-        "a=(b",
-        "a=(b c",
-        "a=1.",
-        "a=1.2345",
-        'a="x',
-        'a="\\x"',
-        "a;",
-        "a=b;B=1",
-        "é=1",
-        "a=?2",
-        ",a",
-        "a=(b)c",
-        "=a",
-    ],
-)
-def test_invalid_dictionaries_have_no_members(invalid: str) -> None:
-    """RFC 9651 section 4.2: a field that fails to parse is ignored as a whole."""
-    assert read_dictionary(invalid) is None
-
-
-def test_valid_dictionaries() -> None:
-    """Only tokens have a value here; every other kind is recognised."""
-    read = read_dictionary(
-        ' a=b/c:d ,\t*k;p=1;q="x\\"y", n=-12.345, d=@1659578233, s=%"f%c3%bc", l=(1 "two" t;x), e=() '
-    )
-    assert read == {"a": "b/c:d", "*k": None, "n": None, "d": None, "s": None, "l": None, "e": None}
-    assert read_dictionary("a=" + "b" * 5000) is None
 
 
 def test_content_signal() -> None:

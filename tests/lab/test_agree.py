@@ -11,7 +11,7 @@ from bench.agree import GENERATED, agree, nightly
 )
 def test_what_is_published_is_visited_first(way: str) -> None:
     """All pages get three banners; the edited ones alone are dated, and `watch` begins with what was reported."""
-    found = agree(GENERATED, way, limit=60)
+    found = agree(GENERATED, way, limit=20)
     assert found.is_met, found
     assert not found.moved_by_banners
 

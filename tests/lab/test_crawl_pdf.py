@@ -88,7 +88,7 @@ def test_search_finds_the_text(crawled: Path, base: str) -> None:
     collection = existing(crawled)
     update_index(collection)
     with open_index(collection) as index:
-        assert [hit.url.partition("#")[0] for hit in index.search("halyard", 5).hits] == [f"{base}ships.pdf"]
+        assert [hit.link for hit in index.search("halyard", 5).hits] == [f"{base}ships.pdf#page=2"]
         [hit] = index.search("shrouds", 5).hits
         assert hit.title == "Rigging of Ships"
         assert f"{base}hidden.pdf" not in [hit.url.partition("#")[0] for hit in index.search("mainsail", 5).hits]

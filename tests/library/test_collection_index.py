@@ -22,7 +22,7 @@ from periplus.apps.search import Index
 from periplus.apps.search.indexing import current_generation, follow_index, open_index, update_index
 from periplus.cli.index import FOLLOW_EVERY
 from periplus.collection.collection import existing
-from periplus.model import CollectionDamaged, CollectionInUse
+from periplus.model import CollectionDamaged, CollectionInUse, ConfigError
 from periplus.store.export.documents import DecodedCapture, last_document
 
 LOCK = "indexer.lock"
@@ -202,3 +202,21 @@ def test_the_shop_has_sitelinks(collection: periplus.Collection) -> None:
     with open_index(existing(collection.folder)) as index:
         assert all(link.url in index and link.url != SEED for link in results.sitelinks)
     assert not collection.search("long time").sitelinks
+
+
+def test_vectors_are_kept_with_the_collection(
+    collection: periplus.Collection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The index is made again with them; a function that only the folder names is not run."""
+    (tmp_path / "own_numbers.py").write_text("def count(texts):\n    return [[len(text), 1] for text in texts]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    first = collection.index()
+    assert collection.index(vectors="own_numbers:count").added == first.total
+    again = periplus.open(collection.folder)
+    assert again.config.search.vectors == "own_numbers:count"
+    assert "meaning" in again.search("product").hits[0].parts
+    (collection.folder / "periplus.sig").unlink()
+    assert "meaning" not in periplus.open(collection.folder).search("product").hits[0].parts
+    with pytest.raises(ConfigError):
+        again.index(vectors="own_numbers:nothing")
+    assert again.index(vectors="").added == first.total

@@ -40,7 +40,7 @@ def examples() -> list[str]:
 def test_examples_run(
     web: ScriptedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As they stand, but for http in place of https and a proxy that leads to the server."""
+    """As they stand, but for http in place of https, a proxy that leads to the server, and a watch of a second."""
     from periplus import library
 
     def reach(function: Any) -> Any:
@@ -52,7 +52,8 @@ def test_examples_run(
     monkeypatch.setattr(periplus, "map", reach(library.map))
     names: dict[str, Any] = {}
     for code in examples():
-        exec(compile(code.replace("https://docs", "http://docs"), str(PAGE), "exec"), names)
+        code = code.replace("https://docs", "http://docs").replace('for_="12h"', 'for_="1s"')
+        exec(compile(code, str(PAGE), "exec"), names)
     said = capsys.readouterr().out
     assert f"{HOME}guide/1 Guide 1" in said
     assert "('http://docs.example.org/guide/2', 'How to do 2'" in said

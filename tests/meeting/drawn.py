@@ -170,7 +170,7 @@ def _rendering(chance: Random) -> Options:
 
 def _media(chance: Random) -> Options:
     if chance.random() < 0.93:
-        return {}
+        return {"media.pdf": chance.random() < 0.3}
     return {"media.types": ["image/*"], "media.html": chance.random() < 0.7}
 
 

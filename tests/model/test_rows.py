@@ -69,7 +69,7 @@ with Views(folder, spooled=spooled) as views:
     print(views.rows(QUESTIONS["tides"].sql))
     print(views.rows("select seen_by from tides where port = 'Gades'"))
 print(rows_of(Tide, read(folder / "tables", "tides").to_batches()[0]))
-print(declared_tables.tables_page().partition("## tides")[2])
+print(declared_tables.tables_page().partition("## tides")[2].partition("\\n## ")[0])
 print("| `spring_tides` | The highest tide of each port. |" in declared_tables.measures_page())
 """
 SECTION = """

@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from io import BytesIO
 from itertools import pairwise
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -40,6 +41,8 @@ from periplus.engine.stats import CrawlStats
 from periplus.model import Site
 from periplus.store import DiskState
 from periplus.store.layout import Layout
+from periplus.store.warc.copying import as_gzip
+from periplus.store.warc.records import warc_files
 from periplus.urls import domain_of
 
 DISK = frozenset(
@@ -247,12 +250,12 @@ def entries_of(folder: Path) -> Counter[tuple[str, str, str]]:
 
 def captures(folder: Path) -> Iterable[tuple[str, str]]:
     """Every answer in the archive, all of which warcio reads from end to end, digests checked."""
-    for path in sorted((folder / "warc").glob("*.warc.gz")):
-        with path.open("rb") as file:
-            for record in ArchiveIterator(file, check_digests="raise"):
-                record.content_stream().read()
-                if record.rec_type in ("response", "revisit"):
-                    yield record.rec_headers["WARC-Target-URI"], record.rec_type
+    for path in warc_files(folder / "warc"):
+        file = BytesIO(b"".join(piece for _, record in as_gzip(path, path.stat().st_size, 1) for piece in record))
+        for record in ArchiveIterator(file, check_digests="raise"):
+            record.content_stream().read()
+            if record.rec_type in ("response", "revisit"):
+                yield record.rec_headers["WARC-Target-URI"], record.rec_type
 
 
 UNEQUAL = ("sources", "found_again", "durations", "seconds")

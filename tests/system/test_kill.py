@@ -66,6 +66,20 @@ def test_killed_at_any_moment_nothing_is_lost_or_fetched_again(tiny_lab: Running
     kill_and_compare(tiny_lab, tmp_path, asked(tiny_lab), kills=1, seed=1)
 
 
+def test_killed_at_any_moment_while_frames_are_written(tiny_lab: RunningLab, tmp_path: Path) -> None:
+    """The same with an archive in Zstandard."""
+    kill_and_compare(tiny_lab, tmp_path, asked(tiny_lab, archive__compression="zstd"), kills=1, seed=3)
+    assert {path.suffix for path in (tmp_path / "killed" / "warc").glob("*.warc.*")} == {".zst"}
+
+
+@pytest.mark.slow
+def test_killed_at_many_moments_around_a_dictionary(large_lab: RunningLab, tmp_path: Path) -> None:
+    """Before, while and after the first file is full and a dictionary is made of it."""
+    what = asked(large_lab, archive__compression="zstd", archive__max_file_size=500_000_000)
+    kill_and_compare(large_lab, tmp_path, what, kills=15, seed=4)
+    assert len(list((tmp_path / "killed" / "warc").glob("*.warc.zst"))) == 2
+
+
 @pytest.mark.slow
 def test_killed_at_thirty_moments(large_lab: RunningLab, tmp_path: Path) -> None:
     """The same, thirty times, with commits as rare as they are by default, so that the journal has much to tell."""

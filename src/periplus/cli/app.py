@@ -53,6 +53,7 @@ _VERBS = {
     "spam": "Judge a collection for spam, and explain the verdicts.",
     "publish": "Write honest sitemaps, archives and feeds for your own site.",
     "logs": "Show which crawlers visit your site, from its access logs.",
+    "identity": "Make, replace and publish the key that signs your requests.",
     "ulinks": "List the most useful links of a site.",
     "read": "Show what is read from a sitemap, robots.txt, feed, page or log.",
     "cluster": "Change the number of shards of a collection.",
@@ -61,7 +62,7 @@ _VERBS = {
     "demo": "Crawl the test web and write a report: a minute, no network.",
 }
 """Commands with the line that `--help` prints, in the order in which a newcomer needs them."""
-_OF_PARTS = ("forms", "spam")
+_OF_PARTS = ("forms", "identity", "spam")
 """Those of parts of the same name."""
 VERBS = {name: line for name, line in _VERBS.items() if name not in _OF_PARTS or name in parts.names()}
 """The commands that are there.

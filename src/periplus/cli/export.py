@@ -111,6 +111,13 @@ def export(
     wants_all: Annotated[
         bool, typer.Option("--all", help="For wacz: list captures of pages that say noarchive, too.")
     ] = False,
+    sign: Annotated[
+        Path | None,
+        typer.Option("--sign", metavar="KEY", help="For wacz: sign with this key (PEM: P-384, or with a certificate)."),
+    ] = None,
+    timestamp: Annotated[
+        str, typer.Option("--timestamp", metavar="URL", help="With --sign, the authority that confirms the time.")
+    ] = "",
     for_: Annotated[
         ExportPurpose | None,
         typer.Option("--for", help="Leave out pages that may not be used for it, or whose site was not asked."),
@@ -172,6 +179,8 @@ def export(
         where=where,
         title=title,
         wants_all=wants_all,
+        sign=sign,
+        timestamp=timestamp,
         index=index,
         since=since,
         changed=changed,

@@ -13,7 +13,7 @@ import msgspec
 import typer
 from rich.text import Text
 
-from periplus.apps.search.indexing import Indexed, follow_index, open_index, update_index
+from periplus.apps.search.indexing import Indexed, follow_index, open_index, update_index, with_vectors
 from periplus.collection.collection import CollectionSetup, existing
 from periplus.model import UsageError
 from periplus.view.terminal import print_line
@@ -38,6 +38,15 @@ def index(
         Path | None,
         typer.Option("--static", metavar="OUT", help="Then write an index of plain files that a browser can search."),
     ] = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            "--vectors",
+            metavar="NAME",
+            help="Order results by meaning, too: wordllama, or a function of yours as module:function;"
+            " an empty name ends that. The collection keeps it.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Index the pages of a collection for `periplus search`. Run it again after a crawl: only what changed is read.
@@ -46,7 +55,7 @@ def index(
     """
     if follow and static is not None:
         raise UsageError("--follow and --static exclude each other", hint="run --static when the crawl has ended")
-    found = existing(collection)
+    found = with_vectors(existing(collection), vectors)
     began = time.monotonic()
     if not follow:
         with _progress() as (say, tell):

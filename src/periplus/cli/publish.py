@@ -145,6 +145,9 @@ def status(out: Out, ledger: LedgerFolder = None, json: options.Json = False) ->
         claims = f", {count(crawler.false_claims)} by others with its name" if crawler.false_claims else ""
         visits = f"{counted(crawler.visits, 'visit')} in a day, {count(crawler.needless)} of them needless"
         print_line(console, f"  {crawler.name}: {visits}{claims}")
+    for each in facts.signed:
+        who = each.agent or f"signature not verified ({each.reason})"
+        print_line(console, f"  {who}: {counted(each.visits, 'signed visit')} in a day")
     for change in facts.last_changes:
         print_line(console, f"  {change.kind:8} {change.url}")
 

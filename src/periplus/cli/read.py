@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
@@ -71,6 +71,11 @@ class Digest:
     def has_content(self) -> bool:
         """Whether anything but problems was read."""
         return bool(self.counts)
+
+    @property
+    def is_forged(self) -> bool:
+        """Whether the signature of a package is not valid."""
+        return any(getattr(value, "signature", "") == "invalid" for kept in self.first.values() for value in kept)
 
 
 def show(title: str, values: Iterable[object]) -> Digest:
@@ -199,6 +204,10 @@ def read(
     url: Annotated[str, typer.Option(help="Its address: relative URLs are resolved against it.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Print every value as a JSON line.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the main text of a page in Markdown.")] = False,
+    trust: Annotated[
+        list[Path] | None,
+        typer.Option("--trust", metavar="FILE", help="For wacz: authorities that may vouch for a signature (PEM)."),
+    ] = None,
 ) -> None:
     """Show what Periplus reads from a file: sitemap, robots.txt, feed, page, access log, metadata archive, archive.
 
@@ -216,10 +225,15 @@ def read(
         return
     if kind in FILE_READERS and file == "-":
         raise UsageError(f"{kind.value} is read from a file, not from standard input", hint="give the path of a file")
-    is_file = kind in FILE_READERS
-    values = FILE_READERS[kind](Path(file)) if is_file else READERS[kind](chunks, url, Path(file).name)
+    if trust and kind is not FileKind.WACZ:
+        raise UsageError(f"--trust is for wacz, and this is a {kind.value}", hint="leave it out")
+    values: Iterable[msgspec.Struct]
+    if kind in FILE_READERS:
+        values = _package(Path(file), trust or ()) if kind is FileKind.WACZ else read_captures(Path(file))
+    else:
+        values = READERS[kind](chunks, url, Path(file).name)
     found = _as_json(values) if json else show(f"{file}: read as {kind.value}", values)
-    if not found.has_content or (kind is FileKind.WACZ and found.reasons):
+    if not found.has_content or (kind is FileKind.WACZ and (found.reasons or found.is_forged)):
         raise typer.Exit(NOTHING_READ)
 
 
@@ -359,20 +373,13 @@ READERS: dict[FileKind, Reader] = {
 }
 
 
-def _package(path: Path) -> Iterable[msgspec.Struct]:
+def _package(path: Path, trusted: Sequence[Path]) -> Iterable[msgspec.Struct]:
     from periplus.store.importing import check_package
 
-    return check_package(path)
+    return check_package(path, trusted)
 
 
-def _captures(path: Path) -> Iterable[msgspec.Struct]:
-    return read_captures(path)
-
-
-FILE_READERS: dict[FileKind, Callable[[Path], Iterable[msgspec.Struct]]] = {
-    FileKind.WARC: _captures,
-    FileKind.WACZ: _package,
-}
+FILE_READERS = (FileKind.WARC, FileKind.WACZ)
 """Kinds that are read from a file, because they are not read from end to end."""
 
 
@@ -401,6 +408,8 @@ class Record(Struct, frozen=True):
     status: int | None
     offset: int
     length: int
+    protocols: tuple[str, ...] = ()
+    cipher_suite: str = ""
 
 
 def read_captures(path: Path) -> Iterator[Record | Problem]:
@@ -409,6 +418,7 @@ def read_captures(path: Path) -> Iterator[Record | Problem]:
         if isinstance(record, WarcRecord):
             status = record.message().status if record.is_http else None
             date = record.fields.get("warc-date", "")
-            yield Record(record.type, record.url, date, status, record.offset, record.length)
+            place, sent = (record.offset, record.length), (record.protocols, record.cipher_suite)
+            yield Record(record.type, record.url, date, status, *place, *sent)
         elif record.reason != "cut-block":
             yield record

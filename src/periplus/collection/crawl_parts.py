@@ -6,8 +6,9 @@ from functools import cache
 
 from msgspec.structs import replace
 
+from periplus.engine.fetch import RequestSigner
 from periplus.engine.part import MakeMarket, Part, RankPages, Setup
-from periplus.model import Discovery
+from periplus.model import Clock, Discovery
 from periplus.parts import offered
 
 from . import trust
@@ -34,7 +35,14 @@ def setup_of(collection: CollectionSetup, *personal: str) -> Setup:
     """
     trust.check([name for name in collection.untrusted if name in personal], collection.folder)
     config = collection.config
-    return Setup(config, collection.layout, seeds=collection.seeds, shards=collection.workers, identity=config.identity)
+    return Setup(
+        config, collection.layout, seeds=collection.seeds, shards=collection.workers, identity=config.crawler_identity
+    )
+
+
+def signer_of(setup: Setup, clock: Clock) -> RequestSigner | None:
+    """What signs the requests of a crawl, if something does."""
+    return next((signer for kind in part_kinds() if (signer := kind.signer(setup, clock))), None)
 
 
 def check_parts(setup: Setup) -> None:

@@ -33,6 +33,7 @@ from periplus.store.export.documents import read_body
 from periplus.urls import site_of
 
 from .collection import CollectionSetup
+from .crawl_parts import setup_of, signer_of
 
 MAX_HOPS: Final = 5
 """Redirects that are followed."""
@@ -81,7 +82,12 @@ class FreshPages:
         self._clock = SystemClock()
         self.guard = config.address_guard()
         self._requests = SingleRequests(
-            config.wire, identity=config.identity, clock=self._clock, dns=config.dns, guard=self.guard
+            config.wire,
+            identity=config.crawler_identity,
+            clock=self._clock,
+            dns=config.dns,
+            guard=self.guard,
+            signer=signer_of(setup_of(collection), self._clock),
         )
         self._sites: OrderedDict[Site, _SiteRules] = OrderedDict()
         self._times: deque[float] = deque()
@@ -138,7 +144,7 @@ class FreshPages:
         outcome = self._requests.get(robots_url(url), max_bytes=1 << 20, types=("*/*",))
         file = read_robots(site, outcome, None, self._clock.now())
         access: Access | str = (
-            file.reason if file.access == "none" else parse(file.body).access(self._config.identity.token)
+            file.reason if file.access == "none" else parse(file.body).access(self._config.crawler_identity.token)
         )
         rules = self._sites[site] = _SiteRules(access, file.expires_at, self._rested_at(outcome, access))
         while len(self._sites) > REMEMBERED_SITES:

@@ -35,7 +35,7 @@ from periplus.store.tables.writer import Places, places_of, surviving_mark
 from periplus.store.warc import INDEX, WarcRecord, read_records
 from periplus.store.warc.archive import ORPHAN
 from periplus.store.warc.cdxj import line_of
-from periplus.store.warc.records import WARC, files_of, index_of, read_name
+from periplus.store.warc.records import files_of, index_of, read_name, warc_files
 
 STATE, TABLE, SPOOL, ARCHIVE, INDEXES = "state", "table", "spool", "archive", "index"
 """The kinds of parts."""
@@ -205,7 +205,7 @@ def _archive_parts(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[
         )
         return
     committed: list[Path] = []
-    for path in sorted(warc.glob(f"*{WARC}")):
+    for path in warc_files(warc):
         name = read_name(path.name)
         shard = 0 if name is None else name.shard
         end = _end(commits[shard]) if shard in commits else WarcEnd()
@@ -219,7 +219,7 @@ def _archive_parts(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[
         )
         committed.append(index_of(path))
     yield from _gaps(layout, commits)
-    every = [index_of(path) for path in warc.glob(f"*{WARC}")]
+    every = [index_of(path) for path in warc_files(warc)]
     if committed and not any(_is_merged(warc / INDEX, sources) for sources in (committed, every)):
         yield InspectedPart(INDEXES, f"warc/{INDEX}", "does not fit the other indexes")
 
@@ -248,7 +248,7 @@ def _read_through(path: Path, length: int | None) -> tuple[str, bool]:
 def _gaps(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[InspectedPart]:
     """Files that were there: serial numbers of a shard count from 1, up to the one that its state names."""
     found: dict[int, set[int]] = {}
-    for path in layout.warc.glob(f"*{WARC}"):
+    for path in warc_files(layout.warc):
         if name := read_name(path.name):
             found.setdefault(name.shard, set()).add(name.serial)
     for shard, commit in commits.items():
@@ -260,12 +260,12 @@ def _gaps(layout: Layout, commits: dict[int, ShardCommit]) -> Iterator[Inspected
     for shard, serials in found.items():
         serials |= _orphans(layout.warc, shard)
         for serial in sorted(set(range(1, max(serials))) - serials):
-            yield InspectedPart(ARCHIVE, f"warc/periplus-{shard:02d}-*-{serial:05d}{WARC}", "is missing", shard)
+            yield InspectedPart(ARCHIVE, f"warc/periplus-{shard:02d}-*-{serial:05d}.warc.*", "is missing", shard)
 
 
 def _orphans(warc: Path, shard: int) -> set[int]:
     """Serial numbers of files of a first moment that were kept under another name."""
-    names = (read_name(path.name.removesuffix(ORPHAN)) for path in warc.glob(f"*{WARC}{ORPHAN}"))
+    names = (read_name(path.name.removesuffix(ORPHAN)) for path in warc_files(warc, ORPHAN))
     return {name.serial for name in names if name is not None and name.shard == shard}
 
 

@@ -46,7 +46,7 @@ from periplus.store.tables.reader import replace_damaged, whole_groups
 from periplus.store.tables.table import number_of, spool_path
 from periplus.store.tables.writer import surviving_mark, usable_mark
 from periplus.store.warc import merge_indexes, write_index
-from periplus.store.warc.records import WARC, index_of, read_name
+from periplus.store.warc.records import index_of, read_name, warc_files
 from periplus.urls import site_of
 
 from .config.settings import Config
@@ -189,10 +189,9 @@ class _Repair:
         if not self._found.of(INDEXES) and not self.lost_states and not self._found.of(ARCHIVE):
             return
         self._print("writing indexes again")
-        for part in self._found.of(INDEXES):
-            path = self._layout.folder / part.path
-            warc = path.with_name(path.name.removesuffix(".cdxj") + ".warc.gz")
-            if warc.exists() and index_of(warc) == path:
+        wrong = {self._layout.folder / part.path for part in self._found.of(INDEXES)}
+        for warc in warc_files(self._layout.warc):
+            if index_of(warc) in wrong:
                 write_index(warc)
         merge_indexes(self._layout.warc)
 
@@ -337,7 +336,7 @@ class _Repair:
 
         What a shard with a whole state has not committed it applies again itself.
         """
-        names = (read_name(path.name) for path in self._layout.warc.glob(f"*{WARC}"))
+        names = (read_name(path.name) for path in warc_files(self._layout.warc))
         ends = {}
         for shard in sorted({name.shard for name in names if name is not None}):
             commit = self._found.commits.get(shard)

@@ -37,11 +37,11 @@ from periplus.store.tables import Tables
 from periplus.urls import site_of
 
 from .config.settings import Config
-from .crawl_parts import part_kinds
+from .crawl_parts import part_kinds, signer_of
 from .trust import unsigned, with_values_of
 
 if TYPE_CHECKING:
-    from periplus.engine.fetch import Session, SingleRequests
+    from periplus.engine.fetch import RequestSigner, Session, SingleRequests
 
 _DAY = 86_400.0
 _MMAP_THRESHOLD = -3
@@ -205,7 +205,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     settings = MachineSettings(
         shard=number,
         shards=count,
-        agent=config.identity.token,
+        agent=config.crawler_identity.token,
         random_seed=f"{config.crawl.random_seed}/{number}",
         learning_ordering=learning_name(config),
         politeness=config.politeness,
@@ -246,7 +246,7 @@ def _setup(asked: ShardMaker, layout: Layout, count: int) -> Setup:
         shards=count,
         visits_a_day=asked.visits_a_day,
         revisits_only=asked.revisits_only,
-        identity=asked.config.identity,
+        identity=asked.config.crawler_identity,
         signed_in=frozenset(
             site_of(Url(f"{origin}/")) for origin in (*asked.parts.credentials.sites, *asked.parts.session.origins)
         ),
@@ -287,7 +287,7 @@ def _archive(config: Config, layout: Layout, number: int, state: State, log: Inp
         config.archive,
         shard=number,
         software=f"periplus/{__version__}",
-        fields={"http-header-user-agent": config.identity.agent, "robots": "obey"},
+        fields={"http-header-user-agent": config.crawler_identity.agent, "robots": "obey"},
         end=log.repair(meta.commits, meta.archive),
         payloads=state.payloads,
     )
@@ -316,16 +316,18 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> 
     config, setup = asked.config, _setup(asked, layout, count)
     _return_large_blocks()
     guard = config.address_guard()
-    session = _session(asked, clock) if asked.parts.session else None
+    signer = signer_of(setup, clock)
+    session = _session(asked, clock, signer) if asked.parts.session else None
     requests = CurlWire(
         config.transfers,
-        identity=config.identity,
+        identity=config.crawler_identity,
         clock=clock,
         resolver=Resolver(config.dns, clock=clock),
         guard=guard,
         session=session,
         credentials=asked.parts.credentials,
         browser=next((name for kind in part_kinds() if (name := kind.browser(setup))), ""),
+        signer=signer,
     )
     wire: Wire = requests if session is None else session.wired(requests)
     for kind in part_kinds():
@@ -333,7 +335,7 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> 
     return wire
 
 
-def _session(asked: ShardMaker, clock: SystemClock) -> Session:
+def _session(asked: ShardMaker, clock: SystemClock, signer: RequestSigner | None) -> Session:
     """The session of a shard, not logged in yet."""
     from periplus.engine.fetch import Session, SingleRequests  # most crawls have none: it loads a cookie jar
 
@@ -342,11 +344,12 @@ def _session(asked: ShardMaker, clock: SystemClock) -> Session:
     def make(session: Session) -> SingleRequests:
         return SingleRequests(
             config.transfers,
-            identity=config.identity,
+            identity=config.crawler_identity,
             clock=clock,
             dns=config.dns,
             guard=config.address_guard(),
             session=session,
+            signer=signer,
         )
 
     return Session(asked.parts.session, make, clock)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from periplus.store import DiskState, KnownRanks, SiteState, State
     from periplus.store.layout import Layout
 
-    from .fetch import AddressGuard
+    from .fetch import AddressGuard, RequestSigner
     from .frontier import Frontier, Revisiting, SiteRecords
     from .links import Complete, Worths
     from .pipeline import Processed
@@ -188,6 +188,11 @@ class Part:
     def browser(cls, setup: Setup) -> str:
         """The `User-Agent` of probes that compare what browsers get, if it sends such."""
         return ""
+
+    @classmethod
+    def signer(cls, setup: Setup, clock: Clock) -> RequestSigner | None:
+        """What signs requests, if something does."""
+        return None
 
     @classmethod
     def wired(cls, setup: Setup, wire: Wire, guard: AddressGuard, clock: Clock) -> Wire | None:

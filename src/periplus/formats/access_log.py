@@ -11,7 +11,7 @@ shows), `too-long` (more than 64 KiB). Crawlers are not distinguished from peopl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
@@ -31,7 +31,8 @@ class LoggedRequest(Struct, frozen=True, gc=False):
 
     `ip` may be a name where the server looks them up; `host` is the virtual host as logged, with its port if given. A
     line without a valid request line has no `method`, and `path` has all of it. Escaped bytes of a path are
-    percent-encoded, as in a URL.
+    percent-encoded, as in a URL. `signature` are the fields `Signature-Agent`, `Signature-Input` and `Signature`, where
+    the server logs them: by name, or in quotes behind the agent.
     """
 
     ip: str
@@ -45,6 +46,7 @@ class LoggedRequest(Struct, frozen=True, gc=False):
     agent: str = ""
     user: str = ""
     host: str = ""
+    signature: tuple[str, str, str] | None = None
 
 
 _DIRECTIVE: Final = re.compile(
@@ -106,7 +108,13 @@ class LineLayout:
             plain(_first_of(values, "cs(user-agent)")),
             _first_of(values, "cs-username"),
             _first_of(values, "x-host-header", "cs-host", "cs(host)"),
+            self._signature(values, plain) if "cs(signature-input)" in values else None,
         )
+
+    def _signature(self, values: dict[str, str], plain: Callable[[str], str]) -> tuple[str, str, str] | None:
+        given = plain(_first_of(values, "cs(signature-input)"))
+        agent, signature = _first_of(values, "cs(signature-agent)"), _first_of(values, "cs(signature)")
+        return (plain(agent), given, unquote(signature)) if given else None
 
 
 def _first_of(values: dict[str, str], *names: str) -> str:
@@ -240,7 +248,9 @@ def _read_escaped(text: str) -> LoggedRequest | Problem | None:
         return None
     first, second, third, fourth, *when = match.groups()[:8]
     words = [first, second, third] if fourth is None else [first, second, third, fourth]
-    return _hit(_who(words), _read_time(tuple(when)), "".join(when), *match.groups()[8:])
+    request, status, size, referrer, agent = match.groups()[8:]
+    rest = text[match.end() :]
+    return _hit(_who(words), _read_time(tuple(when)), "".join(when), request, status, size, referrer, agent, rest)
 
 
 def _read_odd(text: str) -> LoggedRequest | Problem:
@@ -253,7 +263,8 @@ def _read_odd(text: str) -> LoggedRequest | Problem:
     referrer, agent = _last_two(text[result.end() :])
     request = text[opened + 1 : result.start()]
     who, size = _who(text[: when.start()].split()), result[2] or "-"
-    return _hit(who, _odd_time(when), when[0].strip(), request, result[1], size, referrer, agent)
+    rest = text[result.end() :]
+    return _hit(who, _odd_time(when), when[0].strip(), request, result[1], size, referrer, agent, rest)
 
 
 def _last_two(text: str) -> tuple[str, str]:
@@ -286,6 +297,7 @@ def _hit(
     size: str,
     referrer: str | None,
     agent: str | None,
+    rest: str,
 ) -> LoggedRequest | Problem:
     """The words of a line as values."""
     if at is None:
@@ -306,7 +318,22 @@ def _hit(
         _unlogged(agent),
         _unlogged(user),
         _unlogged(host),
+        _logged_signature(rest) if "web-bot-auth" in rest else None,
     )
+
+
+_INPUT = re.compile(r"[a-z*][a-z0-9_.*-]*=\(")
+_SIGNATURE = re.compile(r"[a-z*][a-z0-9_.*-]*=:[A-Za-z0-9+/=]*:")
+_AGENT = re.compile(r'(?:[a-z*][a-z0-9_.*-]*=)?"http')
+
+
+def _logged_signature(text: str) -> tuple[str, str, str] | None:
+    """The fields of a signature among those in quotes, which are known by their forms."""
+    fields = [_unlogged(found) for found in re.findall(_QUOTED, text)]
+    agent, given, signature = (
+        next((field for field in fields if form.match(field)), "") for form in (_AGENT, _INPUT, _SIGNATURE)
+    )
+    return (agent, given, signature) if given else None
 
 
 def _read_time(when: tuple[str, ...]) -> float | None:

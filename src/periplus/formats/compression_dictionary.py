@@ -11,8 +11,6 @@ Of the patterns of the URL Pattern Standard only `*` is read; a pattern with mor
 from __future__ import annotations
 
 import re
-from base64 import b64decode, b64encode
-from binascii import Error
 from hashlib import sha256
 from typing import Final
 from urllib.parse import urljoin, urlsplit
@@ -22,17 +20,14 @@ from msgspec import Struct
 
 from periplus.model import Problem
 
+from .structured_fields import FieldItem, InnerList, Member, Token, read_dictionary, read_item, write_bare
+
 CODING: Final = "dcz"
-MAX_FIELD: Final = 4_096
-"""Characters of a field that is read."""
 _MAGIC: Final = bytes.fromhex("5e2a4d1820000000")
 _HEAD: Final = len(_MAGIC) + sha256().digest_size
 _LEAST_WINDOW: Final = 8 << 20
 _MOST_WINDOW: Final = 128 << 20
 """Bytes of the window that a frame may ask for: 1.25 times the dictionary, within these bounds (section 5.2)."""
-_STRING = r'"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\]){0,1024}"'
-_MEMBER = re.compile(rf"[ \t]*([a-z*][a-z0-9_.*-]*)(?:=({_STRING}|\([^()]*\)|[A-Za-z*][\w:/.*-]*))?[ \t]*(?:,|$)")
-_STRINGS = re.compile(_STRING)
 _NOT_PLAIN = re.compile(r"[\\?+:(){}]|\*\*")
 """What has a meaning in a URL pattern, other than a single `*`."""
 
@@ -58,19 +53,13 @@ class UseAsDictionary(Struct, frozen=True):
 
 def read_use_as_dictionary(field: str) -> UseAsDictionary | None:
     """A `Use-As-Dictionary` field; `None` if it is not one, or if the dictionary is not `raw`."""
-    members: dict[str, str] = {}
-    at = 0
-    while at < len(field) <= MAX_FIELD:
-        found = _MEMBER.match(field, at)
-        if found is None:
-            return None
-        members[found[1]] = found[2] or ""
-        at = found.end()
-    match = members.get("match", "")
-    if not match.startswith('"') or members.get("type", "raw") != "raw":
+    members = read_dictionary(field) or {}
+    match, kind, destinations, name = map(members.get, ("match", "type", "match-dest", "id"))
+    pattern = _string(match)
+    if pattern is None or (kind is not None and kind != FieldItem(Token("raw"))):
         return None
-    destinations = tuple(_unquoted(one) for one in _STRINGS.findall(members.get("match-dest", "")))
-    return UseAsDictionary(_unquoted(match), destinations, _unquoted(members.get("id", '""')))
+    listed = destinations.items if isinstance(destinations, InnerList) else ()
+    return UseAsDictionary(pattern, tuple(filter(None, map(_string, listed))), _string(name) or "")
 
 
 def write_use_as_dictionary(path: str) -> str | None:
@@ -81,24 +70,20 @@ def write_use_as_dictionary(path: str) -> str | None:
 
 def written_id(name: str) -> str:
     """The `Dictionary-ID` of a request that offers a dictionary which has one."""
-    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return write_bare(name)
 
 
 def available(digest: bytes) -> str:
     """The `Available-Dictionary` of a request that offers a dictionary with this SHA-256."""
-    return f":{b64encode(digest).decode()}:"
+    return write_bare(digest)
 
 
 def read_available(field: str) -> bytes | None:
     """The SHA-256 of the dictionary that a request offers; `None` if it offers none."""
-    text = field.strip()
-    if len(text) > MAX_FIELD or not (text.startswith(":") and text.endswith(":")):
+    item = read_item(field)
+    if item is None or not isinstance(item.value, bytes):
         return None
-    try:
-        digest = b64decode(text[1:-1], validate=True)
-    except (Error, ValueError):
-        return None
-    return digest if len(digest) == sha256().digest_size else None
+    return item.value if len(item.value) == sha256().digest_size else None
 
 
 def write_dcz(body: bytes, dictionary: bytes, level: int = 3) -> bytes:
@@ -158,5 +143,5 @@ def _matches(parts: list[str], path: str) -> bool:
     return True
 
 
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1])
+def _string(member: Member | None) -> str | None:
+    return member.value if isinstance(member, FieldItem) and type(member.value) is str else None

@@ -34,7 +34,7 @@ from periplus.apps.report.making import (
     report_of,
     write_report,
 )
-from periplus.apps.search.indexing import Indexed, open_index, update_index
+from periplus.apps.search.indexing import Indexed, open_index, update_index, with_vectors
 from periplus.apps.serve.served import DEFAULT_PORT
 from periplus.collection import collection as plans
 from periplus.collection.collection import states
@@ -240,9 +240,13 @@ class Collection:
         for change in found:
             yield PageChange(change, detail_of(self.folder, change) if diff else None)
 
-    def index(self, *, rebuild: bool = False) -> Indexed:
-        """Make the search index of the collection, or bring it up to date: `periplus index`."""
+    def index(self, *, rebuild: bool = False, vectors: str | None = None) -> Indexed:
+        """Make the search index of the collection, or bring it up to date: `periplus index`.
+
+        `vectors` names what makes vectors of passages (`wordllama`, `module:function`; empty: none); it is kept.
+        """
         line = ProgressLine()
+        self._found = with_vectors(self._found, vectors)
         return update_index(self._found, rebuild=rebuild, say=_said(line), tell=line.count)
 
     def forms(self, site: str | None = None) -> list[FormFacts]:
@@ -438,6 +442,8 @@ class Collection:
         where: str = "",
         title: str = "",
         all: bool = False,  # noqa: A002 - the option has this name
+        sign: str | PathLike[str] | None = None,
+        timestamp: str = "",
         index: str = DEFAULT_INDEX,
         size: int = DEFAULT_SIZE,
         unit: str = WORDS,
@@ -458,6 +464,8 @@ class Collection:
             where=where,
             title=title,
             wants_all=all,
+            sign=None if sign is None else Path(sign),
+            timestamp=timestamp,
             index=index,
             since=since,
             changed=changed,

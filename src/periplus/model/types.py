@@ -351,7 +351,9 @@ class Fetched(Struct, frozen=True, tag=True):
     `body` is as it came over the wire, but for chunks; `headers` in order, names as sent. Of a page that was rendered,
     the body is its document after its scripts ran, in UTF-8; the headers are still those that the server sent.
     `unread` counts the bytes behind `body` that are archived but were not read: those of a very large imported record;
-    `saved` those of `body` that were not sent, because they were in a dictionary.
+    `saved` those of `body` that were not sent, because they were in a dictionary. `protocols` are the words of WARC for
+    what the answer came over, `h2 tls/1.3 TLS_AES_128_GCM_SHA256`; empty if that is not known. `signing_key` is the
+    beginning of the name of the key that the request was signed with, empty if it was not signed, as in every outcome.
     """
 
     task: FetchTask
@@ -365,6 +367,8 @@ class Fetched(Struct, frozen=True, tag=True):
     rendering: Rendering | None = None
     unread: int = 0
     saved: int = 0
+    protocols: str = ""
+    signing_key: str = ""
 
     @property
     def size(self) -> int:
@@ -385,6 +389,8 @@ class NotModified(Struct, frozen=True, tag=True):
     started_at: float
     duration: float
     ip: str | None = None
+    protocols: str = ""
+    signing_key: str = ""
 
 
 class Redirected(Struct, frozen=True, tag=True):
@@ -398,6 +404,8 @@ class Redirected(Struct, frozen=True, tag=True):
     duration: float
     ip: str | None = None
     body: bytes = b""
+    protocols: str = ""
+    signing_key: str = ""
 
 
 class Failed(Struct, frozen=True, tag=True):
@@ -410,6 +418,7 @@ class Failed(Struct, frozen=True, tag=True):
     status: int | None = None
     detail: str = ""
     ip: str | None = None
+    signing_key: str = ""
 
 
 class Excluded(Struct, frozen=True, tag=True):

@@ -3,8 +3,8 @@
 `sitemaps` reads what sites publish about themselves, `revisit` visits pages again, `forms` submits searches, `focus`
 follows a topic, `render` opens pages in a browser, and `requisites` fetches the files that pages need. `dust` learns
 which URLs are the same page; `absence`, `cloaking`, `mirrors` and `spam` judge pages and hosts; `reputation` gives
-domains their budgets; `webhooks` reports what happened. The docstring of each folder says what the part does, after
-which paper, and what it costs.
+domains their budgets; `identity` signs requests; `webhooks` reports what happened. The docstring of each folder says
+what the part does, after which paper, and what it costs.
 
 A part imports the protocol of the engine and what is below it, never another part (`engine/part.py`). There is no
 list of parts: rooms above ask which of them have a module of some name, and use what they find there.

@@ -15,6 +15,7 @@ from .state import DiskState, is_begun
 from .state.files import lost_state, was_begun
 from .tables import Spooled
 from .warc import WarcEnd
+from .warc.records import files_of
 
 Meta = TypeVar("Meta")
 
@@ -163,8 +164,8 @@ class Layout(Struct, frozen=True):
 
     def has_files(self, number: int) -> bool:
         """Whether there are WARC or Parquet files of a shard."""
-        names = ((self.warc, f"periplus-{number:02d}-*.warc.gz"), (self.tables, f"*/{number:02d}-*.parquet"))
-        return any(next(folder.glob(name), None) is not None for folder, name in names)
+        has_rows = next(self.tables.glob(f"*/{number:02d}-*.parquet"), None) is not None
+        return has_rows or (self.warc.is_dir() and next(files_of(self.warc, number), None) is not None)
 
     @property
     def shards(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 
@@ -27,5 +29,7 @@ class WarcSettings(Struct, frozen=True):
     """Bytes after which the next file begins."""
     max_file_captures: int = 100_000
     """Captures after which the next file begins; their index lines are held in memory."""
+    compression: Literal["gzip", "zstd"] = "gzip"
+    """`zstd` makes smaller files (`.warc.zst`) that fewer programs read; see [store.md](store.md#zstandard)."""
     compression_level: int = 1
     """Of text, 0 (fastest) to 3; compressed bodies are stored as they are."""

@@ -159,7 +159,7 @@ VISITS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(visits=VISITS, since=st.integers(0, 12))
 def test_no_more_requests_are_needless_than_were_sent(tmp_path: Path, visits: list[Visit], since: int) -> None:
     """Whatever was fetched before and since: copies and soft errors of earlier crawls are not counted again."""

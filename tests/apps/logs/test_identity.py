@@ -18,11 +18,11 @@ from periplus.apps.logs.identity import (
     SystemResolver,
     confirm,
     ends_with,
-    parse_ranges,
     read_ranges,
     verdict,
 )
 from periplus.apps.publish.ledger import Ledger
+from periplus.formats.address_ranges import read_address_ranges
 
 GOOGLE = Crawler("Googlebot", suffixes=("googlebot.com",), ranges=("https://a.test/googlebot.json",))
 LISTED = Crawler("GPTBot", ranges=("https://a.test/gptbot.json",))
@@ -108,7 +108,7 @@ def test_published_ranges_verify(tmp_path: Path) -> None:
 
 @each_case("body", [b"", b"[]", b"{}", b'{"prefixes": 1}', b'{"prefixes": [1]}', b"[" * 100_000])
 def test_other_files_have_no_ranges(body: bytes) -> None:
-    assert parse_ranges(body) == []
+    assert not read_address_ranges(body).ranges
 
 
 def test_a_ledger_keeps_answers_for_a_week(tmp_path: Path) -> None:

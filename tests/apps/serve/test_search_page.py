@@ -18,6 +18,7 @@ import periplus
 from periplus.apps.search.indexing import update_index
 from periplus.apps.serve.app import make_app
 from periplus.apps.serve.routing import GuardedRoute
+from periplus.apps.serve.search_page import trail
 from periplus.apps.serve.served import Served, ServeSettings
 from periplus.collection.collection import existing
 from periplus.collection.config.settings import Config
@@ -280,3 +281,9 @@ def test_many_readers_at_once(site: Site) -> None:
     with ThreadPoolExecutor(16) as threads:
         replies = list(threads.map(site.get, paths * 16))
     assert {reply.status for reply in replies} == {200}
+
+
+def test_where_a_result_is() -> None:
+    """By the names that the page gives, or by its address."""
+    assert trail("https://www.a.test/x%20y/z?q=1") == "a.test \u203a x y \u203a z?q=1"
+    assert trail("https://www.a.test/x", ("Boats", "Sails")) == "a.test \u203a Boats \u203a Sails"

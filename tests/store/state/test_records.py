@@ -45,7 +45,7 @@ def record(number: int, visits: int = 0) -> UrlRecord:
 def test_codes_on_disk_never_change() -> None:
     """Every member has a code, and the ones given out stay what they are."""
     assert " ".join(source.value for source in SOURCES) == "seed link sitemap feed ping archive form redirect"
-    assert [lane.value for lane in LANES] == ["discovery", "sitemaps", "refresh", "files", "probes"]
+    assert [lane.value for lane in LANES] == ["discovery", "sitemaps", "refresh", "files", "probes", "embedded"]
     assert (set(SOURCES), set(LANES)) == (set(Source), set(Lane))
     assert [grain.value for grain in Granularity] == [0, 1, 2, 3, 4, 5]
 

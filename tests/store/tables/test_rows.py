@@ -117,6 +117,7 @@ def test_fetched_is_a_row_with_its_place(write: Write) -> None:
         "content_type": "text/html; charset=utf-8", "ip": "192.0.2.1", "target": None, "depth": 3, "attempt": 2,
         "redirects": 1, "is_truncated": True, "digest": "sha256:x", "warc_file": "a.warc.gz", "warc_offset": 10,
         "warc_length": 20, "is_revisit": True, "width": None, "height": None,
+        "signed": False, "signing_key": None,
         "price_scheme": None, "price_amount": None, "price_currency": None,
     }  # fmt: skip
 

@@ -39,6 +39,7 @@ from .retrieval import DEFAULT_INDEX, check_index_name, export_bulk, export_chun
 
 if TYPE_CHECKING:
     from periplus.store.export.exporting import RefusesUse
+    from periplus.store.wacz_auth import PackageSigner
 
     from .changed import ExportMark
 
@@ -76,6 +77,8 @@ class ExportOptions(Struct, frozen=True):
     where: str = ""
     title: str = ""
     wants_all: bool = False
+    sign: Path | None = None
+    timestamp: str = ""
     index: str = DEFAULT_INDEX
     since: str | float | None = None
     changed: bool = False
@@ -103,8 +106,7 @@ class ExportOptions(Struct, frozen=True):
         PageFilter(self.selection)
         if self.where and form != "urls":
             raise UsageError(f"--where selects URLs for urls, not for {form}", hint="use --site or --include")
-        if (self.title or self.wants_all) and form != "wacz":
-            raise UsageError(f"--title and --all are for wacz, not for {form}", hint="leave them out")
+        self._check_package()
         if form != "bulk" and (is_sent or self.index != DEFAULT_INDEX):
             raise UsageError(
                 f"--index and --to are of bulk, not of {form}", hint="use --format bulk, or leave them out"
@@ -125,6 +127,14 @@ class ExportOptions(Struct, frozen=True):
             raise UsageError(f"--unknown: {unknown!r} is not known", hint=f"one of {', '.join(UNKNOWN)}")
         if unknown != "keep" and not purpose:
             raise UsageError("--unknown is of --for", hint="add --for training, or leave it out")
+
+    def _check_package(self) -> None:
+        if (self.title or self.wants_all) and self.form != "wacz":
+            raise UsageError(f"--title and --all are for wacz, not for {self.form}", hint="leave them out")
+        if (self.sign is not None or self.timestamp) and self.form != "wacz":
+            raise UsageError(f"--sign and --timestamp are for wacz, not for {self.form}", hint="leave them out")
+        if self.timestamp and self.sign is None:
+            raise UsageError("--timestamp is of a signature", hint="add --sign KEY, or leave it out")
 
     def _check_changes(self) -> None:
         if (self.since is not None or self.changed) and self.form not in WITH_CHANGES:
@@ -160,6 +170,7 @@ class Export:
         self._shape = ChunkShape(asked.size, asked.unit, asked.overlap)
         self._now = time.time()
         self._since = moment_of(asked.since, self._now) if isinstance(asked.since, str) else asked.since
+        self._signer = None if asked.sign is None else _signer_of(found, asked.sign, asked.timestamp)
         self._mark: ExportMark | None = None
         if asked.changed:
             from .changed import saved_mark
@@ -214,7 +225,8 @@ class Export:
                 from periplus.store.export.wacz import PackageFacts, export_wacz
 
                 title = asked.title or found.folder.resolve().name
-                facts = PackageFacts(title, f"Periplus {__version__}", found.seeds, wants_all=asked.wants_all)
+                software = f"Periplus {__version__}"
+                facts = PackageFacts(title, software, found.seeds, wants_all=asked.wants_all, signer=self._signer)
                 return export_wacz(found.folder, out, committed, facts)
             case "urls":
                 return _write_urls(found, out, asked.where)
@@ -257,6 +269,16 @@ class Export:
         if self._mark is not None:
             since = unseen_since(self._found.layout.tables, self._mark, spooled)
         return changed_pages(self._found.folder, self._now if since is None else since, spooled)
+
+
+def _signer_of(found: CollectionSetup, key: Path, authority: str) -> PackageSigner:
+    from periplus.store.wacz_auth import PackageSigner  # only signatures need these
+
+    if not authority:
+        return PackageSigner(key)
+    from .timestamps import stamping
+
+    return PackageSigner(key, stamping(found, authority))
 
 
 def _to_file(path: Path, write: Callable[[BinaryIO], Exported]) -> Exported:

@@ -9,20 +9,31 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from periplus.apps.publish.ledger import EVENTS_KEPT, Ledger
 from periplus.formats import robots
-from periplus.model import UsageError
+from periplus.formats.web_bot_auth import (
+    SignatureOutcome,
+    SignaturePolicy,
+    SignatureVerdict,
+    SignedMessage,
+    needs_cryptography,
+)
+from periplus.model import ConfigError, UsageError
 
 from .agents import AgentTable, known_agents
 from .findings import ChangeTimes, Visits, findings
 from .identity import AddressLookup, IdentityVerdict, LedgerAnswers, NoResolver, Ranges, read_ranges, verdict
 from .results import CrawlerReport, Day, Identity, LogReport, Needless, RobotsReaders, Unnamed
-from .visits import CrawlerCount, Tally, hits_of, kind_of, ordered
+from .visits import CrawlerCount, JudgeSigned, SignedCount, Tally, hits_of, kind_of, not_checked, ordered
+
+if TYPE_CHECKING:
+    from periplus.apps.identity.verifier import FetchDirectory
+    from periplus.formats.access_log import LoggedRequest
 
 ARCHIVE_BYTES: Final = 42_000
 """Bytes of the largest archive file of a day and type in the paper: what reading archives costs a crawler."""
@@ -43,12 +54,14 @@ def read_logs(
     resolver: AddressLookup | None = None,
     shows_addresses: bool = False,
     agents: AgentTable | None = None,
+    fetch_keys: FetchDirectory | None = None,
 ) -> LogReport:
     """Read access logs: which crawlers came, whether they are genuine, and which of their requests were needless.
 
     `ledger` is the folder of a published site's ledger; requests before `since` (POSIX time) are left out;
     `robots_file` is the robots.txt that was in force all the time. Addresses are looked up with `resolver` if one is
-    given, and appear in the report if `shows_addresses`, else as a hash that is different every day.
+    given, and appear in the report if `shows_addresses`, else as a hash that is different every day. The signatures of
+    signed requests are verified if `fetch_keys` is given (`apps.identity.verifier.fetch_directory`).
     """
     files = ordered(Path(path) for path in paths)
     folder = None if ledger is None else Path(ledger)
@@ -60,6 +73,7 @@ def read_logs(
             changes=_changes(book, base),
             delay_of=lambda token: rules.crawl_delay(token or "*") if rules is not None else None,
             robots_since=robots_since,
+            signed=SignedCount() if fetch_keys is None else SignedCount(_judge(fetch_keys, base)),
         )
         for path in files:
             tally.add_all(hits_of(path), since)
@@ -70,6 +84,28 @@ def read_logs(
         report = making.report(tuple(path.name for path in files))
     report = replace(report, ranges_at=ranges_at, robots=robots_name)
     return replace(report, findings=findings(report))
+
+
+def _judge(fetch_keys: FetchDirectory, base: str) -> JudgeSigned:
+    """Judges signed requests of a log, by keys as they are now and at the time of the request."""
+    from periplus.apps.identity.verifier import KeyDirectories, SignatureVerifier  # loads the wire
+
+    verifier = SignatureVerifier(KeyDirectories(fetch_keys, SignaturePolicy()), SignaturePolicy())
+    try:
+        needs_cryptography()
+    except ConfigError:
+        return not_checked
+
+    def judge(hit: LoggedRequest) -> SignatureVerdict:
+        origin = base or (f"https://{hit.host}" if hit.host else "")
+        if hit.signature is None or not origin:
+            return SignatureVerdict(SignatureOutcome.UNVERIFIED, "other-host")
+        names = ("signature-agent", "signature-input", "signature")
+        fields = tuple((name, value) for name, value in zip(names, hit.signature, strict=True) if value)
+        body = b"" if hit.method in ("GET", "HEAD") else None
+        return verifier.verdict(SignedMessage(hit.method, origin + hit.path, fields, body), at=hit.at)[0]
+
+    return judge
 
 
 @contextmanager
@@ -223,6 +259,7 @@ class _Report:
             dropped_addresses=tally.dropped_addresses,
             ranges_at=None,
             robots="",
+            signed=tally.signed.result(),
         )
 
     def _sum_urls(self) -> None:
@@ -333,9 +370,12 @@ class _Report:
                 if judged is IdentityVerdict.FALSE:
                     false.append((-requests, self._shown(ip, at)))
             found[count.crawler.name] = Identity(
-                verified=numbers[IdentityVerdict.VERIFIED],
+                verified=numbers[IdentityVerdict.VERIFIED] + count.signed,
                 false_claims=numbers[IdentityVerdict.FALSE],
-                unknown=count.requests - numbers[IdentityVerdict.VERIFIED] - numbers[IdentityVerdict.FALSE],
+                unknown=count.requests
+                - count.signed
+                - numbers[IdentityVerdict.VERIFIED]
+                - numbers[IdentityVerdict.FALSE],
                 verified_addresses=addresses[IdentityVerdict.VERIFIED],
                 false_addresses=addresses[IdentityVerdict.FALSE],
                 unknown_addresses=addresses[IdentityVerdict.UNKNOWN],

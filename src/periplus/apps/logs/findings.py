@@ -25,6 +25,11 @@ _KINDS: Final = (
     FindingKind("fake-googlebot", E, _WHO, *_FAKE),
     FindingKind("fake-crawler", W, _WHO, *_FAKE),
     FindingKind(
+        "bad-signature", W, "{count} requests have a wrong signature",
+        "Somebody copied or forged the signature of a crawler, or a crawler signs wrongly.",
+        "Do not let in by Signature-Agent alone: verify signatures, and limit the rate of the rest.",
+    ),
+    FindingKind(
         "crawler-ignores-robots", W, "{count} requests are for what robots.txt forbids",
         "robots.txt is not obeyed by {names}.",
         "Check that robots.txt says what you mean; block crawlers that do not obey it.",
@@ -58,7 +63,8 @@ _SHOWN: Final = 10
 
 def findings(report: LogReport) -> tuple[Finding, ...]:
     """Every finding of a report, the most severe first."""
-    found = (*_fakes(report), *_robots(report), *_errors(report), *_conditional(report), *_orphans(report))
+    kinds = (_fakes, _signatures, _robots, _errors, _conditional, _orphans)
+    found = (each for kind in kinds for each in kind(report))
     return tuple(in_order((each for each in found if each.count), KINDS))
 
 
@@ -76,6 +82,12 @@ def _fakes(report: LogReport) -> Iterator[Finding]:
         count, of = sum(each.identity.false_claims for each in false), sum(each.requests for each in false)
         examples = (f"{each.name}: {example}" for each in false for example in each.identity.false_examples)
         yield _finding(name, count, of, examples, who=who)
+
+
+def _signatures(report: LogReport) -> Iterator[Finding]:
+    signed = report.signed
+    count = signed.invalid
+    yield _finding("bad-signature", count, signed.verified + count + signed.unverified, signed.invalid_examples)
 
 
 def _robots(report: LogReport) -> Iterator[Finding]:

@@ -8,13 +8,12 @@ because the owner of an address may give it any name. There are no DNS lookups u
 
 from __future__ import annotations
 
-import json
 import queue
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
 from threading import Thread
 from typing import Final, Protocol
@@ -23,11 +22,10 @@ import msgspec
 from msgspec import Struct
 
 from periplus.apps.publish.ledger import Ledger
+from periplus.formats.address_ranges import read_address_ranges
 
 from .agents import Crawler, well_known
 
-_MOST_RANGES: Final = 100_000
-"""Ranges of one file; the largest published list has a few thousand."""
 LARGEST_FILE: Final = 16 << 20
 """Bytes of a file of ranges."""
 
@@ -103,7 +101,7 @@ def read_ranges(folder: Path) -> tuple[Ranges, float | None]:
         stat = path.stat()
         if stat.st_size > LARGEST_FILE:
             continue
-        listed = parse_ranges(path.read_bytes())
+        listed = [network for network, _ in read_address_ranges(path.read_bytes()).ranges]
         if listed:
             found[path.name] = listed
             oldest = stat.st_mtime if oldest is None else min(oldest, stat.st_mtime)
@@ -113,22 +111,6 @@ def read_ranges(folder: Path) -> tuple[Ranges, float | None]:
 def range_urls() -> tuple[str, ...]:
     """Where operators publish the ranges of their crawlers."""
     return tuple(dict.fromkeys(url for crawler in well_known() for url in crawler.ranges))
-
-
-def parse_ranges(body: bytes) -> list[IPv4Network | IPv6Network]:
-    """The ranges of a file; empty if it is something else."""
-    try:
-        prefixes = json.loads(body)["prefixes"]
-        texts = [each.get("ipv4Prefix") or each.get("ipv6Prefix") for each in prefixes[:_MOST_RANGES]]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return []
-    found = []
-    for text in texts:
-        try:
-            found.append(ip_network(str(text), strict=False))
-        except ValueError:
-            continue
-    return found
 
 
 def verdict(crawler: Crawler, address: str, ranges: Ranges, answer: Answer | None) -> IdentityVerdict:
@@ -265,7 +247,7 @@ class LedgerAnswers:
 
     def _kept(self, addresses: Sequence[str], now: float) -> dict[str, Answer]:
         db = self._ledger.db
-        if not db.execute("select 1 from sqlite_master where name = 'dns_answers'").fetchone():
+        if not self._ledger.has_table("dns_answers"):
             return {}
         found = {}
         for address in addresses:

@@ -104,6 +104,20 @@ class Day(Struct, frozen=True):
     crawlers: int
 
 
+class SignedRequests(Struct, frozen=True):
+    """Signed requests by the verdict on their signatures; `unverified` could not be checked, `invalid` are wrong.
+
+    `agents` are the verified ones, `reasons` why the others are not.
+    """
+
+    verified: int = 0
+    invalid: int = 0
+    unverified: int = 0
+    agents: dict[str, int] = {}
+    reasons: dict[str, int] = {}
+    invalid_examples: tuple[str, ...] = ()
+
+
 class LogReport(Struct, frozen=True):
     """Everything a log says of crawlers. `scale` above 1: numbers by URL are estimates from 1 in `scale` URLs."""
 
@@ -133,3 +147,5 @@ class LogReport(Struct, frozen=True):
     robots: str
     """Which robots.txt requests were checked with; empty if none."""
     findings: tuple[Finding, ...] = ()
+    signed: SignedRequests = SignedRequests()
+    """Of all requests, where the log has the fields of signatures."""

@@ -16,10 +16,14 @@ from typing import Final
 
 from periplus.formats import access_log
 from periplus.formats.access_log import LONGEST_LINE, LoggedRequest
-from periplus.model import Problem, UsageError
+from periplus.formats.web_bot_auth import SignatureOutcome, SignatureVerdict
+from periplus.model import Problem, Url, UsageError
+from periplus.urls import host_of
 
 from .agents import AgentTable, Crawler
 from .findings import ChangeTimes, Visits, VisitTable
+from .identity import ends_with
+from .results import SignedRequests
 
 MOST_ADDRESSES: Final = 200_000
 """Addresses that are counted at a time, about 60 MB; above it, those with the fewest requests are dropped."""
@@ -31,6 +35,7 @@ MOST_LAGS: Final = 20_000
 """Delays between a change and the next visit that are kept of one crawler, for quantiles."""
 MOST_DAYS: Final = 4_000
 """Days that are counted one by one: ten years."""
+MOST_EXAMPLES: Final = 10
 MANY_PAGES: Final = 50
 """Pages without any image or style after which an address is taken for a crawler."""
 STEADY_PAGES: Final = 20
@@ -110,7 +115,8 @@ class CrawlerCount:
     """The requests of one crawler."""
 
     __slots__ = (
-        "bytes", "claims", "crawler", "delay", "fast", "first_at", "lags", "last_at", "requests", "robots", "statuses",
+        "bytes", "claims", "crawler", "delay", "fast", "first_at", "lags", "last_at", "requests", "robots", "signed",
+        "statuses",
     )  # fmt: skip
 
     def __init__(self, crawler: Crawler, at: float, delay: float | None) -> None:
@@ -124,9 +130,54 @@ class CrawlerCount:
         self.bytes = 0
         self.robots = 0
         self.statuses: Counter[int] = Counter()
+        self.signed = 0
+        """Requests with a signature of one of the crawler's own hosts."""
         self.claims: dict[str, list[float]] = {}
         """By address: requests, and the time of the first."""
         self.lags: list[float] = []
+
+
+JudgeSigned = Callable[[LoggedRequest], SignatureVerdict]
+"""The verdict on the signature of a request."""
+
+
+def not_checked(_: LoggedRequest) -> SignatureVerdict:
+    """The verdict where keys are not fetched."""
+    return SignatureVerdict(SignatureOutcome.UNVERIFIED, "not-checked")
+
+
+class SignedCount:
+    """Counts signed requests by the verdict on them."""
+
+    def __init__(self, judge: JudgeSigned = not_checked) -> None:
+        self._judge = judge
+        self.outcomes: Counter[SignatureOutcome] = Counter()
+        self.agents: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.examples: dict[str, None] = {}
+
+    def add(self, hit: LoggedRequest) -> str:
+        """Count a request; the agent of a verified one."""
+        judged = self._judge(hit)
+        self.outcomes[judged.outcome] += 1
+        if judged.reason:
+            self.reasons[judged.reason] += 1
+        if judged.outcome is SignatureOutcome.INVALID and len(self.examples) < MOST_EXAMPLES:
+            self.examples[f"{judged.reason}: {hit.path[:500]}"] = None
+        if judged.agent and (judged.agent in self.agents or len(self.agents) < MOST_CRAWLERS):
+            self.agents[judged.agent] += 1
+        return judged.agent
+
+    def result(self) -> SignedRequests:
+        """What was counted."""
+        return SignedRequests(
+            self.outcomes[SignatureOutcome.VERIFIED],
+            self.outcomes[SignatureOutcome.INVALID],
+            self.outcomes[SignatureOutcome.UNVERIFIED],
+            dict(self.agents.most_common()),
+            dict(self.reasons.most_common()),
+            tuple(self.examples),
+        )
 
 
 class Tally:
@@ -144,6 +195,7 @@ class Tally:
         robots_since: float = float("inf"),
         table: VisitTable | None = None,
         most_addresses: int = MOST_ADDRESSES,
+        signed: SignedCount | None = None,
     ) -> None:
         self._crawler_of = agents.crawler_of
         self._changes = changes
@@ -151,6 +203,7 @@ class Tally:
         self._robots_since = robots_since
         self._most_addresses = most_addresses
         self.table = table or VisitTable()
+        self.signed = signed or SignedCount()
         self.problems: Counter[str] = Counter()
         self.before_since = 0
         self.bytes = 0
@@ -190,11 +243,12 @@ class Tally:
             is_robots = ROBOTS in path and path.partition("?")[0] == ROBOTS
             if is_robots:
                 address.robots += 1
+            signer = "" if hit.signature is None else self.signed.add(hit)
             crawler = crawler_of(hit.agent)
             if crawler is not None:
                 day[1] += 1
                 address.known += 1
-                count_crawler(crawler, hit, is_robots)
+                count_crawler(crawler, hit, is_robots, signer)
                 continue
             address.unknown += 1
             if kind_of(path) == "page":
@@ -236,7 +290,7 @@ class Tally:
         self.dropped_addresses += len(ranked) - len(kept)
         self.addresses = kept
 
-    def _count_crawler(self, crawler: Crawler, hit: LoggedRequest, is_robots: bool) -> None:
+    def _count_crawler(self, crawler: Crawler, hit: LoggedRequest, is_robots: bool, signer: str) -> None:
         at = hit.at
         count = self.crawlers.get(crawler.name)
         if count is None:
@@ -250,7 +304,9 @@ class Tally:
         if count.delay is not None and at >= self._robots_since and 0 <= at - count.last_at < count.delay - 1:
             count.fast += count.requests > 1
         count.last_at = at
-        if crawler.suffixes or crawler.ranges:
+        if signer and ends_with(host_of(Url(signer)), crawler.suffixes):
+            count.signed += 1
+        elif crawler.suffixes or crawler.ranges:
             _claim(count.claims, hit.ip, at)
         visits = self.table.visits(crawler.name, hit.path)
         if visits is not None:

@@ -73,7 +73,7 @@ class Judging:
         self._opened = opened
         self._shards = max(collection.layout.shards, 1)
         self._gates = {
-            number: RobotsGate(state.robots, self._config.identity.token) for number, state in opened.items()
+            number: RobotsGate(state.robots, self._config.crawler_identity.token) for number, state in opened.items()
         }
         self._chain = standard_chain(collection.seeds, self._config.filters)
         self._sessions = Sessions(self._config.sessions)

@@ -18,12 +18,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.apps.logs.identity import LARGEST_FILE, parse_ranges, range_file
+from periplus.apps.logs.identity import LARGEST_FILE, range_file
 from periplus.collection.config.settings import Config
 from periplus.collection.config.toml_files import dump, load, with_options
 from periplus.content import decode_body
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import SingleRequests
+from periplus.formats.address_ranges import read_address_ranges
 from periplus.formats.headers import Headers
 from periplus.insight.views import Views
 from periplus.model import ConfigError, Fetched, FetchOutcome, PeriplusError, Url, UsageError
@@ -171,7 +172,9 @@ def range_requests(config: Config | None = None) -> SingleRequests:
     """Requests as a crawl sends them."""
     config = config or Config()
     guard = config.address_guard()
-    return SingleRequests(config.wire, identity=config.identity, clock=SystemClock(), dns=config.dns, guard=guard)
+    return SingleRequests(
+        config.wire, identity=config.crawler_identity, clock=SystemClock(), dns=config.dns, guard=guard
+    )
 
 
 def refresh_ranges(
@@ -188,7 +191,7 @@ def refresh_ranges(
         body = _body(requests.get(Url(url), max_bytes=LARGEST_FILE, types=_TYPES))
         if isinstance(body, str):
             failed[url] = body
-        elif not parse_ranges(body):
+        elif not read_address_ranges(body).ranges:
             failed[url] = "not a list of ranges"
         else:
             write_file(path, body)

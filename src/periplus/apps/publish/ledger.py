@@ -144,6 +144,10 @@ class Ledger:
             hint = f"move {path} away: the next scan begins again, and dates are then those of the source"
             raise LedgerDamaged(f"{path} is not a ledger: {error}", hint=hint) from error
 
+    def has_table(self, name: str) -> bool:
+        """Whether a table is there that is only made when something is kept in it."""
+        return bool(self.db.execute("select 1 from sqlite_master where name = ?", (name,)).fetchone())
+
     def close(self) -> None:
         """Close the file."""
         self.db.close()

@@ -38,6 +38,13 @@ where minute > (select max(minute) from visits) - 1440 group by agent order by s
 """
 
 
+_SIGNED: Final = """
+select agent_url, outcome, reason, sum(hits) from signed_visits
+where minute > (select max(minute) from signed_visits) - 1440
+group by agent_url, outcome, reason order by sum(hits) desc, agent_url, outcome, reason limit ?
+"""
+
+
 class PublishedChange(Struct, frozen=True):
     """An event: a page is `new`, `changed` or `removed`."""
 
@@ -56,6 +63,15 @@ class CrawlerDay(Struct, frozen=True):
     needless: int
 
 
+class SignedDay(Struct, frozen=True):
+    """Signed visits on the last day, of one verified agent, or with one reason why they are not verified."""
+
+    agent: str
+    outcome: str
+    reason: str
+    visits: int
+
+
 class PublishStatus(Struct, frozen=True):
     """The state of a published site. `dated` of the published addresses have a date; `hidden` is by reason."""
 
@@ -70,6 +86,8 @@ class PublishStatus(Struct, frozen=True):
     """Messages that wait to be sent."""
     crawlers: list[CrawlerDay]
     """Crawlers that the middleware counted on the last day, those with the most visits first."""
+    signed: list[SignedDay] = []
+    """Signed visits on the last day, if the middleware verifies signatures."""
 
 
 def status_of(ledger: Ledger) -> PublishStatus:
@@ -88,6 +106,7 @@ def status_of(ledger: Ledger) -> PublishStatus:
         ],
         db.execute("select count(*) from outbox where done_at is null").fetchone()[0],
         [CrawlerDay(*row) for row in db.execute(_CRAWLERS, (SHOWN,))],
+        [SignedDay(*row) for row in db.execute(_SIGNED, (SHOWN,))] if ledger.has_table("signed_visits") else [],
     )
 
 

@@ -216,6 +216,17 @@ class ServingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Keep the last two versions of pages, and send readers that have one of them only what is different (RFC 9842)."""
 
 
+class SignatureSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether the middleware verifies the signatures of crawlers."""
+
+    verify: bool = False
+    """Verify signed requests, with the keys that their agents publish: they are fetched beside the requests."""
+    max_lifetime: int = 86_400
+    """Seconds for which a signature may hold; others are not accepted."""
+    once: bool = False
+    """Accept a signature once only."""
+
+
 class PublishSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """All settings of a published site."""
 
@@ -232,6 +243,7 @@ class PublishSettings(Struct, frozen=True, forbid_unknown_fields=True):
     hooks: HookSettings = field(default_factory=HookSettings)
     push: PushSettings = field(default_factory=PushSettings)
     serving: ServingSettings = field(default_factory=ServingSettings)
+    signatures: SignatureSettings = field(default_factory=SignatureSettings)
 
 
 def settings_for(base_url: str) -> PublishSettings:

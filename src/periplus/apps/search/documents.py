@@ -30,6 +30,7 @@ create index if not exists documents_of_language on documents (language);
 create table if not exists texts (id integer primary key, anchors text not null, sections blob not null,
     body blob not null);
 create table if not exists term_numbers (id integer primary key, packed blob not null);
+create table if not exists passages (id integer primary key, vectors blob not null);
 create table if not exists words (word text primary key, documents integer not null, named integer not null)
     without rowid;
 create table if not exists names (name text primary key, number integer not null) without rowid;
@@ -150,6 +151,7 @@ class Documents:
         self._database.executemany("delete from documents where id = ?", rows)
         self._database.executemany("delete from texts where id = ?", rows)
         self._database.executemany("delete from term_numbers where id = ?", rows)
+        self._database.executemany("delete from passages where id = ?", rows)
 
     def add_words(self, words: Mapping[str, int], named: Mapping[str, int]) -> None:
         """Count in how many documents words occur, and in how many as names of pages and sections or in links."""
@@ -268,6 +270,16 @@ class Documents:
         sql = f"select id, packed from term_numbers where id in ({marks})"  # noqa: S608 - question marks only
         unpack = zstandard.ZstdDecompressor().decompress
         return {id_: from_bytes(unpack(data)) for id_, data in self._database.execute(sql, tuple(ids))}
+
+    def put_vectors(self, vectors: Iterable[tuple[int, bytes]]) -> None:
+        """Keep the vectors of documents' passages, by id."""
+        self._database.executemany("insert or replace into passages values (?, ?)", vectors)
+
+    def vectors_of(self, ids: Sequence[int]) -> dict[int, bytes]:
+        """The vectors of documents' passages, as far as they are there."""
+        marks = ", ".join("?" * len(ids))
+        sql = f"select id, vectors from passages where id in ({marks})"  # noqa: S608 - question marks only
+        return dict(self._database.execute(sql, tuple(ids)))
 
     def body_of(self, id_: int) -> str:
         """The text of a document; empty if it is not there."""

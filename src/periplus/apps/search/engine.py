@@ -44,6 +44,8 @@ class Reranking(Struct, frozen=True):
     length: float = 1.5
     coverage: float = 15.0
     every_word: float = -12.0
+    meaning: float = 60.0
+    """Of how near the best passage is to the query, where an index has vectors (`vectors`)."""
     rank: float = 1.2
     """Of ln(1 + PageRank times the number of pages), instead of `Weights.rank`."""
 

@@ -31,6 +31,7 @@ import numpy as np
 import zstandard
 from msgspec import Struct
 
+from periplus.engine.plugins import load_plugin
 from periplus.model import CollectionDamaged, CollectionInUse, PageSection, Url, UsageError
 from periplus.urls import domain_of, site_of
 
@@ -43,6 +44,7 @@ from .query import Query, parse_query
 from .ranking import Candidate, Results
 from .searcher import Searcher, Vocabulary
 from .term_numbers import DEFINITION, PageTerms, names_of, numbers_of
+from .vectors import VECTORS, VectorModel, packed, passages_of
 
 MAX_TEXT = 200_000
 """Characters of a text that are indexed; what follows is rarely prose."""
@@ -90,8 +92,17 @@ class IndexOutdated(UsageError):  # noqa: N818 - reads as what is the case
 class Index:
     """Documents that can be searched. One process may change an index at a time, any number may search it."""
 
-    def __init__(self, folder: Path, engine: SearchEngine, documents: Documents, weights: Weights) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        engine: SearchEngine,
+        documents: Documents,
+        weights: Weights,
+        vectors: VectorModel | None = None,
+    ) -> None:
         self.folder = folder
+        self._vectors = vectors
+        self._passages: list[tuple[int, list[str]]] = []
         self.weights = weights
         self._engine = engine
         self._documents = documents
@@ -102,11 +113,19 @@ class Index:
         self._names: Counter[str] = Counter()
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], *, engine: str | None = None, weights: Weights | None = None) -> Self:
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        engine: str | None = None,
+        weights: Weights | None = None,
+        vectors: str | None = None,
+    ) -> Self:
         """Open the index in a folder; an empty one is made if there is none.
 
         `engine` is `tantivy` or `sqlite`; by default the one the index was made with, and for a new index tantivy where
-        it is installed.
+        it is installed. `vectors` names what makes vectors of passages (`wordllama`, `module:function`; empty: no
+        vectors); by default what the index was made with, unless that is a function: an index runs none by itself.
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
@@ -119,10 +138,15 @@ class Index:
                 f"the index in {place} was made with {chosen}, not {engine}",
                 hint="Leave the engine out, or use another folder.",
             )
+        had = (documents.fact("vectors") or b"").decode()
+        if vectors is not None and made_by is not None and vectors != had:
+            raise IndexOutdated(f"the index in {place} was made with other vectors", hint=_AGAIN)
         if made_by is not None and int(made_by) != analysis.VERSION:
             raise IndexOutdated(f"the index in {place} was made by another version of Periplus", hint=_AGAIN)
         with _damage_in(place):
-            return cls(place, _engine(chosen, place, weights or Weights()), documents, weights or Weights())
+            opened = _engine(chosen, place, weights or Weights())
+        chosen = ("" if ":" in had else had) if vectors is None else vectors
+        return cls(place, opened, documents, weights or Weights(), _vector_model(chosen))
 
     def add(self, documents: Iterable[Document | Mapping[str, Any]]) -> int:
         """Add documents, or replace those with the same URL; the number of them. Searches find them after `commit`."""
@@ -154,6 +178,7 @@ class Index:
             self._words, self._named, self._names = Counter(), Counter(), Counter()
             self._documents.set_fact("engine", self._engine.name.encode())
             self._documents.set_fact("analysis", str(analysis.VERSION).encode())
+            self._documents.set_fact("vectors", self._vectors.name.encode() if self._vectors else b"")
             self._documents.commit()
 
     def set_ranks(self, ranks: Iterable[tuple[str, float, float]]) -> None:
@@ -259,19 +284,21 @@ class Index:
         `expand` searches a second time with words of the best documents: more of a topic, less exactly what was typed.
         `exact` corrects no word. `beside` are indexes whose results these are compared with (see `search_many`).
         """
-        searcher = Searcher(self._engine, self._documents, self.weights, [one._vocabulary for one in beside])
         with _damage_in(self.folder):
-            return searcher.search(_parsed(query), k, skip, by_time=by_time, expand=expand, exact=exact)
+            return self._searcher(beside).search(_parsed(query), k, skip, by_time=by_time, expand=expand, exact=exact)
 
     def correction_of(self, query: str | Query, beside: Sequence[Index] = ()) -> str:
         """The query with words replaced that neither this index nor those beside it have; empty if none can be."""
-        searcher = Searcher(self._engine, self._documents, self.weights, [one._vocabulary for one in beside])
         with _damage_in(self.folder):
-            return searcher.correction_of(_parsed(query))
+            return self._searcher(beside).correction_of(_parsed(query))
 
     def rank(self, query: str, k: int = 10, *, expand: bool = False) -> list[Candidate]:
         """The `k` best documents in order of score, without grouping by site and without snippets."""
-        return Searcher(self._engine, self._documents, self.weights).rank(parse_query(query), k, expand=expand)
+        return self._searcher().rank(parse_query(query), k, expand=expand)
+
+    def _searcher(self, beside: Sequence[Index] = ()) -> Searcher:
+        vocabularies = [one._vocabulary for one in beside]
+        return Searcher(self._engine, self._documents, self.weights, vocabularies, self._vectors)
 
     @property
     def _vocabulary(self) -> Vocabulary:
@@ -353,6 +380,8 @@ class Index:
             breadcrumbs="\n".join(document.breadcrumbs),
             is_listing=document.is_listing,
         )
+        if self._vectors is not None:
+            self._passages.append((record.id, passages_of(title, text)))
         self._put(record, anchors, sections, text, (words, starts))
         self._words.update(set(words))
 
@@ -410,6 +439,12 @@ class Index:
         if self._added:
             self._engine.add(list({entry.id: entry for entry in self._added}.values()))
             self._added = []
+        if self._passages and self._vectors is not None:
+            vectors = self._vectors.vectors_of([text for _, texts in self._passages for text in texts])
+            ends = np.cumsum([len(texts) for _, texts in self._passages])
+            of_pages = zip(self._passages, np.split(vectors, ends[:-1]), strict=True)
+            self._documents.put_vectors((id_, packed(found)) for (id_, _), found in of_pages)
+            self._passages = []
 
 
 @contextmanager
@@ -431,6 +466,11 @@ def _engine(name: str, folder: Path, weights: Weights) -> SearchEngine:
     except ImportError:
         raise UsageError(f"{name} is not installed", hint="Install it with: pip install 'periplus[search]'") from None
     return TantivyEngine(folder / "tantivy", weights)
+
+
+def _vector_model(name: str) -> VectorModel | None:
+    embed = load_plugin(VECTORS, name) if name else None
+    return None if embed is None else VectorModel(name, embed)
 
 
 def _is_home(url: str) -> bool:

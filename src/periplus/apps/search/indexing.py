@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.collection.collection import CollectionSetup
 from periplus.model import CollectionDamaged, CollectionInUse, UsageError
@@ -122,12 +123,15 @@ class _Plan(Struct, frozen=True):
 
 def open_index(collection: CollectionSetup) -> Index:
     """The index of a collection, for searching."""
-    from . import Index
+    from . import Index, IndexOutdated
 
     folder = current_generation(collection.layout)
     if folder is None:
         raise UsageError(f"{collection.folder} has no index", hint=f"make one: periplus index {collection.folder}")
-    return Index.open(folder)
+    try:
+        return Index.open(folder, vectors=collection.config.search.vectors)
+    except IndexOutdated:  # by its vectors, which are then not used, or else it raises again
+        return Index.open(folder)
 
 
 def current_generation(layout: Layout) -> Path | None:
@@ -138,6 +142,22 @@ def current_generation(layout: Layout) -> Path | None:
         return None
     folder = layout.search / name
     return folder if _GENERATION.fullmatch(name) and folder.is_dir() else None
+
+
+def with_vectors(collection: CollectionSetup, vectors: str | None) -> CollectionSetup:
+    """The collection with its setting for vectors changed and saved; as it is for `None`."""
+    if vectors is None or vectors == collection.config.search.vectors:
+        return collection
+    if vectors:
+        from periplus.engine.plugins import load_plugin  # with numpy and more: only where it is used
+
+        from .vectors import VECTORS
+
+        load_plugin(VECTORS, vectors)  # complains of a name that does not exist
+    search = replace(collection.config.search, vectors=vectors)
+    changed = replace(collection, config=replace(collection.config, search=search))
+    changed.save()
+    return changed
 
 
 def update_index(
@@ -201,16 +221,17 @@ def _updated(collection: CollectionSetup, rebuild: bool, say: Say, tell: Tell, *
     current = current_generation(layout)
     if current is not None and not rebuild:
         try:
-            with Index.open(current) as index:
+            with Index.open(current, vectors=collection.config.search.vectors) as index:
                 return _completed(collection, index, say, tell, follows=follows)
         except IndexOutdated:
-            say("the index was made by another version and is made again")
+            say("the index was made by another version or with other vectors, and is made again")
         except CollectionDamaged as error:
             raise CollectionDamaged(str(error), hint=f"Run: periplus index {layout.folder} --rebuild") from error
-    folder = _next_generation(layout)
+    vectors = collection.config.search.vectors
+    folder = _next_generation(layout, vectors)
     if current is None:  # nothing is searched yet: the first index can be searched while it grows
         _switch_to(folder)
-    with Index.open(folder) as index:
+    with Index.open(folder, vectors=vectors) as index:
         done = _completed(collection, index, say, tell, follows=False)
     _switch_to(folder)
     return done
@@ -221,7 +242,7 @@ def _switch_to(folder: Path) -> None:
     write_file(folder.parent / _CURRENT, folder.name.encode("ascii"))
 
 
-def _next_generation(layout: Layout) -> Path:
+def _next_generation(layout: Layout, vectors: str) -> Path:
     """The folder for a new index: one that was begun and not finished is continued, unless its files are damaged."""
     from periplus.model import PeriplusError
 
@@ -231,7 +252,7 @@ def _next_generation(layout: Layout) -> Path:
     last = int(current.name[1:]) if current is not None else 0
     folder = layout.search / f"g{last + 1:04}"
     try:
-        Index.open(folder).close()
+        Index.open(folder, vectors=vectors).close()
     except PeriplusError:
         shutil.rmtree(folder)
     return folder

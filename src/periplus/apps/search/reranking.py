@@ -69,20 +69,29 @@ def reranked(
     weights: Reranking,
     *,
     is_short: bool,
+    similar: Mapping[int, float],
 ) -> list[Ranked]:
     """The results with the first of them in their new order. One whose terms are not known counts as an empty page.
 
-    `is_short`: pages with every word of the query were given more for it.
+    `is_short`: pages with every word of the query were given more for it. `similar` is how near pages are to the query
+    in meaning, where that is known.
     """
     first = ranked[: weights.results]
     found = parts_of(asked, [pages.get(one.candidate.match.id, NO_TERMS) for one in first])
-    again = [_reranked(one, parts, weights, is_short=is_short) for one, parts in zip(first, found, strict=True)]
+    again = [
+        _reranked(one, parts, weights, is_short=is_short, similar=similar.get(one.candidate.match.id))
+        for one, parts in zip(first, found, strict=True)
+    ]
     again.sort(key=lambda one: (-one.score, len(one.candidate.url), one.candidate.url))
     return [*again, *ranked[weights.results :]]
 
 
-def _reranked(one: Ranked, parts: Sequence[float], weights: Reranking, *, is_short: bool) -> Ranked:
+def _reranked(
+    one: Ranked, parts: Sequence[float], weights: Reranking, *, is_short: bool, similar: float | None
+) -> Ranked:
     added = {name: getattr(weights, name) * part for name, part in zip(PARTS, parts, strict=True)}
+    if similar is not None:
+        added["meaning"] = weights.meaning * similar
     if one.candidate.is_listing:
         added |= dict.fromkeys(_OF_TEXT, 0.0)
     if one.candidate.match.has_all_words and is_short:

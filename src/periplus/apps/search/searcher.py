@@ -37,6 +37,7 @@ from .sections import ReadPage, best_sections, best_stretch, read_pages
 from .snippets import LENGTH, Snippet, snippet_of
 from .spelling import corrected, with_replaced
 from .term_numbers import NO_TERMS, PageTerms
+from .vectors import VectorModel, similarities
 
 _LANGUAGES = 4
 """Languages in which the words of a query are looked up."""
@@ -69,13 +70,22 @@ class Searcher:
     """Searches an index with the given weights."""
 
     def __init__(
-        self, engine: SearchEngine, documents: Documents, weights: Weights, beside: Sequence[Vocabulary] = ()
+        self,
+        engine: SearchEngine,
+        documents: Documents,
+        weights: Weights,
+        beside: Sequence[Vocabulary] = (),
+        vectors: VectorModel | None = None,
     ) -> None:
-        """`beside`: indexes, this one among them, whose results are compared: how rare a word is in all of them."""
+        """`beside`: indexes, this one among them, whose results are compared: how rare a word is in all of them.
+
+        `vectors`: what the vectors of the index were made with, if it has some.
+        """
         self._engine = engine
         self._documents = documents
         self._weights = weights
         self._vocabularies = beside or [(engine, documents)]
+        self._vectors = vectors
 
     def search(
         self, asked: Query, k: int, skip: int, *, by_time: bool = False, expand: bool = False, exact: bool = False
@@ -142,8 +152,15 @@ class Searcher:
             first = [one.candidate.match.id for one in ranked[: weights.reranking.results]]
             is_short = weights.all_words > 0
             pages = self._documents.terms_of(first)
-            ranked = reranked(ranked, terms, pages, weights.reranking, is_short=is_short)
+            similar = self._similarities(asked, first)
+            ranked = reranked(ranked, terms, pages, weights.reranking, is_short=is_short, similar=similar)
         return _Answer(question, found, ranked, terms, pages)
+
+    def _similarities(self, asked: Query, ids: Sequence[int]) -> dict[int, float]:
+        """How near pages are to the query in meaning, as far as the index knows."""
+        if self._vectors is None:
+            return {}
+        return similarities(self._vectors.vectors_of([asked.text])[0], self._documents.vectors_of(ids))
 
     def _related(self, answer: _Answer) -> tuple[tuple[str, float], ...]:
         """Words of the best pages, by RM3."""

@@ -77,6 +77,8 @@ class Found(Struct, frozen=True):
     more_from_site: int
     has_copy: bool
     """Whether `/cached` may show it."""
+    breadcrumbs: tuple[str, ...]
+    """The path of the page in its site by names, where the page says it."""
     link: str
     """Where the result leads: its best section, or the page."""
     sections: tuple[SectionHit, ...] = ()
@@ -182,6 +184,7 @@ def _found(hit: Hit, explains: bool, shows_copies: bool) -> Found:
         score=round(hit.score, 4),
         more_from_site=hit.more_from_site,
         has_copy=hit.may_show_copy and shows_copies,
+        breadcrumbs=hit.breadcrumbs,
         link=hit.link,
         sections=hit.sections,
         parts={name: round(part, 4) for name, part in hit.parts.items()} if explains else {},

@@ -63,9 +63,11 @@ def _parameters(asked: Asked, explains: bool) -> dict[str, object]:
     }
 
 
-def trail(url: str) -> str:
-    """A URL as people read it: the host and the folders, without what every address has."""
+def trail(url: str, breadcrumbs: Sequence[str] = ()) -> str:
+    """A URL as people read it: the host and the names of its path, or its folders, without what every address has."""
     parts = urlsplit(url)
+    if breadcrumbs:
+        return " \u203a ".join([parts.netloc.removeprefix("www."), *breadcrumbs])
     folders = [unquote(part) for part in parts.path.split("/") if part]
     return " \u203a ".join([parts.netloc.removeprefix("www."), *folders]) + (f"?{parts.query}" if parts.query else "")
 

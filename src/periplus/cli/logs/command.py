@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -20,6 +20,9 @@ from periplus.view.findings import failing
 from .. import options
 from ..consoles import stderr_console, stdout_console
 from ..fail_on import FAILED, FailOn, wanted_findings
+
+if TYPE_CHECKING:
+    from periplus.apps.identity.verifier import DirectoryAnswer
 
 NOTHING_READ = 1
 """The exit code if no line of any file is a request."""
@@ -47,8 +50,8 @@ Refresh = Annotated[
     bool,
     typer.Option(
         "--refresh",
-        help="Verify crawlers: look up the names of their addresses in DNS and, with --ledger, fetch the ranges that"
-        " operators publish.",
+        help="Verify crawlers: look up the names of their addresses in DNS, fetch the keys that signed requests name"
+        " and, with --ledger, the ranges that operators publish.",
     ),
 ]
 
@@ -81,6 +84,7 @@ def logs(
         robots_file=robots,
         resolver=SystemResolver() if refresh else None,
         shows_addresses=addresses,
+        fetch_keys=_fetch_keys if refresh else None,
     )
     failed = failing(report.findings, wanted)
     if html is not None:
@@ -99,6 +103,12 @@ def logs(
         raise typer.Exit(NOTHING_READ)
     if failed:
         raise typer.Exit(FAILED)
+
+
+def _fetch_keys(url: str) -> DirectoryAnswer:
+    from periplus.apps.identity.verifier import fetch_directory  # loads the wire
+
+    return fetch_directory(url)
 
 
 def _refresh_ranges(ledger: Path) -> None:

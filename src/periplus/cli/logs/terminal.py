@@ -77,6 +77,12 @@ def _open_questions(report: LogReport) -> list[str]:
         lines.append(f"numbers by URL are estimates from one in {report.scale} URLs")
     if any(each.identity.unknown_addresses for each in report.crawlers):
         lines.append("not all addresses could be verified: --refresh looks their names up in DNS")
+    signed = report.signed
+    if signed.verified or signed.invalid or signed.unverified:
+        verdicts = f"{count(signed.verified)} verified, {count(signed.invalid)} wrong"
+        lines.append(f"signed requests: {verdicts}, {count(signed.unverified)} not verified")
+    if signed.reasons.get("not-checked"):
+        lines.append("signatures were not checked: --refresh fetches keys, with pip install 'periplus[identity]'")
     if report.ranges_at is not None:
         day = datetime.fromtimestamp(report.ranges_at, UTC).strftime("%Y-%m-%d")
         lines.append(f"published address ranges: the oldest list is of {day}")

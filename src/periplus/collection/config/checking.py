@@ -22,7 +22,7 @@ def check(config: Config) -> None:
         if hasattr(tables, "check"):
             config.some(tables).check(config)
     for table, make in (
-        ("crawl", lambda: (ordered(config, lambda _url: 0.0), config.identity)),
+        ("crawl", lambda: (ordered(config, lambda _url: 0.0), config.crawler_identity)),
         ("scope", lambda: Scope((), config.scope)),
         ("patterns", lambda: Patterns(config.patterns)),
         ("extensions", lambda: Extensions(config.extensions)),

@@ -151,10 +151,12 @@ class ReceiverSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What `periplus serve` shows of pages that are found."""
+    """How pages are indexed, and what `periplus serve` shows of those that are found."""
 
     cached: bool = True
     """Show stored copies of pages that allow it (noarchive)."""
+    vectors: Annotated[str, PERSONAL] = ""
+    """What makes vectors of passages: "wordllama", or a function of yours, such as "module:function"; empty: none."""
 
 
 class ServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -358,7 +360,7 @@ class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
         return self.some(RequestTables).guard
 
     @property
-    def identity(self) -> CrawlerIdentity:
+    def crawler_identity(self) -> CrawlerIdentity:
         """How the crawler names itself to servers."""
         return CrawlerIdentity(contact=self.crawl.contact, product=self.crawl.product)
 

@@ -330,7 +330,7 @@ def _site_facts(collection: CollectionSetup, state: DiskState, site: Site, shard
     if kept is None and not queued:
         return None
     kept = kept or SiteState(site)
-    gate = RobotsGate(state.robots, config.identity.token)
+    gate = RobotsGate(state.robots, config.crawler_identity.token)
     file = state.robots.get(site)
     home = canonical(f"http://{site}/")
     refusal = gate.refusal(site, home) if file is not None and home is not None else None
@@ -389,7 +389,9 @@ def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
             record = state.records.get([url])[0]
             facts = _site_facts(collection, state, site, number)
             refusal = (
-                RobotsGate(state.robots, config.identity.token).refusal(site, url) if facts and facts.robots else None
+                RobotsGate(state.robots, config.crawler_identity.token).refusal(site, url)
+                if facts and facts.robots
+                else None
             )
             known = state.sites.get([site])[0]
             kept = None if known is None else known.traps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from msgspec import Struct
 
@@ -66,6 +66,8 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The Accept-Language field; empty: none."""
     http2: bool = True
     """Use HTTP/2 over TLS where servers support it."""
+    http3: Literal["off", "advertised"] = "off"
+    """`advertised`: use HTTP/3 where servers offer it (`Alt-Svc`) and libcurl supports it."""
     verify_tls: Annotated[bool, PERSONAL] = True
     """Verify TLS certificates."""
     ca_file: Annotated[

@@ -63,6 +63,8 @@ _REASONS: Final = {
     90: "tls",
     91: "tls",
     92: "http2",  # HTTP2_STREAM
+    95: "reset",  # HTTP3: the site is asked without it for a day
+    96: "connect-failed",  # QUIC_CONNECT_ERROR: likewise
     97: "proxy",  # PROXY: SOCKS failed
     98: "tls",
     100: "too-many-headers",  # TOO_LARGE

@@ -15,14 +15,23 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from msgspec import Struct
 
 from periplus import __version__
 from periplus.formats.compression_dictionary import CODING, available, written_id
 from periplus.formats.robots import is_valid_agent
-from periplus.model import BROWSER_PROBE, ConfigError, FetchTask, OfferedDictionary, Purpose, Url, UsageError
+from periplus.model import (
+    BROWSER_PROBE,
+    ConfigError,
+    FetchOutcome,
+    FetchTask,
+    OfferedDictionary,
+    Purpose,
+    Url,
+    UsageError,
+)
 from periplus.urls import site_of
 
 from .limits import LISTS
@@ -117,6 +126,19 @@ class SessionPlan(Struct, frozen=True):
 
 
 NO_SESSION: Final[SessionPlan] = SessionPlan()
+
+
+class RequestSigner(Protocol):
+    """Signs requests at the moment they are sent."""
+
+    key: str
+    """The beginning of the name of its key."""
+
+    def sign(self, method: str, url: Url) -> HeaderFields:
+        """The fields of a signature; none if this request is not signed."""
+
+    def is_asked(self, outcome: FetchOutcome) -> bool:
+        """Whether the answer to a request without a signature asks for one, so that the request is to be repeated."""
 
 
 def origin_of(url: Url) -> str:
@@ -273,18 +295,24 @@ class Requests:
             fields.append(f"If-Modified-Since: {known.last_modified}")
         return fields
 
-    def head(self, task: FetchTask) -> bytes:
+    def head(self, task: FetchTask, signature: HeaderFields = ()) -> bytes:
         """The whole request as it is sent over HTTP/1.1, without credentials: for the archive."""
         fields = self._conditional(self._fields[task.purpose], task)
+        fields = [*fields, *lines_of(signature)] if signature else fields
         lines = [f"GET {target_of(task.url)} HTTP/1.1", f"Host: {site_of(task.url)}", *fields, "", ""]
         return "\r\n".join(lines).encode("latin-1")
+
+
+def lines_of(fields: HeaderFields) -> list[str]:
+    """The lines of header fields."""
+    return [f"{name}: {value}" for name, value in fields]
 
 
 def _with_own(fields: list[str], own: HeaderFields) -> list[str]:
     """Header lines with a user's own fields, which replace those of the same name."""
     replaced = {name.lower() for name, _ in own}
     kept = [line for line in fields if line.partition(":")[0].lower() not in replaced]
-    return [*kept, *(f"{name}: {value}" for name, value in own)]
+    return [*kept, *lines_of(own)]
 
 
 def _with_session(fields: list[str], own: HeaderFields) -> list[str]:

@@ -19,7 +19,7 @@ from .addresses import AddressGuard
 from .dns import Resolver, ResolverSettings
 from .head import WantedTypes
 from .limits import WireSettings
-from .request import CrawlerIdentity, Requests
+from .request import CrawlerIdentity, Requests, RequestSigner, lines_of
 from .transfer import Buffers, Transfer
 from .wire import CurlWire
 
@@ -53,7 +53,9 @@ class SingleRequests:
         dns: ResolverSettings,
         guard: AddressGuard,
         session: Session | None = None,
+        signer: RequestSigner | None = None,
     ) -> None:
+        self._signer = signer
         self._settings = settings
         self._identity = identity
         self._clock = clock
@@ -111,6 +113,7 @@ class SingleRequests:
             resolver=resolver,
             guard=self._guard,
             session=self._session,
+            signer=self._signer,
         )
 
     def _fetched(self, wire: CurlWire, url: Url) -> FetchOutcome:
@@ -126,7 +129,8 @@ class SingleRequests:
         requests = Requests(self._identity, session=self._session)
         transfer = Transfer(settings, requests, self._guard, WantedTypes(("*/*",)), Buffers(_MAX_ANSWER))
         transfer.begin(task, self._clock.now())
-        transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), *lines])
+        signature = () if self._signer is None else self._signer.sign("POST", url)
+        transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), *lines, *lines_of(signature)])
         transfer.handle.setopt(pycurl.POSTFIELDS, body)
         code, message = 0, ""
         try:

@@ -21,6 +21,7 @@ import certifi
 import pycurl
 
 from periplus.model import (
+    BROWSER_PROBE,
     ConfigError,
     Excluded,
     Failed,
@@ -36,10 +37,12 @@ from periplus.model import (
 from periplus.urls import canonical, site_of
 
 from .addresses import AddressGuard
+from .connections import MAX_IDLE, Connections, plain_protocol, protocols, read_handshake, remember
 from .head import STOP, Head, WantedTypes
+from .http3 import Http3
 from .limits import WireSettings
 from .reasons import HANDSHAKE_STALLED, PRIVATE_ADDRESS, is_of_server, proxied, reason_of, tls_problem
-from .request import Requests, without_credentials
+from .request import HeaderFields, Requests, RequestSigner, lines_of, without_credentials
 
 _USUAL: Final = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian and its family
@@ -75,10 +78,6 @@ _MAX_DETAIL: Final = 200
 """Characters of a server's or libcurl's text that an outcome keeps: one line of a table."""
 _SUPPRESS_CONNECT_HEADERS: Final = 265
 """CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl does not name: a proxy's answer to CONNECT is not the answer."""
-_MAX_IDLE: Final = 4
-"""Seconds after which an idle connection is not used again: common servers close idle connections after 5 or more."""
-_MAX_BROKEN_HTTP2: Final = 4096
-"""Sites whose HTTP/2 is known to fail: far more than a worker asks at a time."""
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM, Purpose.PROBE)
 
 
@@ -114,9 +113,7 @@ class BrokenHttp2:
 
     def add(self, site: Site) -> None:
         """Remember a site; the one that failed first is forgotten when there are too many."""
-        self._sites[site] = None
-        if len(self._sites) > _MAX_BROKEN_HTTP2:
-            del self._sites[next(iter(self._sites))]
+        remember(self._sites, site, None)
 
     def __contains__(self, site: Site) -> bool:
         return site in self._sites
@@ -133,22 +130,31 @@ class Transfer:
         wanted: WantedTypes,
         buffers: Buffers,
         broken: BrokenHttp2 | None = None,
+        connections: Connections | None = None,
+        http3: Http3 | None = None,
+        signer: RequestSigner | None = None,
     ) -> None:
-        """`broken` are the sites of all transfers of a wire that are asked with HTTP/1.1."""
+        """`broken` are the sites of all transfers of a wire that are asked with HTTP/1.1, `http3` those with HTTP/3."""
+        self._signer = signer
+        self.signature: HeaderFields = ()
         self._settings = settings
         self._requests = requests
         self._guard = guard
         self._wanted = wanted
         self._buffers = buffers
         self._broken_http2 = BrokenHttp2() if broken is None else broken
+        self._connections = Connections() if connections is None else connections
+        self._http3 = http3
         self._head = Head(settings.max_head_bytes, settings.max_head_fields, self._is_welcome)
         self._limits = {purpose: settings.max_body(purpose) for purpose in Purpose}
         self._times = {purpose: max(1, round(settings.max_time(purpose) * 1000)) for purpose in Purpose}
         self._time = self._times[Purpose.PAGE]
         self._fields: list[str] | None = None
         self._pinned = ""
-        self._is_downgraded = False
+        self._usual_version = pycurl.CURL_HTTP_VERSION_2TLS if settings.http2 else pycurl.CURL_HTTP_VERSION_1_1
+        self._version = self._usual_version
         self._is_head = False
+        self._is_listening = False
         self._blocks: list[bytes] = []
         self._parts: list[bytes] = []
         self.handle = self._make()
@@ -164,9 +170,9 @@ class Transfer:
             pycurl.PATH_AS_IS: 1,
             pycurl.DNS_CACHE_TIMEOUT: 0,  # it gets addresses: searching a cache of names would cost more than it saves
             pycurl.HTTP_CONTENT_DECODING: 0,
-            pycurl.MAXAGE_CONN: _MAX_IDLE,
+            pycurl.MAXAGE_CONN: MAX_IDLE,
             pycurl.PREREQFUNCTION: self._on_request,
-            pycurl.HTTP_VERSION: self._version(),
+            pycurl.HTTP_VERSION: self._version,
             pycurl.CONNECTTIMEOUT_MS: max(1, round(chosen.connect_timeout * 1000)),
             pycurl.TIMEOUT_MS: self._time,
             pycurl.LOW_SPEED_LIMIT: chosen.low_speed_limit,
@@ -175,6 +181,7 @@ class Transfer:
             pycurl.SSL_VERIFYHOST: 2 if chosen.verify_tls else 0,
             pycurl.HEADERFUNCTION: self._head.feed,
             pycurl.WRITEFUNCTION: self._on_body,
+            pycurl.DEBUGFUNCTION: self._on_text,
         }
         if not chosen.proxy:
             options[pycurl.OPENSOCKETFUNCTION] = self._open_socket
@@ -182,9 +189,6 @@ class Transfer:
         for option, value in options.items():
             handle.setopt(option, value)
         return handle
-
-    def _version(self) -> int:
-        return int(pycurl.CURL_HTTP_VERSION_2TLS if self._settings.http2 else pycurl.CURL_HTTP_VERSION_1_1)
 
     def begin(self, task: FetchTask, now: float) -> None:
         """Set the handle up for a task. Options that did not change are left alone."""
@@ -198,7 +202,12 @@ class Transfer:
         self._head.clear()
         handle = self.handle
         handle.setopt(pycurl.URL, without_credentials(task.url))
+        is_head = self._settings.head_only and task.purpose is Purpose.PAGE
         fields = self._requests.fields(task)
+        if self._signer is not None:
+            is_hidden = task.probe == BROWSER_PROBE
+            self.signature = () if is_hidden else self._signer.sign("HEAD" if is_head else "GET", task.url)
+            fields = [*fields, *lines_of(self.signature)] if self.signature else fields
         if fields is not self._fields:
             handle.setopt(pycurl.HTTPHEADER, fields)
             self._fields = fields
@@ -208,14 +217,24 @@ class Transfer:
         if self._times[task.purpose] != self._time:
             self._time = self._times[task.purpose]
             handle.setopt(pycurl.TIMEOUT_MS, self._time)
-        is_head = self._settings.head_only and task.purpose is Purpose.PAGE
         if is_head != self._is_head:
             handle.setopt(pycurl.NOBODY if is_head else pycurl.HTTPGET, 1)
             self._is_head = is_head
-        is_downgraded = task.attempt > 1 or site_of(task.url) in self._broken_http2
-        if is_downgraded != self._is_downgraded:
-            handle.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if is_downgraded else self._version())
-            self._is_downgraded = is_downgraded
+        site = site_of(task.url)
+        self._is_secure = task.url[4] == "s"  # URLs of tasks begin with http: or https:
+        self._heard = ""
+        version = self._usual_version
+        if task.attempt > 1 or site in self._broken_http2:
+            version = pycurl.CURL_HTTP_VERSION_1_1
+        elif self._http3 is not None and self._is_secure and self._http3.is_offered(site, now):
+            version = pycurl.CURL_HTTP_VERSION_3
+        if version != self._version:
+            handle.setopt(pycurl.HTTP_VERSION, version)
+            self._version = version
+        is_listening = self._is_secure and self._connections.is_made(site, version, now)
+        if is_listening != self._is_listening:
+            handle.setopt(pycurl.VERBOSE, int(is_listening))
+            self._is_listening = is_listening
 
     def end(self, code: int, message: str, now: float) -> FetchOutcome:
         """Make the outcome; the handle is free for the next task."""
@@ -253,6 +272,10 @@ class Transfer:
             return int(pycurl.PREREQFUNC_OK)
         self.why = "closed-early"
         return int(pycurl.PREREQFUNC_ABORT)
+
+    def _on_text(self, kind: int, text: bytes) -> None:
+        if kind == pycurl.INFOTYPE_TEXT and (heard := read_handshake(text)):
+            self._heard = heard
 
     def _is_welcome(self) -> bool:
         """Whether the body is wanted, decided when the head is complete."""
@@ -310,6 +333,8 @@ class Transfer:
             return self._answer(is_truncated=True)
         if reason == "http2":
             self._broken_http2.add(site_of(task.url))
+        if self._http3 is not None and self._version == pycurl.CURL_HTTP_VERSION_3:
+            self._http3.fail(site_of(task.url), self.ended_at)
         reason, detail = self._explained(reason, message, is_connected=is_connected)
         return self.failed(reason, detail[:_MAX_DETAIL])
 
@@ -349,15 +374,42 @@ class Transfer:
         if status == _NOT_MODIFIED:
             if task.validators is None:
                 return self.failed("bad-response", "304 to a request that was not conditional")
-            return NotModified(task, headers, self.started_at, self._duration(), self._ip())
+            return NotModified(task, headers, self.started_at, self._duration(), self._ip(), self._protocols())
         parts = [*self._blocks, *self._parts]
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         if status in _REDIRECTS:
             target = redirect_target(head.value(b"location:"), task.url)
             if target is None:
                 return self.failed("bad-redirect", (head.value(b"location:") or "")[:_MAX_DETAIL])
-            return Redirected(task, status, target, headers, self.started_at, self._duration(), self._ip(), body)
-        return Fetched(task, status, headers, body, self.started_at, self._duration(), self._ip(), is_truncated)
+            return Redirected(
+                task, status, target, headers, self.started_at, self._duration(), self._ip(), body, self._protocols()
+            )
+        return Fetched(
+            task,
+            status,
+            headers,
+            body,
+            self.started_at,
+            self._duration(),
+            self._ip(),
+            is_truncated,
+            protocols=self._protocols(),
+        )
+
+    def _protocols(self) -> str:
+        """What the answer came over (`connections`)."""
+        if not self._is_secure:
+            return plain_protocol(self._head.lines[0])
+        getinfo = self.handle.getinfo
+        version = getinfo(pycurl.INFO_HTTP_VERSION)
+        site, is_new = site_of(self.task.url), bool(getinfo(pycurl.NUM_CONNECTS))
+        if self._http3 is not None:
+            self._http3.learn(site, self._head.value(b"alt-svc:"), self.ended_at)
+            if is_new and version != pycurl.CURL_HTTP_VERSION_3 == self._version:
+                self._http3.fail(site, self.ended_at)
+        port = getinfo(pycurl.LOCAL_PORT)
+        tls = self._connections.note(site, self._version, port, self._heard, self.ended_at, is_new=is_new)
+        return protocols(version, is_secure=True, tls=tls)
 
     def _duration(self) -> float:
         """Seconds by our clock: libcurl's starts later, when it gets to the handle, and delays would be too short."""

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pycurl
+from msgspec.structs import replace
 
 from periplus.model import (
     Clock,
@@ -30,12 +31,14 @@ from periplus.model import (
 from periplus.urls import host_of, site_of
 
 from .addresses import AddressGuard
+from .connections import Connections
 from .dns import Answer, HostAddress, NoAddress, Resolver
 from .head import WantedTypes
+from .http3 import Http3, is_supported
 from .limits import WireSettings
 from .poller import Poller
 from .reasons import PRIVATE_ADDRESS
-from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, Requests
+from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, HeaderFields, Requests, RequestSigner
 from .transfer import BrokenHttp2, Buffers, Transfer
 
 if TYPE_CHECKING:
@@ -43,6 +46,10 @@ if TYPE_CHECKING:
 
 _NAME_LIFETIME: Final = 3600.0
 """Seconds for which a name stands for the address of its site behind a proxy: as long as a resolved address is kept."""
+
+
+_MAX_SIGNATURES: Final = 10_000
+"""Signatures that wait for their requests to be archived: far more than a wire has answers at a time."""
 
 
 class CurlWire:
@@ -59,8 +66,11 @@ class CurlWire:
         credentials: Credentials = NO_CREDENTIALS,
         browser: str = "",
         session: Session | None = None,
+        signer: RequestSigner | None = None,
     ) -> None:
         """`browser` is the `User-Agent` of probes that compare what browsers get."""
+        self._signer = signer
+        self._signatures: dict[int, tuple[FetchTask, HeaderFields]] = {}
         self._settings = settings or WireSettings()
         self._clock = clock
         self._resolver = resolver
@@ -69,6 +79,9 @@ class CurlWire:
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
         self._broken_http2 = BrokenHttp2()
+        self._connections = Connections()
+        wants_http3 = self._settings.http3 == "advertised" and not self._settings.proxy and is_supported()
+        self._http3 = Http3() if wants_http3 else None
         self._ended = self._taken = 0  # bytes of bodies that ended, and of those that `finished` returned last
         self._idle = [self._make()]  # made now, so that wrong settings are reported now
         self._active: dict[Any, Transfer] = {}
@@ -100,7 +113,8 @@ class CurlWire:
 
     def request_bytes(self, task: FetchTask) -> bytes:
         """The request as it is sent, without credentials, for the archive."""
-        return self._requests.head(task)
+        sent, signature = self._signatures.pop(id(task), (task, ())) if self._signatures else (task, ())
+        return self._requests.head(task, signature if sent is task else ())
 
     def start(self, task: FetchTask) -> None:
         """Start a task. `finished` returns its outcome."""
@@ -205,7 +219,17 @@ class CurlWire:
         self._multi.add_handle(transfer.handle)
 
     def _make(self) -> Transfer:
-        return Transfer(self._settings, self._requests, self._guard, self._wanted, self._buffers, self._broken_http2)
+        return Transfer(
+            self._settings,
+            self._requests,
+            self._guard,
+            self._wanted,
+            self._buffers,
+            self._broken_http2,
+            self._connections,
+            self._http3,
+            self._signer,
+        )
 
     def _collect(self) -> None:
         """Collect the transfers and lookups that have ended."""
@@ -223,11 +247,27 @@ class CurlWire:
         transfer = self._active.pop(handle)
         self._multi.remove_handle(handle)
         outcome = transfer.end(code, message, self._clock.now())
+        if self._signer is not None:
+            if not transfer.signature and self._signer.is_asked(outcome):
+                self._idle.append(transfer)
+                self._fetch(outcome.task)
+                return
+            outcome = self._signed(outcome, transfer.signature, self._signer.key)
         if isinstance(outcome, Fetched | Redirected):
             self._ended += len(outcome.body)
             self._buffers.held += len(outcome.body)
         self._done.append(outcome)
         self._idle.append(transfer)
+
+    def _signed(self, outcome: FetchOutcome, signature: HeaderFields, key: str) -> FetchOutcome:
+        """An outcome with the key that its request was signed with; the signature is kept for the archive."""
+        if not signature or isinstance(outcome, Excluded | Located):
+            return outcome
+        if not isinstance(outcome, Failed):
+            self._signatures[id(outcome.task)] = outcome.task, signature
+            if len(self._signatures) > _MAX_SIGNATURES:  # of probes, which are not archived
+                del self._signatures[next(iter(self._signatures))]
+        return replace(outcome, signing_key=key)
 
     def _take_answers(self, answers: Sequence[tuple[str, Answer]]) -> None:
         for host, answer in answers:

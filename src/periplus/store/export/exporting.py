@@ -7,7 +7,7 @@
 | `text` | a folder | `host/path.txt`: the main text with its lines |
 | `markdown` | a folder | `host/path.md`: the main text with headings, lists, links, code, tables |
 | `parquet` | a folder | `documents.parquet`, one row a page as in `jsonl`; and the tables, one file each |
-| `warc` | a stream | all WARC files as one |
+| `warc` | a stream | all WARC files as one, in gzip |
 
 Pages are the last good version of every URL, or of those that a `Selection` selects by site, URL and language, each
 text once. Bodies come from the archive and are parsed again, with the present parsers. A table is not selected from:
@@ -17,9 +17,8 @@ or changed, and a line for each page that was deleted.
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -39,7 +38,9 @@ from ..tables import SCHEMAS, Spooled, scan
 from ..tables.reader import check_digests
 from ..tables.table import ParquetFile
 from ..warc import WarcEnd
-from ..warc.records import WARC, read_name
+from ..warc.copying import as_gzip
+from ..warc.packing import GZIP
+from ..warc.records import read_name, warc_files
 from .captures import latest_captures
 from .documents import DecodedCapture, read_document
 from .records import (
@@ -136,6 +137,8 @@ def _is_unexplained(_url: Url) -> str:
 STREAMS: Final = ("jsonl", "csv", "warc")
 FOLDERS: Final = ("text", "markdown", "parquet")
 _ROWS_PER_GROUP: Final = 100_000
+_COMPRESSION: Final = 2
+"""Level of isal for records that are packed anew."""
 
 
 class Committed(Struct, frozen=True):
@@ -340,28 +343,35 @@ def _compact(tables: Path, table: str, folder: Path, spooled: Sequence[Spooled])
     return file.rows
 
 
-def _copy_archive(folder: Path, out: BinaryIO, ends: Sequence[WarcEnd]) -> int:
-    """Copy the committed part of every file into one: gzip members can be concatenated, so files can, too."""
+def committed_files(warc: Path, ends: Sequence[WarcEnd]) -> Iterator[tuple[Path, int]]:
+    """The WARC files of a collection with their committed lengths, in the order of names."""
     lengths = {end.file: end.length for end in ends if end.file}
     last = {name.shard: name.serial for name in map(read_name, lengths) if name}
-    copied = 0
-    for path in sorted(folder.glob(f"*{WARC}")):
+    for path in warc_files(warc):
         name = read_name(path.name)
         if name and name.serial > last.get(name.shard, name.serial):
             continue
-        with path.open("rb") as file:
-            _copy(file, out, lengths.get(path.name))
+        yield path, lengths.get(path.name, path.stat().st_size)
+
+
+def _copy_archive(folder: Path, out: BinaryIO, ends: Sequence[WarcEnd]) -> int:
+    """Copy the committed part of every file into one: gzip members can be concatenated, so files can, too."""
+    copied = 0
+    for path, length in committed_files(folder, ends):
+        if path.name.endswith(GZIP):
+            _copy(path, out, length)
+        else:
+            for _, pieces in as_gzip(path, length, _COMPRESSION):
+                out.writelines(pieces)
         copied += 1
     return copied
 
 
-def _copy(file: BinaryIO, out: BinaryIO, length: int | None) -> None:
-    if length is None:
-        shutil.copyfileobj(file, out, 1 << 20)
-        return
-    while length > 0 and (piece := file.read(min(length, 1 << 20))):
-        out.write(piece)
-        length -= len(piece)
+def _copy(path: Path, out: BinaryIO, length: int) -> None:
+    with path.open("rb") as file:
+        while length > 0 and (piece := file.read(min(length, 1 << 20))):
+            out.write(piece)
+            length -= len(piece)
 
 
 def _unknown(form: str, known: Sequence[str]) -> UsageError:

@@ -2,20 +2,23 @@
 
 | member | is |
 |---|---|
-| `archive/*.warc.gz` | the WARC files as they are, as far as they were committed; stored, so that players can seek |
+| `archive/*.warc.gz` | the WARC files, as far as they were committed; stored, so that players can seek |
 | `indexes/index.cdx` | CDXJ; from `LINES_PER_BLOCK` lines on `index.cdx.gz` in gzip blocks, and `index.idx` over them |
 | `pages/pages.jsonl` | seeds and home pages; all other pages are in `extraPages.jsonl` |
-| `datapackage.json` | title, dates, and every member with its SHA-256; `datapackage-digest.json` has that of itself |
+| `datapackage.json` | title, dates, and every member with its SHA-256 |
+| `datapackage-digest.json` | the SHA-256 of that, and its signature (`wacz_auth`) if one is asked for |
 
 Every byte is read once: it is hashed while it is copied. Captures of pages that ask not to be shown as a copy
-(`noarchive`) are in the WARC files, but neither in the index nor in the lists, unless they are asked for. Nothing is
-signed. Keys have no `www.`, as those of other indexers: players look pages up by them.
+(`noarchive`) are in the WARC files, but neither in the index nor in the lists, unless they are asked for. Files of
+Zstandard frames become gzip, since no player reads them. Keys have no `www.`, as those of other indexers: players look
+pages up by them.
 """
 
 from __future__ import annotations
 
 import re
 import zipfile
+from array import array
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -23,7 +26,7 @@ from hashlib import sha256
 from heapq import merge
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Final
+from typing import IO, Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -37,13 +40,16 @@ from periplus.model import Url
 from periplus.urls import fingerprint, fingerprints
 
 from ..tables import Spooled, scan
-from ..warc import WarcEnd
+from ..wacz_auth import PackageSigner
+from ..warc import CdxLine
 from ..warc.cdxj import read_line
+from ..warc.copying import as_gzip
 from ..warc.index import is_indexed
 from ..warc.index import scan as scan_lines
 from ..warc.members import deflated
-from ..warc.records import WARC, index_of, read_name
-from .exporting import Committed, Exported
+from ..warc.packing import GZIP
+from ..warc.records import index_of
+from .exporting import Committed, Exported, committed_files
 
 VERSION: Final = "1.1.1"
 LINES_PER_BLOCK: Final = 3_000
@@ -67,6 +73,7 @@ class PackageFacts(Struct, frozen=True):
     description: str = ""
     wants_all: bool = False
     """Whether captures of pages that say `noarchive` are listed, too."""
+    signer: PackageSigner | None = None
 
 
 class _Resource(Struct, frozen=True):
@@ -74,6 +81,19 @@ class _Resource(Struct, frozen=True):
     path: str
     hash: str
     bytes: int
+
+
+class _Moved(NamedTuple):
+    """Where the records of a file are that were packed anew: in `name`, from each offset to the next."""
+
+    name: str
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+
+    def place(self, line: CdxLine) -> CdxLine:
+        at = int(np.searchsorted(self.before, line.offset))
+        offset, end = int(self.after[at]), int(self.after[at + 1])
+        return replace(line, offset=offset, length=end - offset, filename=self.name)
 
 
 class _PageLine(Struct, frozen=True, omit_defaults=True):
@@ -95,23 +115,13 @@ def export_wacz(collection: Path, out: BinaryIO, committed: Committed, facts: Pa
     return Exported(written, {NOARCHIVE: work.left_out} if work.left_out else {})
 
 
-def committed_files(warc: Path, ends: Sequence[WarcEnd]) -> Iterator[tuple[Path, int]]:
-    """The WARC files of a collection with their committed lengths, in the order of names."""
-    lengths = {end.file: end.length for end in ends if end.file}
-    last = {name.shard: name.serial for name in map(read_name, lengths) if name}
-    for path in sorted(warc.glob(f"*{WARC}")):
-        name = read_name(path.name)
-        if name and name.serial > last.get(name.shard, name.serial):
-            continue
-        yield path, lengths.get(path.name, path.stat().st_size)
-
-
 class _Package:
     def __init__(self, collection: Path, out: BinaryIO, committed: Committed, facts: PackageFacts) -> None:
         self._tables = collection / "tables"
         self._committed = committed
         self._facts = facts
         self._files = list(committed_files(collection / "warc", committed.archive))
+        self._moved: dict[str, _Moved] = {}
         self._hidden = frozenset() if facts.wants_all else _noarchive(self._tables, committed.spooled)
         self._resources: list[_Resource] = []
         self._now = datetime.now(UTC)
@@ -124,10 +134,27 @@ class _Package:
     def add_archive(self) -> None:
         """Copy the WARC files."""
         for path, length in self._files:
+            if not path.name.endswith(GZIP):
+                self._add_as_gzip(path, length)
+                continue
             with self._member(f"archive/{path.name}", size=length) as member, path.open("rb") as file:
                 while length > 0 and (piece := file.read(min(length, _PIECE))):
                     member.write(piece)
                     length -= len(piece)
+
+    def _add_as_gzip(self, path: Path, length: int) -> None:
+        """Pack the records of a file anew, and note where they are then."""
+        name = path.with_suffix(".gz").name
+        before, after = array("q"), array("q", [0])
+        with self._member(f"archive/{name}", size=_LARGE) as member:
+            for record, pieces in as_gzip(path, length, _COMPRESSION):
+                size = 0
+                for piece in pieces:
+                    member.write(piece)
+                    size += len(piece)
+                before.append(record.offset)
+                after.append(after[-1] + size)
+        self._moved[path.name] = _Moved(name, np.asarray(before), np.asarray(after))
 
     # index
 
@@ -152,7 +179,12 @@ class _Package:
             if hidden and fingerprint(Url(read.url)) in hidden:
                 self.left_out += 1
                 continue
-            yield replace(read, digest=f"sha1:{read.digest}").encode() if _is_sha1(read.digest) else line
+            moved = self._moved.get(read.filename)
+            if moved is None and not _is_sha1(read.digest):
+                yield line
+                continue
+            digest = f"sha1:{read.digest}" if _is_sha1(read.digest) else read.digest
+            yield replace(read if moved is None else moved.place(read), digest=digest).encode()
 
     def _add_blocks(self, lines: Iterator[bytes]) -> int:
         """Blocks of gzip one after another, and for each a line with its first key and its place."""
@@ -212,7 +244,7 @@ class _Package:
 
     def finish(self) -> None:
         """Write what names all members."""
-        now = self._now.isoformat(timespec="seconds").replace("+00:00", "Z")
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         facts = self._facts
         package = {
             "profile": "data-package",
@@ -229,14 +261,17 @@ class _Package:
         data = msgspec.json.format(_encode({name: value for name, value in package.items() if value != ""}), indent=2)
         with self._member("datapackage.json", is_packed=True) as member:
             member.write(data)
-        digest = {"path": "datapackage.json", "hash": f"sha256:{sha256(data).hexdigest()}"}
+        told = f"sha256:{sha256(data).hexdigest()}"
+        digest: dict[str, Any] = {"path": "datapackage.json", "hash": told}
+        if facts.signer is not None:
+            digest["signedData"] = facts.signer.sign(told, now, facts.software)
         with self._member("datapackage-digest.json", is_packed=True) as member:
             member.write(msgspec.json.format(_encode(digest), indent=2))
 
     def _member(self, path: str, *, size: int = 0, is_packed: bool = False) -> _Member:
         info = zipfile.ZipInfo(path, self._now.timetuple()[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED
-        info.external_attr = 0o644 << 16
+        info.external_attr = 0o100644 << 16
         return _Member(self.file.open(info, "w", force_zip64=size >= _LARGE), path, self._resources)
 
 

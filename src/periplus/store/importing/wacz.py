@@ -2,13 +2,16 @@
 
 A package is a ZIP file with WARC files in `archive/`, CDXJ in `indexes/`, lists of pages in `pages/`, and
 `datapackage.json`, which names every member with its SHA-256 and size. `check_package` reads all of it once, in bounded
-memory. Signatures (wacz-auth) are not verified; `Package.is_signed` says that there is one. Reasons of the problems:
+memory. `Package.signature` is that of `datapackage.json` (`wacz_auth`): `valid`, `invalid`, `untrusted`; empty if there
+is none. It is invalid as well if a member differs from what `datapackage.json` says. Reasons of the problems:
 
 - `not-a-package`: not a ZIP file, or a damaged one;
 - `no-datapackage`, `bad-datapackage`: `datapackage.json` is missing, or not JSON of that form; `no-version`;
 - `missing-member`, `unlisted-member`: a resource without a member, or a member without a resource;
 - `unknown-hash`: a hash that is not SHA-256; `hash-mismatch`, `size-mismatch`: the member differs;
 - `bad-digest`: `datapackage-digest.json` does not fit `datapackage.json`;
+- `odd-zip`: the directory of the ZIP file is not whole; or something around the members of a signed package that no
+  writer leaves there (`zip_layout`);
 - `compressed-member`: a WARC file or a compressed index that is not stored as it is, so players cannot seek in it;
 - `bad-pages`: a list of pages whose first line or another line is not JSON of that form;
 - `bad-index-line`, `unsorted-index`: a line that is not CDXJ, or comes after a later one;
@@ -20,20 +23,24 @@ from __future__ import annotations
 
 import gzip
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import Problem
 
+from ..wacz_auth import INVALID, PackageSignature, verify_signature
 from ..warc import CdxLine, FileSlice, WarcRecord, read_records
 from ..warc.cdxj import key_of, read_line
 from .files import ARCHIVE_FOLDER, ZIP_ERRORS, slice_of
+from .zip_layout import odd_places
 
 PAGES_FORMAT: Final = "json-pages-1.0"
 DATAPACKAGE: Final = "datapackage.json"
@@ -44,6 +51,10 @@ _MAX_LINE: Final = 1 << 20
 _MAX_EXAMPLES: Final = 1_000
 """Problems of one kind that are returned; more are not looked for."""
 _PIECE: Final = 1 << 20
+_OF_MEMBERS: Final = frozenset(
+    {"missing-member", "unlisted-member", "unknown-hash", "hash-mismatch", "size-mismatch", "bad-digest", "odd-zip"}
+)
+"""Problems of a package that is not as it was signed."""
 
 
 class Package(Struct, frozen=True):
@@ -59,6 +70,15 @@ class Package(Struct, frozen=True):
     captures: int
     bytes: int
     is_signed: bool
+    signature: str = ""
+    signed_with: str = ""
+    """`key` or `domain`."""
+    signed_by: str = ""
+    """The public key, or the domain."""
+    signed_at: str = ""
+    """When an authority confirmed it; empty if none did."""
+    signature_reason: str = ""
+    """Why it is not valid."""
 
 
 class PackagePage(Struct, frozen=True, rename={"at": "ts"}):
@@ -99,7 +119,7 @@ class _Datapackage(Struct):
 class _Digest(Struct):
     path: str = ""
     hash: str = ""
-    signedData: dict[str, object] | None = None  # noqa: N815 - the name in the file
+    signedData: object = None  # noqa: N815 - the name in the file
 
 
 class _PagesHeader(Struct):
@@ -112,11 +132,14 @@ class _Block(Struct):
     filename: str = ""
 
 
-def check_package(path: Path) -> Iterator[Package | PackagePage | Problem]:
-    """The pages of a package, its problems, and at the end the package itself if it has a `datapackage.json`."""
+def check_package(path: Path, trusted: Sequence[Path] = ()) -> Iterator[Package | PackagePage | Problem]:
+    """The pages of a package, its problems, and at the end the package itself if it has a `datapackage.json`.
+
+    `trusted` are files of authorities (PEM) that may vouch for a signature, besides those of the web.
+    """
     try:
         with zipfile.ZipFile(path) as package:
-            yield from _Check(path, package).run()
+            yield from _Check(path, package, trusted).run()
     except ZIP_ERRORS as error:
         yield Problem("not-a-package", str(error)[:200])
 
@@ -154,9 +177,11 @@ def read_pages(lines: Iterable[bytes]) -> Iterator[PackagePage | Problem]:
 
 
 class _Check:
-    def __init__(self, path: Path, package: zipfile.ZipFile) -> None:
+    def __init__(self, path: Path, package: zipfile.ZipFile, trusted: Sequence[Path]) -> None:
         self._path = path
         self._package = package
+        self._trusted = trusted
+        self._is_changed = False
         self._members = {member.filename: member for member in package.infolist() if not member.is_dir()}
         self._slices: dict[str, FileSlice | None] = {}
         self._pages = 0
@@ -169,28 +194,39 @@ class _Check:
             return
         if not package.wacz_version:
             yield Problem("no-version", DATAPACKAGE)
-        yield from self._check_members(package)
-        is_signed = False
-        if DIGEST in self._members:
-            digest = self._digest()
-            is_signed = digest is not None and digest.signedData is not None
-            if digest is None or digest.hash != f"sha256:{self._hash(DATAPACKAGE)[0]}":
-                yield Problem("bad-digest", DIGEST)
+        signature = None
+        for problem in chain(self._check_members(package), self._check_digest()):
+            self._is_changed = self._is_changed or problem.reason in _OF_MEMBERS
+            yield problem
+        if (signed := self._signed_data()) is not None:
+            signature = verify_signature(signed, f"sha256:{self._hash(DATAPACKAGE)[0]}", self._trusted)
+            if signature.state != INVALID and self._is_changed:
+                signature = replace(signature, state=INVALID, reason="the package is not as it was signed")
         for name in self._members:
             if name.startswith("pages/") and name.endswith(".jsonl"):
                 yield from self._check_pages(name)
         for name in self._members:
             if name.startswith("indexes/"):
                 yield from self._check_index(name)
-        yield self._summary(package, is_signed=is_signed)
+        yield self._summary(package, signature)
 
-    def _summary(self, package: _Datapackage, *, is_signed: bool) -> Package:
+    def _summary(self, package: _Datapackage, signature: PackageSignature | None) -> Package:
         archives = [member for name, member in self._members.items() if name.startswith(ARCHIVE_FOLDER)]
         title = package.title or (package.metadata.title if package.metadata else "")
-        return Package(
+        found = Package(
             title, package.wacz_version, package.software, package.created, package.mainPageURL,
-            len(archives), self._pages, self._captures, sum(member.file_size for member in archives), is_signed,
+            len(archives), self._pages, self._captures, sum(member.file_size for member in archives), bool(signature),
         )  # fmt: skip
+        if signature is None:
+            return found
+        return replace(
+            found,
+            signature=signature.state,
+            signed_with=signature.kind,
+            signed_by=signature.identity or signature.public_key or "",
+            signed_at=signature.signed_at,
+            signature_reason=signature.reason,
+        )
 
     def _datapackage(self) -> _Datapackage | Problem:
         member = self._members.get(DATAPACKAGE)
@@ -201,10 +237,25 @@ class _Check:
         except msgspec.MsgspecError as error:
             return Problem("bad-datapackage", str(error)[:200])
 
+    def _check_digest(self) -> Iterator[Problem]:
+        if DIGEST in self._members:
+            digest = self._digest()
+            if digest is None or digest.hash != f"sha256:{self._hash(DATAPACKAGE)[0]}":
+                yield Problem("bad-digest", DIGEST)
+        is_signed = self._signed_data() is not None
+        for place in odd_places(self._path, self._package, is_signed=is_signed):
+            yield Problem("odd-zip", place)
+
+    def _signed_data(self) -> object | None:
+        digest = self._digest()
+        return digest.signedData if digest is not None else None
+
     def _digest(self) -> _Digest | None:
-        member = self._members[DIGEST]
+        member = self._members.get(DIGEST)
+        if member is None or member.file_size >= _PIECE:
+            return None
         try:
-            return msgspec.json.decode(self._package.read(member), type=_Digest) if member.file_size < _PIECE else None
+            return msgspec.json.decode(self._package.read(member), type=_Digest)
         except msgspec.MsgspecError:
             return None
 

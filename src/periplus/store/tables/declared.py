@@ -136,6 +136,10 @@ class FetchRow(TableRow, frozen=True):
     """of a picture (PNG, JPEG, GIF, WebP, AVIF), in pixels"""
     height: Number | None
     """the same"""
+    signed: Claim
+    """the request had a signature ([identity.md](identity.md))"""
+    signing_key: Word | None
+    """of a signed request: the first 8 characters of the key's thumbprint"""
     price_scheme: Word | None
     """how a payment is asked for: `crawler-price` `x402` `payment-auth` `rsl` `unknown`; null: none is. Nothing is
     ever paid ([permissions.md](permissions.md#payment))"""

@@ -57,11 +57,11 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | N
     task = outcome.task
     status = reason = rule = detail = duration = size = kind = ip = target = width = height = None
     price = NO_CHARGE
-    is_truncated = False
+    is_truncated, key = False, ""
     match outcome:
         case Fetched():
             word, status, size, is_truncated = "fetched", outcome.status, outcome.size, outcome.is_truncated
-            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
+            started_at, duration, ip, key = outcome.started_at, outcome.duration, outcome.ip, outcome.signing_key
             kind = _content_type(outcome.headers)
             if kind is not None and kind[:6].lower() == "image/":
                 width, height = _extent(outcome.body)
@@ -69,14 +69,14 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | N
                 price = _price(outcome)
         case Redirected():
             word, status, size, target = "redirected", outcome.status, len(outcome.body), outcome.target
-            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
+            started_at, duration, ip, key = outcome.started_at, outcome.duration, outcome.ip, outcome.signing_key
             kind = _content_type(outcome.headers)
         case NotModified():
             word, status, size = "not-modified", 304, 0
-            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
+            started_at, duration, ip, key = outcome.started_at, outcome.duration, outcome.ip, outcome.signing_key
         case Failed():
             word, status, reason, detail = "failed", outcome.status, outcome.reason, outcome.detail
-            started_at, duration, ip = outcome.started_at, outcome.duration, outcome.ip
+            started_at, duration, ip, key = outcome.started_at, outcome.duration, outcome.ip, outcome.signing_key
         case Excluded():
             word, reason, rule, started_at = "excluded", outcome.reason, outcome.rule, ended_at
         case Located():
@@ -86,6 +86,7 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | N
         task.url, task.site, domain_of(task.site, suffixes), _purpose(task), task.lane._value_,
         task.source._value_, word, status, reason, rule, detail, started_at, ended_at, duration, size, kind, ip, target,
         task.depth, task.attempt, task.redirects, is_truncated, digest, file, offset, length, is_revisit, width, height,
+        bool(key), key or None,
         price.scheme or None, price.amount, price.currency,
     )  # fmt: skip
 

@@ -40,7 +40,8 @@ from . import records
 from .cdxj import REVISIT, CdxLine, key_of, line_of, mime_of
 from .copying import CopiedExchange, SourceRecord, payload_of, stored_at
 from .index import is_indexed, scan, write_lines
-from .reading import WarcRecord, read_records
+from .packing import GZIP, SAMPLES, ZSTD, Packing, packing_of, trained
+from .reading import WarcRecord, read_heads, read_records
 from .records import (
     Answer,
     Dates,
@@ -134,21 +135,25 @@ class _Open(Struct):
     """The file that is being written, and the lines of its index since this process opened it at `begun_at`.
 
     `unwritten` are records that belong at its end, `length` is its length with them, and `new_lines` is their index.
+    `records` is how many more may be added; -1: any number.
     """
 
     file: AppendedFile
+    packing: Packing
     warcinfo: str
     length: int
+    records: int = -1
     begun_at: int = 0
     unwritten: list[bytes] = []
     lines: list[bytes] = []
     new_lines: list[bytes] = []
 
-    def add(self, records: bytes) -> int:
-        """Records for the next `write_out`: the offset at which they will begin."""
+    def add(self, record: bytes) -> int:
+        """A record for the next `write_out`: the offset at which it will begin."""
         offset = self.length
-        self.unwritten.append(records)
-        self.length += len(records)
+        self.unwritten.append(record)
+        self.length += len(record)
+        self.records -= self.records > 0
         return offset
 
     def add_pieces(self, pieces: Iterator[bytes]) -> tuple[int, int]:
@@ -238,7 +243,7 @@ class Archive:
     def _add(self, answer: Answer, request: bytes) -> tuple[Stored, Payload | None]:
         date = self._dates.date(answer.started_at)
         now = self._file_for(date)
-        frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers())
+        frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers(), packing=now.packing)
         rendering = answer.rendering if isinstance(answer, Fetched) else None
         sent = as_sent(answer)
         record, digest, payload = self._record(sent, frame)
@@ -273,7 +278,7 @@ class Archive:
                 place = self._copy_record(each, now)
                 stored = place if isinstance(outcome, Fetched) and each.record.type == "resource" else stored
         if not exchange.is_described:
-            frame = records.frame(outcome, date=date, warcinfo=now.warcinfo, ids=identifiers())
+            frame = records.frame(outcome, date=date, warcinfo=now.warcinfo, ids=identifiers(), packing=now.packing)
             answer_id = answer.record.fields.get("warc-record-id", "")
             now.add(records.metadata(outcome.task, outcome.duration, frame, answer_id=answer_id))
         for each in exchange.beside:
@@ -282,7 +287,7 @@ class Archive:
         return stored, payload
 
     def _copy_record(self, found: SourceRecord, now: _Open) -> Stored:
-        offset, length = now.add_pieces(found.member(self._settings.compression_level))
+        offset, length = now.add_pieces(found.packed(now.packing))
         record = replace(found.record, offset=offset, length=length)
         if (line := line_of(record, now.file.name)) is not None:
             now.new_lines.append(line.encode())
@@ -291,7 +296,7 @@ class Archive:
     def _add_document(self, answer: Fetched, frame: Frame, date: str, now: _Open) -> Stored:
         """Keep the document of a page that was rendered: where it lies."""
         digest = sha1_base32(answer.body)
-        record = records.document(answer, records.identifier(), digest, frame, self._settings.compression_level)
+        record = records.document(answer, records.identifier(), digest, frame)
         stored = Stored(now.file.name, now.add(record), len(record), f"sha1:{digest}")
         url, place = f"{records.DOCUMENT}{answer.task.url}", (stored.length, stored.offset, stored.file)
         mime = mime_of(DOCUMENT_TYPE)
@@ -307,7 +312,7 @@ class Archive:
         answer = Fetched(part, response.status, response.headers, response.body, response.started_at, 0.0)
         date = self._dates.date(response.started_at)
         now = self._file_for(date)
-        frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers())
+        frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers(), packing=now.packing)
         record, digest, payload = self._record(answer, frame)
         if payload is not None:
             if len(self._loaded) >= _MAX_LOADED:
@@ -351,14 +356,14 @@ class Archive:
                 date = self._dates.date(first.fetched_at)
                 return records.identical(answer, digest, first, date, frame), f"sha1:{digest}", None
             payload = self._pending[raw] = Payload(raw, answer.task.url, answer.started_at, frame.answer)
-        record = records.response(answer, digest, frame, self._settings.compression_level)
+        record = records.response(answer, digest, frame)
         return record, f"sha1:{digest}", payload
 
     def _file_for(self, date: str) -> _Open:
         """The open file, or the next one where it is full."""
         now = self._open
         if now is not None:
-            is_full = now.length >= self._settings.max_file_size
+            is_full = now.length >= self._settings.max_file_size or not now.records
             if not is_full and len(now.lines) + len(now.new_lines) < self._settings.max_file_captures:
                 return now
             now.write_out()
@@ -366,12 +371,18 @@ class Archive:
         return self._begin(date)
 
     def _begin(self, date: str) -> _Open:
+        """A new file; the first one of Zstandard is short, since its records make the dictionary of the others."""
+        is_zstd = self._settings.compression == "zstd"
+        before = [path for _, path in files_of(self._folder, self._shard)][-1:] if is_zstd else []
         self._serial += 1
-        name = str(WarcName(self._shard, timestamp(date), self._serial))
+        name = str(WarcName(self._shard, timestamp(date), self._serial, ZSTD if is_zstd else GZIP))
+        path = self._folder / name
+        packing = packing_of(path, self._settings.compression_level, trained(before[0]) if before else b"")
         identifier = identifiers()[0]
-        head = records.warcinfo(identifier, date, name, self._software, self._fields)
-        self._open = _Open(AppendedFile(self._folder / name), identifier, 0)
-        self._open.add(head)
+        head = records.warcinfo(identifier, date, name, self._software, self._fields, packing)
+        room = SAMPLES if is_zstd and not before else -1
+        self._open = _Open(AppendedFile(path), packing, identifier, 0, room)
+        self._open.add(packing.beginning + head)
         sync_folder(self._folder)
         return self._open
 
@@ -387,13 +398,20 @@ class Archive:
         path = self._folder / end.file
         was_indexed = path.exists() and path.stat().st_size == end.length and is_indexed(path)
         file = AppendedFile(path, end.length)
-        self._open = _Open(file, _warcinfo_of(path), end.length, begun_at=end.length)
+        packing = packing_of(path, self._settings.compression_level)
+        self._open = _Open(file, packing, _warcinfo_of(path), end.length, self._room(path), end.length)
         if not was_indexed:
             index_of(path).unlink(missing_ok=True)
         for later, unwanted in files_of(self._folder, self._shard):
             if later.serial > name.serial:
                 unwanted.unlink()
                 index_of(unwanted).unlink(missing_ok=True)
+
+    def _room(self, path: Path) -> int:
+        """How many more records a file may have that is continued."""
+        if not path.name.endswith(ZSTD) or next(files_of(self._folder, self._shard))[1] != path:
+            return -1
+        return max(0, SAMPLES - sum(1 for _ in read_heads(path, size=0)))
 
     def _set_aside(self) -> None:
         for name, path in files_of(self._folder, self._shard):

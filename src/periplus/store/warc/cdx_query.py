@@ -39,7 +39,7 @@ from periplus.urls import canonical
 from ..tables import pandas_import  # noqa: F401 - before the first array is made
 from .cdxj import CdxLine, key_of, read_line
 from .index import INDEX, is_indexed, seek_line
-from .records import WARC, index_of
+from .records import index_of, warc_files
 
 MAX_LIMIT: Final = 100_000
 """Lines that one question may return."""
@@ -237,7 +237,7 @@ def index_files(warc: Path) -> list[Path]:
 
     A file that a crawl is writing has no index yet.
     """
-    files = [index_of(path) for path in sorted(warc.glob(f"*{WARC}")) if is_indexed(path)]
+    files = [index_of(path) for path in warc_files(warc) if is_indexed(path)]
     merged = warc / INDEX
     if merged.exists():
         at = merged.stat().st_mtime_ns

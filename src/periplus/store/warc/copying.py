@@ -1,8 +1,8 @@
 """Records of other archives, copied into ours as they are: the same fields, digests and bytes, whatever their length.
 
-A record that is a gzip member of its own is copied packed. Others, from files that are not compressed, compressed as a
-whole or with Zstandard, are packed into a member of their own, piece by piece. A record of an ARC file has no fields of
-WARC: it gets some, with digests of what it holds.
+A record that is a gzip member of its own is copied packed into a file of members. All others are packed anew, piece by
+piece. A record of an ARC file has no fields of WARC: it gets some, with digests of what it holds. `as_gzip` gives a
+whole file of ours as gzip, which more programs read than Zstandard.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from periplus.model import Payload, Stored, Url
 
 from .http import body_offset
-from .members import deflated_pieces
-from .reading import FileSlice, WarcRecord, block_pieces
+from .packing import GZIP, GzipPacking, Packing
+from .reading import FileSlice, WarcRecord, block_pieces, read_records
 from .records import Answer, base32, can_be_referred_to, header, identifier
 
 _PIECE: Final = 1 << 18
@@ -33,11 +33,13 @@ class SourceRecord(Struct, frozen=True):
     source: Path | FileSlice
     record: WarcRecord
 
-    def member(self, level: int) -> Iterator[bytes]:
-        """The record as a gzip member, in pieces; `level` is how hard to compress one that is not packed yet."""
-        return self._packed() if self.record.is_member else deflated_pieces(self._plain(), level)
+    def packed(self, packing: Packing) -> Iterator[bytes]:
+        """The record as it is put into a file of this packing, in pieces."""
+        if self.record.is_member and packing.suffix == GZIP:
+            return self._as_it_is()
+        return packing.pieces(self._plain(), len(self.record.head) + self.record.size + len(_END))
 
-    def _packed(self) -> Iterator[bytes]:
+    def _as_it_is(self) -> Iterator[bytes]:
         with self.source.open("rb") as file:
             file.seek(self.record.offset)
             left = self.record.length
@@ -49,6 +51,14 @@ class SourceRecord(Struct, frozen=True):
         yield self.record.head
         yield from block_pieces(self.source, self.record)
         yield _END
+
+
+def as_gzip(path: Path, end: int, level: int) -> Iterator[tuple[WarcRecord, Iterator[bytes]]]:
+    """The records of a file before `end`, and each as a gzip member, in pieces that are read before the next record."""
+    packing = GzipPacking(level)
+    for record in read_records(path, end=end, max_block=_PIECE):
+        if isinstance(record, WarcRecord):
+            yield record, SourceRecord(path, record).packed(packing)
 
 
 class CopiedExchange(NamedTuple):

@@ -1,11 +1,13 @@
-"""Zstandard frames (RFC 8878) in place of gzip members: `.warc.zst`, as some archives are kept. Read only.
+"""Zstandard frames (RFC 8878) in place of gzip members: `.warc.zst`.
 
 Each record is a frame of its own. The first frame may be one that decoders skip, of a kind that holds the dictionary
-with which all others were made ("Use of Zstandard in WARC", IIPC), itself compressed or not.
+with which all others were made ("Zstandard Compression for WARC Files", IIPC), itself compressed or not.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+from pathlib import Path
 from typing import BinaryIO, Final
 
 import zstandard
@@ -26,19 +28,46 @@ def is_frame(beginning: bytes) -> bool:
     return beginning.startswith(MAGIC) or (beginning[1:4] == _SKIPPED and 0x50 <= beginning[0] <= 0x5F)
 
 
+def dictionary_frame(dictionary: bytes) -> bytes:
+    """The first frame of a file: the dictionary, compressed."""
+    data = zstandard.ZstdCompressor(level=19, write_checksum=True).compress(dictionary)
+    return _DICTIONARY + len(data).to_bytes(4, "little") + data
+
+
+def dictionary_in(path: Path) -> bytes:
+    """The dictionary that a file begins with; empty if there is none, or if it cannot be read."""
+    with path.open("rb") as file:
+        return _unpacked(_packed_dictionary(file))
+
+
 def decompressor_of(file: BinaryIO) -> zstandard.ZstdDecompressor:
-    """The decompressor for the frames of this file. A dictionary that cannot be read is ignored."""
+    """The decompressor for the frames of this file, which unpacks one at a time."""
+    return zstandard.ZstdDecompressor(dict_data=_dictionary(_packed_dictionary(file)), max_window_size=_WINDOW)
+
+
+def _packed_dictionary(file: BinaryIO) -> bytes:
     file.seek(0)
     size = int.from_bytes(head[4:], "little") if (head := file.read(8)).startswith(_DICTIONARY) else 0
-    data = file.read(min(size, _LARGEST_DICTIONARY))
-    plain = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+    return file.read(min(size, _LARGEST_DICTIONARY))
+
+
+def _unpacked(data: bytes) -> bytes:
     try:
         if data.startswith(MAGIC):
-            data = plain.decompress(data, max_output_size=_LARGEST_DICTIONARY)
-        dictionary = zstandard.ZstdCompressionDict(data) if data else None
-        return zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=_WINDOW) if dictionary else plain
+            plain = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+            return plain.decompress(data, max_output_size=_LARGEST_DICTIONARY)
     except ERROR:
-        return plain
+        return b""
+    return data
+
+
+@lru_cache(8)
+def _dictionary(data: bytes) -> zstandard.ZstdCompressionDict | None:
+    """A dictionary, ready for use: single records are read again and again, of few files. Ignored if it is broken."""
+    try:
+        return zstandard.ZstdCompressionDict(known) if (known := _unpacked(data)) else None
+    except ERROR:
+        return None
 
 
 class Frame:

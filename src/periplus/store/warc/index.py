@@ -19,7 +19,7 @@ from periplus.model import CollectionDamaged
 from ..durable import replace_file
 from .cdxj import CdxLine, key_of, line_of, read_line
 from .reading import WarcRecord, read_records
-from .records import WARC, index_of, timestamp
+from .records import index_of, timestamp, warc_files
 
 INDEX: Final = "index.cdxj"
 _FAN_IN: Final = 128
@@ -59,8 +59,8 @@ def merge_indexes(folder: Path) -> Path:
 
     At most `_FAN_IN` files are open at once, and one line of each is held.
     """
-    files = sorted(folder.glob(f"*{WARC}"))
-    return _merge(folder / INDEX, [index_of(path) if is_indexed(path) else write_index(path) for path in files])
+    indexes = [index_of(path) if is_indexed(path) else write_index(path) for path in warc_files(folder)]
+    return _merge(folder / INDEX, indexes)
 
 
 def lookup(index: Path, url: str) -> Iterator[CdxLine]:

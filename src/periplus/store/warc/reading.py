@@ -157,6 +157,18 @@ class WarcRecord(Struct, frozen=True):
         return self.fields.get("warc-record-id", "").strip("<>").removeprefix("urn:uuid:")
 
     @property
+    def protocols(self) -> tuple[str, ...]:
+        """What the content came over, from higher to lower protocols: `h2`, `tls/1.3`."""
+        lines = self.head.decode("utf-8", "replace").splitlines() if "warc-protocol" in self.fields else []
+        pairs = (line.partition(":") for line in lines)
+        return tuple(value.strip() for name, _, value in pairs if name.strip().lower() == "warc-protocol")
+
+    @property
+    def cipher_suite(self) -> str:
+        """The cipher suite of TLS, by its name at IANA; empty if it is not stated."""
+        return self.fields.get("warc-cipher-suite", "")
+
+    @property
     def is_http(self) -> bool:
         """Whether the block is an HTTP message."""
         return self.fields.get("content-type", "").startswith("application/http") and bool(self.block)

@@ -1,8 +1,9 @@
 """The records of WARC 1.1 (ISO 28500:2017) as bytes, from an outcome of the wire. Identifiers and dates are given.
 
-One exchange becomes up to three records, each a gzip member: the answer (`response`, or `revisit` where its payload is
-kept already), the `request` as it was sent, and `metadata` with what only the crawler knows. The last two name the
-first in `WARC-Concurrent-To`. So does the `resource` of a page that was rendered: its document after its scripts ran.
+One exchange becomes up to three records, each packed by itself (`packing`): the answer (`response`, or `revisit` where
+its payload is kept already), the `request` as it was sent, and `metadata` with what only the crawler knows. The last
+two name the first in `WARC-Concurrent-To`. So does the `resource` of a page that was rendered: its document after its
+scripts ran. `WARC-Protocol` and `WARC-Cipher-Suite` of the answer say what it came over, whatever its status line says.
 Digests are SHA-1 in base 32, because that is what every index of archives holds; the payload is the body as stored, its
 content coding still on.
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from hashlib import sha1
 from os import urandom
 from pathlib import Path
@@ -33,7 +35,7 @@ from periplus.model import DOCUMENT_TYPE, Fetched, FetchTask, NotModified, Paylo
 from periplus.urls import site_of
 
 from .http import is_compressed, response_head
-from .members import deflated, stored
+from .packing import GZIP, PACKED, Packing
 
 _NO_DIGIT: Final = re.compile(r"\D+", re.ASCII)
 
@@ -100,9 +102,8 @@ def sha1_base32(*parts: bytes) -> str:
     return base32(digest.digest())
 
 
-WARC: Final = ".warc.gz"
 CDXJ: Final = ".cdxj"
-_NAME: Final = re.compile(r"periplus-(\d{2,9})-(\d{14})-(\d{5,12})\.warc\.gz")
+_NAME: Final = re.compile(r"periplus-(\d{2,9})-(\d{14})-(\d{5,12})(\.warc\.(?:gz|zst))")
 
 
 class WarcName(Struct, frozen=True):
@@ -111,15 +112,21 @@ class WarcName(Struct, frozen=True):
     shard: int
     timestamp: str
     serial: int
+    suffix: str = GZIP
 
     def __str__(self) -> str:
-        return f"periplus-{self.shard:02d}-{self.timestamp}-{self.serial:05d}{WARC}"
+        return f"periplus-{self.shard:02d}-{self.timestamp}-{self.serial:05d}{self.suffix}"
 
 
 def read_name(name: str) -> WarcName | None:
     """The parts, or `None` where this is not a file of ours."""
     match = _NAME.fullmatch(name)
-    return WarcName(int(match[1]), match[2], int(match[3])) if match else None
+    return WarcName(int(match[1]), match[2], int(match[3]), match[4]) if match else None
+
+
+def warc_files(folder: Path, after: str = "") -> list[Path]:
+    """The WARC files in a folder, in the order of names; `after` stands behind the suffix of those that are meant."""
+    return sorted(path for packed in PACKED for path in folder.glob(f"*{packed}{after}"))
 
 
 def files_of(folder: Path, shard: int) -> Iterator[tuple[WarcName, Path]]:
@@ -131,7 +138,7 @@ def files_of(folder: Path, shard: int) -> Iterator[tuple[WarcName, Path]]:
 
 def index_of(path: Path) -> Path:
     """The path of the CDXJ file of a WARC file: beside it."""
-    return path.with_name(path.name.removesuffix(".gz").removesuffix(".warc") + CDXJ)
+    return path.with_name(path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".warc") + CDXJ)
 
 
 Answer = Fetched | NotModified | Redirected
@@ -167,29 +174,39 @@ class Frame(Struct, frozen=True, gc=False):
     answer: str
     others: tuple[str, str]
     about: str
+    packing: Packing
 
 
-def frame(answer: Answer, *, date: str, warcinfo: str, ids: tuple[str, str, str]) -> Frame:
+def frame(answer: Answer, *, date: str, warcinfo: str, ids: tuple[str, str, str], packing: Packing) -> Frame:
     """The frame of the records about `answer`."""
     ip = f"WARC-IP-Address: {answer.ip}\r\n" if answer.ip else ""
     about = (
         f"WARC-Date: {date}\r\nWARC-Target-URI: {answer.task.url}\r\n{ip}WARC-Warcinfo-ID: <urn:uuid:{warcinfo}>\r\n"
     )
-    return Frame(ids[0], ids[1:], about)
+    return Frame(ids[0], ids[1:], about, packing)
 
 
-def response(answer: Fetched | Redirected, payload_digest: str, frame: Frame, level: int) -> bytes:
-    """The whole answer; `level` is how hard to compress a body that is not compressed already."""
+@lru_cache(256)
+def protocol_fields(protocols: str) -> str:
+    """The fields for what an answer came over, from higher to lower protocols; few connections differ in that."""
+    names = ((word, "Cipher-Suite" if word.startswith("TLS_") else "Protocol") for word in protocols.split())
+    return "".join(f"WARC-{name}: {word}\r\n" for word, name in names)
+
+
+def response(answer: Fetched | Redirected, payload_digest: str, frame: Frame) -> bytes:
+    """The whole answer."""
     body = answer.body
     http, is_whole = response_head(answer.status, answer.headers, len(body))
     is_cut = not is_whole or (isinstance(answer, Fetched) and answer.is_truncated)
     fields = (
-        f"{frame.about}WARC-Payload-Digest: sha1:{payload_digest}\r\n{_CUT if is_cut else ''}"
+        f"{frame.about}{protocol_fields(answer.protocols)}"
+        f"WARC-Payload-Digest: sha1:{payload_digest}\r\n{_CUT if is_cut else ''}"
         f"WARC-Block-Digest: sha1:{sha1_base32(http, body)}\r\n"
     )
     head = header("response", frame.answer, fields, _RESPONSE, len(http) + len(body)) + http
     record = b"".join((head, body, _END))
-    return stored(record) if is_compressed(answer.headers, body) else deflated(record, level)
+    packing = frame.packing
+    return packing.dense(record) if is_compressed(answer.headers, body) else packing.text(record)
 
 
 def identical(answer: Fetched, payload_digest: str, first: Payload, first_date: str, frame: Frame) -> bytes:
@@ -200,7 +217,7 @@ def identical(answer: Fetched, payload_digest: str, first: Payload, first_date: 
         f"WARC-Refers-To: <urn:uuid:{first.record_id}>\r\nWARC-Refers-To-Target-URI: {first.url}\r\n"
         f"WARC-Refers-To-Date: {first_date}\r\n{'' if is_whole else _CUT}"
     )
-    return _small("revisit", frame.answer, frame.about + fields, _RESPONSE, http)
+    return _revisit(answer, fields, http, frame)
 
 
 def unchanged(answer: NotModified, first_date: str | None, frame: Frame) -> bytes:
@@ -210,15 +227,20 @@ def unchanged(answer: NotModified, first_date: str | None, frame: Frame) -> byte
     fields = (
         f"WARC-Profile: {UNCHANGED}\r\nWARC-Refers-To-Target-URI: {answer.task.url}\r\n{date}{'' if is_whole else _CUT}"
     )
-    return _small("revisit", frame.answer, frame.about + fields, _RESPONSE, http)
+    return _revisit(answer, fields, http, frame)
+
+
+def _revisit(answer: Fetched | NotModified, fields: str, http: bytes, frame: Frame) -> bytes:
+    about = f"{frame.about}{protocol_fields(answer.protocols)}{fields}"
+    return _small("revisit", frame.answer, about, _RESPONSE, http, frame.packing)
 
 
 def request(sent: bytes, frame: Frame) -> bytes:
     """The request as it went out."""
-    return _small("request", frame.others[0], frame.about + _beside(frame), _REQUEST, sent)
+    return _small("request", frame.others[0], frame.about + _beside(frame), _REQUEST, sent, frame.packing)
 
 
-def document(answer: Fetched, identifier: str, digest: str, frame: Frame, level: int) -> bytes:
+def document(answer: Fetched, identifier: str, digest: str, frame: Frame) -> bytes:
     """A page after its scripts ran, beside the answer that it was made from, with the directives of that."""
     body, url = answer.body, answer.task.url
     about = frame.about.replace(f"WARC-Target-URI: {url}\r\n", f"WARC-Target-URI: {DOCUMENT}{url}\r\n", 1)
@@ -227,7 +249,8 @@ def document(answer: Fetched, identifier: str, digest: str, frame: Frame, level:
         f"WARC-Payload-Digest: sha1:{digest}\r\nWARC-Block-Digest: sha1:{digest}\r\n"
         f"{''.join(_of_answer(name, answer) for name in KEPT_WITH_DOCUMENT)}"
     )
-    return deflated(b"".join((header("resource", identifier, fields, DOCUMENT_TYPE, len(body)), body, _END)), level)
+    head = header("resource", identifier, fields, DOCUMENT_TYPE, len(body))
+    return frame.packing.text(b"".join((head, body, _END)))
 
 
 def metadata(
@@ -243,7 +266,7 @@ def metadata(
         f"attempt: {task.attempt}\r\nseconds: {duration!r}\r\n{_wanted_by(task)}{_rendered(rendering)}"
     ).encode()
     beside = _beside(frame) if answer_id is None else f"WARC-Concurrent-To: {answer_id}\r\n" if answer_id else ""
-    return _small("metadata", frame.others[1], frame.about + beside, _FIELDS, block)
+    return _small("metadata", frame.others[1], frame.about + beside, _FIELDS, block, frame.packing)
 
 
 def _of_answer(name: str, answer: Fetched) -> str:
@@ -265,12 +288,14 @@ def _wanted_by(task: FetchTask) -> str:
     return f"site: {task.site}\r\n" if task.site != site_of(task.url) else ""
 
 
-def warcinfo(identifier: str, date: str, file: str, software: str, fields: Mapping[str, str]) -> bytes:
+def warcinfo(
+    identifier: str, date: str, file: str, software: str, fields: Mapping[str, str], packing: Packing
+) -> bytes:
     """The first record of a file: the software that wrote it, and its settings."""
     named = {"software": software, "format": "WARC File Format 1.1", "conformsTo": _CONFORMS_TO, **fields}
     block = "".join(f"{_line(name)}: {_line(value)}\r\n" for name, value in named.items()).encode("utf-8", "replace")
     about = f"WARC-Date: {date}\r\nWARC-Filename: {file}\r\n"
-    return _small("warcinfo", identifier, about, _FIELDS, block)
+    return _small("warcinfo", identifier, about, _FIELDS, block, packing)
 
 
 def _beside(frame: Frame) -> str:
@@ -281,9 +306,9 @@ def _line(text: str) -> str:
     return _BREAK.sub(" ", text)
 
 
-def _small(kind: str, identifier: str, fields: str, content_type: str, block: bytes) -> bytes:
+def _small(kind: str, identifier: str, fields: str, content_type: str, block: bytes, packing: Packing) -> bytes:
     fields = f"{fields}WARC-Block-Digest: sha1:{sha1_base32(block)}\r\n"
-    return stored(b"".join((header(kind, identifier, fields, content_type, len(block)), block, _END)))
+    return packing.dense(b"".join((header(kind, identifier, fields, content_type, len(block)), block, _END)))
 
 
 def header(kind: str, identifier: str, fields: str, content_type: str, length: int) -> bytes:

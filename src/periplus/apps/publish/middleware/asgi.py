@@ -22,7 +22,7 @@ from ..serving import (
     unchanged_fields,
     validators,
 )
-from .live import CLIENT, Live
+from .live import CLIENT, SIGNATURE, SIGNER, Live
 
 _Send = Callable[[Any], Awaitable[None]]
 
@@ -53,6 +53,10 @@ class AsgiMiddleware:
             raw = scope.get("raw_path")
             path = raw.decode("latin-1").partition("?")[0] if raw else quote(scope["path"])
             query = scope.get("query_string", b"").decode("latin-1")
+            if "signature-input" in headers or "signature" in headers:
+                fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+                judged = live.signature(scope["method"], path, query, fields)
+                scope, headers[SIGNER] = {**scope, SIGNATURE: judged}, judged.agent if judged is not None else ""
             if live.is_hook(path):
                 answer = await _hook(live, scope["method"], headers, receive)
             else:

@@ -14,19 +14,28 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from periplus.apps.logs.agents import Crawler, known_agents
-from periplus.apps.logs.identity import IdentityVerdict, LedgerAnswers, read_ranges, verdict
+from periplus.apps.logs.identity import IdentityVerdict, LedgerAnswers, ends_with, read_ranges, verdict
 from periplus.content import read_page
 from periplus.formats.compression_dictionary import CODING, read_available, write_dcz, write_use_as_dictionary
 from periplus.formats.resourcesync import WELL_KNOWN
 from periplus.formats.robots import Robots
-from periplus.urls import canonical
+from periplus.formats.web_bot_auth import (
+    SignatureOutcome,
+    SignaturePolicy,
+    SignatureVerdict,
+    SignedMessage,
+    needs_cryptography,
+)
+from periplus.model import Url
+from periplus.urls import canonical, host_of
 
 from .. import changes_feed, llms_guide
 from ..archives import LIST, RESYNC_FOLDER
@@ -37,8 +46,11 @@ from ..hooks import observe
 from ..ledger import Ledger, decode_content, keep_version, version_of
 from ..scan import hidden_reason
 from ..serving import Answer, Known, OwnFile, accepts, file_answer, not_modified
-from ..settings import PublishSettings
+from ..settings import PublishSettings, SignatureSettings
 from ..usage import UsagePolicy
+
+if TYPE_CHECKING:
+    from periplus.apps.identity.verifier import SignatureVerifier
 
 MOST_COUNTED: Final = 10_000
 """Different visits that are counted in a minute; more are not."""
@@ -51,6 +63,11 @@ LONGEST_PATH: Final = 512
 _VERIFIED: Final = {IdentityVerdict.VERIFIED: 1, IdentityVerdict.UNKNOWN: 0, IdentityVerdict.FALSE: -1}
 _Key = tuple[int, str, str, int, int]
 """Minute, crawler, path, status, and whether it is verified (1), a false claim (-1) or cannot be checked (0)."""
+_SIGNED_VISITS: Final = (
+    "create table if not exists signed_visits(minute integer not null, agent_url text not null, keyid text not null,"
+    " outcome text not null, reason text not null, hits integer not null,"
+    " primary key(minute, agent_url, keyid, outcome, reason)) without rowid"
+)
 
 
 class CrawlerVisits:
@@ -69,13 +86,26 @@ class CrawlerVisits:
         self._answers = LedgerAnswers(ledger, clock=clock)
         self._verdicts: dict[tuple[str, str], int] = {}
         self._counts: dict[_Key, list[int]] = {}
+        self._signed: dict[tuple[int, str, str, str, str], int] = {}
 
-    def count(self, agent: str, address: str, path: str, status: int, size: int) -> None:
-        """Count an answer, if it went to a crawler."""
+    def count_signature(self, judged: SignatureVerdict) -> None:
+        """Count a signed request. Only a verified one has an agent."""
+        key = (int(self._clock() // 60), judged.agent, judged.keyid, judged.outcome.value, judged.reason)
+        if key in self._signed or len(self._signed) < MOST_COUNTED:
+            self._signed[key] = self._signed.get(key, 0) + 1
+
+    def count(self, agent: str, address: str, path: str, status: int, size: int, signed_by: str = "") -> None:
+        """Count an answer, if it went to a crawler. `signed_by` is the agent of a verified signature.
+
+        A crawler is verified by a signature of an agent on one of its own hosts; without one, by its address.
+        """
         crawler = self._crawler_of(agent)
         if crawler is None:
             return
-        verified = self._verified(crawler, address) if crawler.suffixes or crawler.ranges else 0
+        if signed_by and ends_with(host_of(Url(signed_by)), crawler.suffixes):
+            verified = 1
+        else:
+            verified = self._verified(crawler, address) if crawler.suffixes or crawler.ranges else 0
         key = (int(self._clock() // 60), crawler.name, path[:LONGEST_PATH], status, verified)
         found = self._counts.get(key)
         if found is not None:
@@ -97,11 +127,21 @@ class CrawlerVisits:
     def write(self, ledger: Ledger) -> None:
         """Write what was counted, in the thread that writes; verdicts are made again after that."""
         counts, self._counts = self._counts, {}
+        signed, self._signed = self._signed, {}
         self._verdicts = {}
         self._ranges = read_ranges(ledger.path.parent / "ranges")[0]
-        if not counts:
+        if not counts and not signed:
             return
+        oldest = int(self._clock() // 60) - VISITS_KEPT
         with ledger.writing() as db:
+            if signed:
+                db.execute(_SIGNED_VISITS)
+                db.executemany(
+                    "insert into signed_visits values(?,?,?,?,?,?) on conflict do update set"
+                    " hits = hits + excluded.hits",
+                    [(*key, hits) for key, hits in sorted(signed.items())],
+                )
+                db.execute("delete from signed_visits where minute < ?", (oldest,))
             for key, (hits, size) in sorted(counts.items()):
                 needless = self._needless(ledger, key, hits) if key[3] == 200 else 0
                 db.execute(
@@ -109,7 +149,7 @@ class CrawlerVisits:
                     " bytes = bytes + excluded.bytes, needless = needless + excluded.needless",
                     (*key, hits, size, needless),
                 )
-            db.execute("delete from visits where minute < ?", (int(self._clock() // 60) - VISITS_KEPT,))
+            db.execute("delete from visits where minute < ?", (oldest,))
 
     def _needless(self, ledger: Ledger, key: _Key, hits: int) -> int:
         """How often a page was sent in a minute that had not changed since the last visit of the same crawler.
@@ -138,8 +178,23 @@ PERIOD: Final = 60.0
 """Seconds between two writes of counted visits, two looks at the same page, and two messages in the log."""
 CLIENT: Final = ":client"
 """The address of the visitor among the headers of a request: no header can have this name."""
+SIGNER: Final = ":signer"
+"""The agent of a verified signature among them."""
+SIGNATURE: Final = "periplus.signature"
+"""Where an application finds the verdict on the signature of a request: in the scope of ASGI, the environ of WSGI."""
+MOST_DIRECTORIES_ASKED: Final = 16
+"""Directories of keys that wait to be fetched; the requests that name more are not verified."""
 _log = logging.getLogger("periplus.publish")
 Lines = Callable[[Sequence[str], list[str]], list[str]]
+
+
+def _verifier(settings: SignatureSettings, clock: Callable[[], float]) -> SignatureVerifier | None:
+    if not settings.verify:
+        return None
+    from periplus.apps.identity.verifier import KeyDirectories, SignatureVerifier, fetch_directory  # loads the wire
+
+    policy = SignaturePolicy(max_lifetime=settings.max_lifetime)
+    return SignatureVerifier(KeyDirectories(fetch_directory, policy), policy, clock, once=settings.once)
 
 
 class Live:
@@ -174,6 +229,10 @@ class Live:
         self._llms = settings.llms.enabled
         self._token = settings.hooks.token
         self._hook_path = settings.hooks.path if settings.hooks.token else None
+        if settings.signatures.verify:
+            needs_cryptography()
+        self._verifying = settings.signatures
+        self._verifier: SignatureVerifier | None = None
         self._pid = 0
         self._complained = -PERIOD
         self._opening = threading.Lock()
@@ -192,6 +251,9 @@ class Live:
             self._scanned_at = 0.0
             self._looked: dict[str, float] = {}
             self._visits = CrawlerVisits(self._ledger, self._origin, self.clock)
+            self._verifier = _verifier(self._verifying, self.clock)
+            self._asked: queue.Queue[str | None] = queue.Queue(MOST_DIRECTORIES_ASKED)
+            self._asking: threading.Thread | None = None
             self._kept: dict[str, bytes] = {}
             self._waiting: queue.Queue[Callable[[Ledger], object] | None] = queue.Queue(MOST_WAITING)
             self._thread = threading.Thread(target=self._write, name="periplus-publish", daemon=True)
@@ -207,6 +269,9 @@ class Live:
         atexit.unregister(self.close)
         self._waiting.put(None)
         self._thread.join(10.0)
+        if self._asking is not None:
+            self._asked.put(None)
+            self._asking.join(10.0)
         self._ledger.close()
 
     def is_hook(self, path: str) -> bool:
@@ -240,6 +305,47 @@ class Live:
             if known is not None:
                 return not_modified(method, headers, known, self.clock(), self.settings)
         return None
+
+    def signature(
+        self, method: str, path: str, query: str, fields: Sequence[tuple[str, str]]
+    ) -> SignatureVerdict | None:
+        """The verdict on the signature of a request; `None` if signatures are not verified.
+
+        No request waits for keys: if they are not known, they are fetched for those that follow.
+        """
+        if self._pid != os.getpid():
+            self.open()
+        if self._verifier is None:
+            return None
+        host = next((value for name, value in fields if name.lower() == "host"), "")
+        url = f"{self._origin}{path}?{query}" if query else self._origin + path
+        request = SignedMessage(method, url, tuple(fields), b"" if method in ("GET", "HEAD") else None)
+        if host and SignedMessage(method, f"{request.scheme}://{host}").authority != request.authority:
+            return SignatureVerdict(SignatureOutcome.UNVERIFIED, "other-host")
+        judged, pending = self._verifier.verdict(request, waits=False)
+        for directory in pending:
+            self._learn(directory)
+        if judged.outcome is not SignatureOutcome.UNSIGNED:
+            self._visits.count_signature(judged)
+        return judged
+
+    def _learn(self, directory: str) -> None:
+        """Have a directory of keys fetched, by a thread of its own."""
+        if directory in self._asked.queue or self._asked.full():
+            return
+        if self._asking is None:
+            self._asking = threading.Thread(target=self._fetch_directories, name="periplus-keys", daemon=True)
+            self._asking.start()
+        with suppress(queue.Full):
+            self._asked.put_nowait(directory)
+
+    def _fetch_directories(self) -> None:
+        while (directory := self._asked.get()) is not None:
+            try:
+                if self._verifier is not None:
+                    self._verifier.learn(directory)
+            except Exception as error:  # one directory is not worth the thread
+                self.complain(error)
 
     def known(self, path: str, query: str) -> Known | None:
         """What the ledger knows of a page."""
@@ -320,7 +426,8 @@ class Live:
         """Count the answer to a request, if it went to a crawler."""
         if self.settings.count_visits and self._pid == os.getpid():
             key = f"{path}?{query}" if query else path
-            self._visits.count(headers.get("user-agent", ""), headers.get(CLIENT, ""), key, status, size)
+            agent, address, signer = map(headers.get, ("user-agent", CLIENT, SIGNER))
+            self._visits.count(agent or "", address or "", key, status, size, signer or "")
 
     def robots(self, body: bytes) -> bytes:
         """A robots.txt of the application with our block."""

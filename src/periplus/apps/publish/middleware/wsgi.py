@@ -22,7 +22,7 @@ from ..serving import (
     unchanged_fields,
     validators,
 )
-from .live import CLIENT, Live
+from .live import CLIENT, SIGNATURE, SIGNER, Live
 
 _HEADERS = {
     "HTTP_IF_NONE_MATCH": "if-none-match",
@@ -58,6 +58,9 @@ class WsgiMiddleware:
             path = quote(raw.encode("latin-1"), safe="/~!$&'()*+,;=:@")
             query = environ.get("QUERY_STRING", "")
             method = environ["REQUEST_METHOD"]
+            if "HTTP_SIGNATURE_INPUT" in environ or "HTTP_SIGNATURE" in environ:
+                judged = live.signature(method, path, query, _fields(environ))
+                environ[SIGNATURE], headers[SIGNER] = judged, judged.agent if judged is not None else ""
             if live.is_hook(path):
                 answer = _hook(live, method, headers, environ)
             else:
@@ -75,6 +78,13 @@ class WsgiMiddleware:
         if path == "/robots.txt" and live.has_robots and method == "GET":
             return _robots(self._app, environ, start_response, tap)
         return _Body(self._app(environ, tap.start), tap)
+
+
+def _fields(environ: dict[str, Any]) -> _Pairs:
+    """All header fields of a request."""
+    fields = [(key[5:].replace("_", "-").lower(), str(value)) for key, value in environ.items() if key[:5] == "HTTP_"]
+    others = (("CONTENT_TYPE", "content-type"), ("CONTENT_LENGTH", "content-length"))
+    return [*fields, *((name, environ[key]) for key, name in others if environ.get(key))]
 
 
 def _hook(live: Live, method: str, headers: dict[str, str], environ: dict[str, Any]) -> Answer:

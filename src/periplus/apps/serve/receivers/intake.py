@@ -221,7 +221,7 @@ class Intake:
         config = self.collection.config
         return SingleRequests(
             config.wire,
-            identity=config.identity,
+            identity=config.crawler_identity,
             clock=SystemClock(),
             dns=config.dns,
             guard=config.address_guard(),
