@@ -43,10 +43,10 @@ from periplus.apps.simulate.refresh import Circumstances, PolicyMaker
 from periplus.engine.frontier import SiteRecords
 from periplus.model import BodyReading, ChangeLevel, Digests, Fetched, FetchTask, Lane, Purpose, Queued, Url, UrlRecord
 from periplus.parts.revisit.budget import Watching
+from periplus.parts.revisit.distrust import believed, without_signals
 from periplus.parts.revisit.estimation import SiteBeliefs, estimate_pages, parts
-from periplus.parts.revisit.evidence import PAGE
+from periplus.parts.revisit.evidence_columns import PAGE
 from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.revisit.signals import believed, without_signals
 from periplus.store import MemoryState
 
 DAY = 86_400.0

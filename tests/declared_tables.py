@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from periplus.collection.config.fields import field_docs
-from periplus.insight.entities import EntityRow
+from periplus.insight.entity_rows import EntityRow
 from periplus.insight.views import QUESTIONS, VIEWS
 from periplus.model.rows import TableQuestion, TableRow, TableView, columns_of
 from periplus.store.tables.declared import ROWS

@@ -22,6 +22,7 @@ GUARDS = {"engine/fetch/tables.py:RequestTables.guard"}
 OPENING = {
     "collection/collection.py:planned": "seeds given as `typed`, or in a file that a person named",
     "parts/focus/reading.py:_fetched": "a page given with --like, for that one request",
+    "apps/export/timestamps.py:stamping": "an authority given with --timestamp, for that one request",
 }
 """Where a URL opens its own site."""
 
@@ -73,6 +74,7 @@ WIRES = {
     "collection/shards.py:_wire",
     "collection/shards.py:_session.make",
     "collection/fresh_pages.py:FreshPages.__init__",
+    "apps/export/timestamps.py:stamping",
     "apps/identity/verifier.py:fetch_directory",
     "apps/publish/collections.py:range_requests",
     "parts/focus/reading.py:_fetched",
@@ -99,7 +101,9 @@ SOCKETS = {
     "collection/control_server.py": "the same",
     "apps/serve/running.py": "listens",
     "apps/cluster/connection.py": "the address of a Ray cluster that a person gave",
+    "engine/fetch/connections.py": "names versions of HTTP",
     "engine/fetch/dns.py": "name lookups",
+    "engine/fetch/http3.py": "names versions of HTTP",
     "engine/fetch/transfer.py": "the wire",
     "engine/fetch/poller.py": "the wire",
     "engine/fetch/single.py": "the wire",

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 
 def lazy_exports(package: str) -> Callable[[str], object]:
@@ -33,6 +34,23 @@ def lazy_exports(package: str) -> Callable[[str], object]:
         return value
 
     return load
+
+
+class LazyModule(ModuleType):
+    """A module of another package that is imported when something of it is first used.
+
+    For modules that take long to load and that most commands do not need, though they load the one that uses it:
+
+        if TYPE_CHECKING:
+            import pyarrow.parquet as pq
+        else:
+            pq = LazyModule("pyarrow.parquet")
+    """
+
+    def __getattr__(self, name: str) -> object:
+        value = getattr(import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
 
 
 @cache

@@ -202,6 +202,24 @@ def test_a_domain_needs_all_of_its_parts(by_domain: dict[str, Any], authorities:
         assert verify_signature({**by_domain, **change}, DIGEST, [authorities.root]).state == "invalid", change
 
 
+def test_no_signature_makes_the_check_fail(by_domain: dict[str, Any], key: Path, authorities: Authorities) -> None:
+    """Whatever characters are wrong, there is an answer; and what is signed cannot be changed."""
+    chance = Random(11)
+    by_key = PackageSigner(key).sign(DIGEST, "2026-11-01T00:00:00Z", "test")
+    covered = {"hash", "signature", "publicKey", "domain", "domainCert", "timeSignature", "timestampCert"}
+    for _ in range(400):
+        data = dict(chance.choice((by_domain, by_key)))
+        name = chance.choice(sorted(covered & set(data)))
+        text = list(data[name])
+        text[chance.randrange(len(text))] = chance.choice("AZaz09+/=- \n\0\u00e9")
+        if "".join(text) == data[name]:
+            continue
+        data[name] = "".join(text)
+        judged = verify_signature(data, DIGEST, [authorities.root])
+        is_signed = name in ("hash", "signature", "publicKey", "domain")  # others have parts that nobody signs
+        assert judged.state == "invalid" or not is_signed, (name, judged)
+
+
 def test_a_certificate_that_had_expired_is_not_trusted(tmp_path: Path, authorities: Authorities) -> None:
     """At the time of the timestamp, not now."""
     old = Authorities(tmp_path, is_expired=True)

@@ -171,7 +171,7 @@ def test_a_damaged_record_is_passed_over(imported: Path, tmp_path: Path) -> None
 def test_gzip_records_in_the_archive_have_the_new_fields(tmp_path: Path) -> None:
     """warcio reads both lines of the protocol and the cipher suite."""
     from msgspec.structs import replace
-    from tests.store.warc.test_zstd import SENT, opened, page
+    from tests.store.warc.test_packing import SENT, opened, page
 
     files = opened(tmp_path, compression="gzip")
     files.write(replace(page(1), protocols="h2 tls/1.3 TLS_AES_128_GCM_SHA256"), SENT)

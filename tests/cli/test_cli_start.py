@@ -11,6 +11,8 @@ import pytest
 from tests.library.small_web import SEED, attentive, quick, shop
 
 import periplus
+from periplus.cli.changes.command import changes
+from periplus.cli.plain_arguments import plain_values
 
 PROGRAM = """
 import atexit, sys
@@ -42,7 +44,7 @@ def test_version_imports_next_to_nothing() -> None:
 def test_help_imports_no_command() -> None:
     """The list of commands is printed without importing one of them; `parts` knows which parts have one."""
     modules = imported("--help")
-    names = ("cli", "cli.app", "cli.closed_pipe", "cli.version", "parts")
+    names = ("cli", "cli.app", "cli.closed_pipe", "cli.plain_arguments", "cli.version", "parts")
     assert ours(modules) == {"periplus", *(f"periplus.{name}" for name in names)}
     assert not modules & HEAVY
 
@@ -61,7 +63,7 @@ def test_info_loads_no_tables_and_no_wire() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, check=True)
     modules = set(done.stdout.decode().split())
     assert "periplus.collection.facts.lookup" in modules
-    assert not modules & (HEAVY - {"numpy", "lmdb"} | {"periplus.parts.sitemaps.parser"})
+    assert not modules & (HEAVY - {"lmdb"} | {"periplus.parts.sitemaps.parser"})
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +76,47 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(home / "small")
 
 
-def test_commands_load_what_they_use(indexed: str) -> None:
-    """A whole run of `info` and `search` reads neither tables nor pages, and no part is put together for a crawl."""
-    unused = HEAVY - {"numpy", "lmdb"} | {"concurrent.futures", "periplus.content.html", "periplus.parts.forms.part"}
-    assert not ran("info", indexed) & unused
-    assert not ran("search", indexed, "product") & unused
+NEVER = {"pydantic", "tantivy", "ssl", "concurrent.futures", "periplus.parts.forms.part", "periplus.parts.revisit.part"}
+"""What none of these commands loads: parts that are put together for a crawl, and what checks options that are odd."""
+PAGES = {"periplus.content.html", "periplus.content.entities", "periplus.store.export.documents"}
+
+
+@pytest.mark.parametrize(
+    ("words", "unused"),
+    [
+        (("info",), HEAVY - {"lmdb"} | NEVER | PAGES),
+        (("info", "--json"), HEAVY - {"lmdb"} | NEVER | PAGES),
+        (("search", "product"), HEAVY - {"lmdb", "numpy"} | NEVER - {"tantivy"} | PAGES),
+        (("search", "product", "-n", "3", "--json"), HEAVY - {"lmdb", "numpy"} | NEVER - {"tantivy"} | PAGES),
+        (
+            ("query", "select count(*) from fetches", "--json"),
+            HEAVY - {"lmdb", "numpy", "pyarrow", "duckdb"} | NEVER | PAGES | {"pyarrow.parquet"},
+        ),
+        (("changes", "--since", "1h", "--limit", "5"), HEAVY - {"lmdb", "numpy", "pyarrow", "lxml"} | NEVER - {"ssl"}),
+    ],
+)
+def test_commands_load_what_they_use(indexed: str, words: tuple[str, ...], unused: set[str]) -> None:
+    """A whole run of a command that reads a collection. `pyarrow.parquet`, which `changes` needs, loads `ssl`."""
+    assert sorted(ran(words[0], indexed, *words[1:]) & unused) == []
+
+
+def test_plain_arguments_are_those_of_typer() -> None:
+    """What is read without Typer is what Typer would read; the rest is left to it."""
+
+    def read(*args: str) -> dict[str, object] | None:
+        return plain_values(changes, args)
+
+    given = read("docs", "--site", "a.test", "--site=b.test", "--no-diff", "--limit", "3", "--since", "2d")
+    assert given is not None
+    assert (given["collection"], given["url"], given["site"]) == (Path("docs"), None, ["a.test", "b.test"])
+    assert (given["diff"], given["limit"], given["since"], given["json"]) == (False, 3, "2d", False)
+    assert read("docs", "--", "-u") == {**(read("docs") or {}), "url": "-u"}
+    for odd in (
+        ("-h",), (), ("docs", "--help"), ("docs", "u", "more"), ("docs", "--limit", "x"), ("docs", "--limit", "0"),
+        ("docs", "--limit"), ("docs", "--json=1"), ("docs", "--sit", "a"), ("docs", "--since", "-1"),
+        ("docs", "--kind", "new"), ("--limit", "-3", "docs"),
+    ):  # fmt: skip
+        assert read(*odd) is None, odd
 
 
 def ran(*args: str) -> set[str]:

@@ -32,8 +32,8 @@ def folder(tmp_path: Path) -> Path:
 def test_what_only_a_person_may_give() -> None:
     """A setting that is no longer declared so would hold in collections of others."""
     assert set(PERSONAL) == {
-        "wire.allow_private", "wire.proxy", "wire.ca_file", "wire.verify_tls", "dns.hosts", "render.browser",
-        "webhooks.urls", "webhooks.secret_file",
+        "wire.allow_private", "wire.proxy", "wire.proxies", "wire.ca_file", "wire.verify_tls", "dns.hosts",
+        "render.browser", "webhooks.urls", "webhooks.secret_file", "search.vectors", "identity.key", "identity.agent",
         "render.sandbox", "topic.program", "topic.like", "topic.unlike", "ordering.by", "cluster.local_state",
         "crawl.seed_file", "dust.file", "spam.model",
     }  # fmt: skip

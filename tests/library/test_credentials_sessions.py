@@ -15,7 +15,7 @@ import pytest
 from tests.library.test_credentials import everything_written
 
 import periplus
-from periplus.model import UsageError
+from periplus.model import PeriplusError, UsageError
 
 PASSWORD, CSRF, SESSION, TOKEN = "hunter2-password", "csrf-1234", "sess-0815-", "tok-4711-"
 PAGES = 8
@@ -30,6 +30,9 @@ class Members(ThreadingHTTPServer):
         self.logins = 0
         self.left = 0
         self.refused = 0
+        self.refusal: tuple[int, str] | None = None
+        """What visitors get who are not logged in, in place of a redirect to the login."""
+        self.cookies: list[str] = []
         self.elsewhere: list[dict[str, str]] = []
 
     @property
@@ -49,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
         web = cast("Members", self.server)
         _, _, host, path = self.path.split("/", 3)
         if host != "members.test":
-            web.elsewhere.append({name.lower(): value for name, value in self.headers.items()})
+            web.elsewhere.append({":path": self.path, **{name.lower(): value for name, value in self.headers.items()}})
             self.answer(200, "<title>Elsewhere</title>")
         elif path == "robots.txt":
             self.answer(404)
@@ -58,6 +61,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(200, f"<form action='/find'><input name=q></form>{form}<input name=pass></form>")
         elif not self.is_member(web):
             web.refused += 1
+            if web.refusal is not None:
+                self.answer(*web.refusal)
+                return
             self.answer(302, Location=f"http://members.test/login?next=/{path}")
         else:
             web.left -= 1
@@ -79,6 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(302, Location="http://members.test/login?wrong")
 
     def is_member(self, web: Members) -> bool:
+        web.cookies.append(str(self.headers["Cookie"]))
         sent = f"{self.headers['Cookie']} {self.headers['Authorization']}"
         known = any(f"{secret}{web.logins}" in sent for secret in (f"sid={SESSION}", f"Bearer {TOKEN}"))
         return (known and web.left > 0) or "sid=from-a-file" in sent
@@ -97,6 +104,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def web() -> Iterator[Members]:
+    yield from serving()
+
+
+def serving() -> Iterator[Members]:
+    """The members' site, for as long as it is needed."""
     with Members() as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
@@ -180,6 +192,94 @@ def test_a_file_of_cookies(web: Members, tmp_path: Path) -> None:
     assert len(titles(tmp_path / "c")) >= 3
     assert not any("cookie" in fields for fields in web.elsewhere)
     assert b"from-a-file" not in everything_written(tmp_path / "c")
+
+
+def test_a_function_logs_in(web: Members, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It returns header fields, cookies among them, and is called again when the session has ended."""
+
+    def log_in() -> dict[str, str]:
+        return {"Cookie": f"sid={SESSION}{web.begun()}", "X-Member": "ann"}
+
+    web.lasts = 4
+    login = {"url": "http://members.test/login", "call": log_in}
+    periplus.crawl("http://members.test/", out=tmp_path / "c", login=login, **options(web)).run()
+    assert titles(tmp_path / "c") == {"", *(f"p{number}" for number in range(PAGES))}
+    assert web.logins >= 3
+    check_secrets(tmp_path / "c", caplog.text)
+    made = periplus.crawl("http://members.test/", out=tmp_path / "d", login=log_in, limit=3, **options(web))
+    made.run()
+    assert titles(tmp_path / "d")
+
+
+def test_a_function_that_fails_says_nothing_of_its_secrets(
+    web: Members, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its error may have a password in its text."""
+
+    def log_in() -> dict[str, str]:
+        raise RuntimeError(PASSWORD)
+
+    periplus.crawl("http://members.test/", out=tmp_path / "c", login=log_in, limit=2, **options(web)).run()
+    assert "the login failed: the function raised RuntimeError" in caplog.text
+    assert PASSWORD not in caplog.text
+
+
+LOGGED_OUT = [
+    ({"logged_out": "please sign in"}, 200),
+    ({"logged_out_selector": "form#sign-in input[type=password]"}, 200),
+    ({"logged_out_status": [419]}, 419),
+]
+
+
+@pytest.mark.parametrize(("declared", "status"), LOGGED_OUT)
+def test_pages_for_visitors_show_that_a_session_has_ended(
+    web: Members, tmp_path: Path, declared: dict[str, Any], status: int
+) -> None:
+    """By a text, by a CSS selector, or by a status of their own."""
+    web.lasts = 3
+    web.refusal = status, "<form id=sign-in>please sign in <input type=password></form>"
+    periplus.crawl("http://members.test/", out=tmp_path / "c", login={**FORM, **declared}, **options(web)).run()
+    assert titles(tmp_path / "c") == {"", *(f"p{number}" for number in range(PAGES))}
+    assert web.refused == web.logins - 1
+
+
+def test_a_file_declares_a_login_and_the_fields_of_sites(
+    web: Members, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Secrets may be in the environment; header fields go to the site that they are for."""
+    file = tmp_path / "login.toml"
+    file.write_text(
+        'url = "http://members.test/login"\n[form]\nuser = "ann"\npass = { env = "MEMBERS_PASSWORD" }\n'
+        f'[headers."http://other.test"]\nX-Token = "{TOKEN}"\n'
+    )
+    with pytest.raises(UsageError, match="MEMBERS_PASSWORD is not set"):
+        periplus.crawl("http://members.test/", out=tmp_path / "c", login=file)
+    monkeypatch.setenv("MEMBERS_PASSWORD", PASSWORD)
+    periplus.crawl("http://members.test/", out=tmp_path / "c", login=str(file), **options(web)).run()
+    assert titles(tmp_path / "c") == {"", *(f"p{number}" for number in range(PAGES))}
+    sent = {fields[":path"]: fields.get("x-token") for fields in web.elsewhere}
+    assert sent["http://other.test/"] == TOKEN
+    assert not any(value for path, value in sent.items() if not path.startswith("http://other.test/"))
+    check_secrets(tmp_path / "c", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("url = ", "is not TOML"),
+        ('url = "http://a.test/"\n[form]\na = "b"\n[json]\na = "b"', "several"),
+        ('[form]\na = "b"', "no url"),
+        ('url = "http://a.test/"\ncall = "os:nothing"', "cannot be loaded"),
+        ('[headers]\nX = "y"', "headers are not those of sites"),
+        ('url = "http://a.test/"\nlogged_out_selector = "a[["\n[form]\na = "b"', "not a CSS selector"),
+    ],
+)
+def test_files_that_declare_no_login(tmp_path: Path, text: str, said: str) -> None:
+    """The error says what is wrong."""
+    file = tmp_path / "login.toml"
+    file.write_text(text)
+    with pytest.raises(PeriplusError, match=said):
+        periplus.crawl("http://a.test/", out=tmp_path / "c", login=file)
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_keywords_are_the_options_of_the_command_line() -> None:
     options = set(inspect.signature(crawl_command).parameters) - {"dry_run", "json", "set_"}
     keywords = set(inspect.signature(library.crawl).parameters)
     assert options <= keywords
-    assert keywords - options == {"headers", "cookies", "auth", "login", "settings"}
+    assert keywords - options == {"headers", "auth", "settings"}
 
 
 def test_subject_modules() -> None:

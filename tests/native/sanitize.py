@@ -22,6 +22,8 @@ from bench.pages import sample_pages
 from hatch_build import FLAGS, SUFFIX, compile_scanner
 from tests.native.scanner_driver import HOSTILE, ROOT, SANITIZED, build_sanitized, mutated, read_all
 
+from periplus.store.export.markdown import hooks_of
+
 PAGES: Final = 20_000
 SHARE_IN_PYTHON: Final = 0.2
 """How many of the pages are read in Python as well: objects are made in few places, and Python is slow under checks."""
@@ -77,8 +79,10 @@ def _use(module: Path, count: int, seed: int) -> None:
     native = module_from_spec(spec)
     spec.loader.exec_module(native)
     url = "http://docs.example.org/library/page.html"
+    hooks = hooks_of(url, url, "utf-8")
     for page in _pages(count, seed):
-        columns = native.scan(page, url, True, True)
+        native.write_markdown(page.decode("utf-8", "replace").encode(), url, url, hooks)
+        columns = native.scan(page, url, True, True, True)
         native.resolve(url, [href for _, href in columns.unresolved])
         native.masked(columns.main)
         native.text_counts(columns.text, columns.main)

@@ -33,6 +33,7 @@ from periplus.content.scan.tag_list import list_tags as list_tags_in_python
 from periplus.content.sketch import sketches_of
 from periplus.content.statistics import text_counts_in_python
 from periplus.model import Links, Url
+from periplus.store.export.markdown import WrittenBlock, written, written_in_python
 from periplus.urls import resolve_all
 
 native = pytest.importorskip("periplus.content.scan._native", reason="the native scanner is not built")
@@ -91,6 +92,12 @@ def complete(columns: Columns) -> Columns:
     )
 
 
+def written_both(html: bytes) -> list[tuple[str, list[WrittenBlock]]]:
+    """The Markdown of a page as each of the two writers writes it."""
+    text = html.decode("utf-8", "replace").encode()
+    return [write(text, URL, URL, "utf-8") for write in (written, written_in_python)]
+
+
 def read_both(html: bytes) -> list[object]:
     """The page as each of the two readers reads it."""
     raw = RawPage(html, URL, "text/html", ("noarchive",), wants_blocks=True, refresh="5; url=later")
@@ -104,6 +111,13 @@ def test_tag_soup(html: bytes, wants_blocks: bool, wants_events: bool, wants_sec
     """Whatever the tags, attributes and texts."""
     wants = {"wants_blocks": wants_blocks, "wants_events": wants_events, "wants_sections": wants_sections}
     assert differences(html, **wants) == []
+
+
+@given(st.one_of(pages, st.integers(0, 1 << 32).map(lambda seed: soup(Random(seed)))))
+def test_markdown(html: bytes) -> None:
+    """Markdown and its blocks, of whatever tags."""
+    one, other = written_both(html)
+    assert one == other
 
 
 @given(st.one_of(pages, st.binary(max_size=300)))
@@ -185,6 +199,8 @@ def test_mistakes(real_pages: list[bytes], seed: int) -> None:
     assert differences(page) == []
     one, other = read_both(page)
     assert one == other
+    first, second = written_both(page)
+    assert first == second
 
 
 @pytest.mark.slow
@@ -197,7 +213,8 @@ def test_many_pages(real_pages: list[bytes], capsys: pytest.CaptureFixture[str])
         blocks, events, sections = (chance.random() < 0.5 for _ in range(3))
         found = differences(page, wants_blocks=blocks, wants_events=events, wants_sections=sections)
         one, other = read_both(page)
-        if found or one != other:
+        first, second = written_both(page)
+        if found or one != other or first != second:
             different.append(seed)
     with capsys.disabled():
         sys.stdout.write(f"\n{len(different)} of {PAGES} pages differ\n")

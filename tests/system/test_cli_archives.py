@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
+from tests.archives.authorities import new_key
 from tests.archives.foreign import HOME, a_site, write_warc
 from typer.testing import CliRunner, Result
 
+import periplus
 from periplus.cli.app import app
 from periplus.collection.config.settings import Config
 from periplus.model import UsageError
@@ -95,3 +98,28 @@ def test_wrong_options_are_refused(words: tuple[str, ...]) -> None:
     with pytest.raises(UsageError) as refused:
         typed(*words)
     assert refused.value.hint
+
+
+def test_a_package_is_signed_and_its_signature_read(tmp_path: Path) -> None:
+    """By the commands and by the library; a package whose signature is wrong ends with exit code 1."""
+    key = new_key(tmp_path / "key.pem")
+    typed("import", write_warc(tmp_path / "old.warc.gz", a_site()), "-o", tmp_path / "old")
+    typed("export", tmp_path / "old", "--format", "wacz", "--sign", key, "-o", tmp_path / "x.wacz")
+    periplus.open(tmp_path / "old").export("wacz", tmp_path / "y.wacz", sign=key)
+    keys = set()
+    for name in ("x.wacz", "y.wacz"):
+        read = typed("read", tmp_path / name, "--json")
+        told = json.loads(read.stdout.splitlines()[-1])
+        assert (read.exit_code, told["type"], told["signature"], told["signed_with"]) == (0, "Package", "valid", "key")
+        keys.add(told["signed_by"])
+    assert len(keys) == 1
+    with zipfile.ZipFile(tmp_path / "x.wacz") as old, zipfile.ZipFile(tmp_path / "z.wacz", "w") as new:
+        for member in old.infolist():
+            data = old.read(member)
+            is_digest = member.filename == "datapackage-digest.json"
+            new.writestr(member, data.replace(b'"signature": "', b'"signature": "AAAA') if is_digest else data)
+    assert typed("read", tmp_path / "z.wacz").exit_code == 1
+    with pytest.raises(UsageError, match="--trust is for wacz"):
+        typed("read", tmp_path / "old.warc.gz", "--trust", key)
+    with pytest.raises(UsageError, match="are for wacz"):
+        typed("export", tmp_path / "old", "--format", "jsonl", "--sign", key)

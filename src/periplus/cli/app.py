@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from keyword import iskeyword
@@ -20,6 +21,7 @@ from periplus import parts
 
 from . import INTERRUPTED
 from .closed_pipe import unless_closed
+from .plain_arguments import plain_values
 from .version import version_line
 
 if TYPE_CHECKING:
@@ -72,6 +74,37 @@ imported when it is used, and not to print this line.
 """
 
 
+_PLAIN = ("info", "query", "search", "changes")
+"""Commands that people run again and again on one collection, and that should start at once."""
+
+
+def _imported(verb: str) -> Any:
+    """The function or the group of a command."""
+    name = f"{verb}_" if iskeyword(verb) else verb
+    module = import_module(f"periplus.cli.{name}")
+    if not hasattr(module, name):  # a package, which other commands may use without loading this one
+        module = import_module(f"periplus.cli.{name}.command")
+    return getattr(module, name)
+
+
+def _run_plainly(args: Sequence[str]) -> None:
+    """Run a command with plain arguments, and exit. All others are for Typer, which takes a while to load."""
+    if not args or args[0] not in _PLAIN:
+        return
+    found = _imported(args[0])
+    command: Any = found.registered_commands[0].callback if isinstance(found, typer.Typer) else found
+    values = plain_values(command, args[1:])
+    if values is None:
+        return
+    try:
+        with unless_closed():
+            command(**values)
+            sys.stdout.flush()
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
+    sys.exit(0)
+
+
 class Verbs(TyperGroup):
     """Imports a command when it is used."""
 
@@ -84,11 +117,7 @@ class Verbs(TyperGroup):
         """Import and return a command; `None` if there is no such command."""
         if cmd_name not in VERBS:
             return None
-        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        module = import_module(f"periplus.cli.{name}")
-        if not hasattr(module, name):  # a package, which other commands may use without loading this one
-            module = import_module(f"periplus.cli.{name}.command")
-        found = getattr(module, name)
+        found = _imported(cmd_name)
         if isinstance(found, typer.Typer):
             return typer.main.get_command(found)
         alone = typer.Typer(add_completion=False)
@@ -149,6 +178,7 @@ def run() -> None:
     warnings.setFormatter(logging.Formatter("warning: %(message)s"))
     logging.getLogger("periplus").addHandler(warnings)
     try:
+        _run_plainly(sys.argv[1:])
         app()
     except Exception as error:
         if "--debug" in sys.argv[1:]:

@@ -57,6 +57,28 @@ Score = Annotated[
         help="In place of --order: an ordering of an installed package (entry points: periplus.orderings).",
     ),
 ]
+Login = Annotated[
+    Path | None,
+    typer.Option(
+        "--login",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        rich_help_panel=HOW,
+        help="Log in first, as this TOML file says (docs/sessions.md); also header fields for single sites.",
+    ),
+]
+Cookies = Annotated[
+    Path | None,
+    typer.Option(
+        "--cookies",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        rich_help_panel=HOW,
+        help="Send the cookies of this file (cookies.txt, as browsers' extensions and curl write it).",
+    ),
+]
 Cluster = Annotated[
     str | None,
     typer.Option(

@@ -27,6 +27,7 @@ from periplus.apps.changes.refreshing import (
 from periplus.collection.collection import CollectionSetup, existing, held, planned, states, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.typed_values import duration
+from periplus.engine.plugins import NO_PARTS
 from periplus.engine.stats import CrawlStats
 from periplus.model import UsageError
 from periplus.view.terminal import print_line
@@ -37,7 +38,7 @@ from .app import INTERRUPTED
 from .consoles import stderr_console, stdout_console
 from .crawl.live import Row, View, host_rows
 from .crawl.resizing import gathering
-from .crawl.running import run
+from .crawl.running import run, signed_in
 from .setting_options import takes_settings, typed_settings
 
 _SHOWN = 20
@@ -88,6 +89,8 @@ def refresh(
         ),
     ] = None,
     *,
+    login: options.Login = None,
+    cookies: options.Cookies = None,
     cluster: Annotated[
         str | None,
         typer.Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
@@ -108,18 +111,20 @@ def refresh(
         )
     selection = RefreshSelection(tuple(site or ()), duration("--older-than", older_than) or 0.0)
     _check_sites(existing(collection), selection)
-    asked = planned(collection, options=typed_settings("refresh", given))
+    asked, parts = signed_in(planned(collection, options=typed_settings("refresh", given)), NO_PARTS, login, cookies)
     with held(collection), gathering(cluster, asked) as (now, gather, most):
         plan = begin_refresh(now.config, now.layout, now.seeds, selection, fetches_new=new)
         title = f"periplus refresh {shlex.quote(str(collection))}"
         console = stderr_console()
         first = replace(now, config=for_revisits(now.config))
-        summary = run(first, console, title=title, view=view_of(plan), revisits_only=True, gather=gather, most=most)
+        summary = run(
+            first, console, title=title, view=view_of(plan), revisits_only=True, gather=gather, most=most, parts=parts
+        )
         is_complete = summary.ended != "interrupted"
         further = for_new_pages(now.config, now.layout, plan) if is_complete else None
         if further is not None:
             title = f"{title}: new pages"
-            summary = run(replace(now, config=further), console, title=title, gather=gather, most=most)
+            summary = run(replace(now, config=further), console, title=title, gather=gather, most=most, parts=parts)
             is_complete = summary.ended != "interrupted"
         found = end_refresh(now.layout, plan, is_complete=is_complete)
         announce_refreshed(now, found)

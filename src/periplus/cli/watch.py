@@ -25,6 +25,7 @@ from periplus.collection.collection import CollectionSetup, held, tally_of
 from periplus.collection.facts.freshness_words import share, when, why
 from periplus.collection.opening import budget as budget_of
 from periplus.collection.progress import Progress
+from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.sharding import Gather
 from periplus.engine.stats import CrawlStats
 from periplus.model import Freshness, NextVisit, Url
@@ -36,7 +37,7 @@ from .app import INTERRUPTED
 from .consoles import stderr_console, stdout_console
 from .crawl.live import PLAIN_EVERY, Row, View, host_rows
 from .crawl.resizing import gathering
-from .crawl.running import run
+from .crawl.running import run, signed_in
 from .setting_options import takes_settings, typed_settings
 
 _WIDE = 124
@@ -248,6 +249,8 @@ def watch(
         typer.Option("--budget", metavar="VISITS", help="Requests a day over all sites: 10000, 10000/day."),
     ] = None,
     *,
+    login: options.Login = None,
+    cookies: options.Cookies = None,
     cluster: Annotated[
         str | None,
         typer.Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
@@ -260,14 +263,15 @@ def watch(
     Example: periplus watch docs --budget 10000
     """
     watched, now = planned_watch(collection, typed_settings("watch", given), budget)
+    now, parts = signed_in(now, NO_PARTS, login, cookies)
     with held(collection), gathering(cluster, now) as (now, gather, most):
         watched.save()
-        ended = _run(now, gather, most, is_json=json)
+        ended = _run(now, parts, gather, most, is_json=json)
     if ended == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
 
-def _run(collection: CollectionSetup, gather: Gather | None, most: int, *, is_json: bool) -> str:
+def _run(collection: CollectionSetup, parts: OwnParts, gather: Gather | None, most: int, *, is_json: bool) -> str:
     """Watch, show the progress, and return how it ended: `time` or `interrupted`."""
     before, budget = tally_of(collection.layout), budget_of(collection.config, collection.layout)
     name = str(collection.folder)
@@ -281,6 +285,7 @@ def _run(collection: CollectionSetup, gather: Gather | None, most: int, *, is_js
         watches=True,
         gather=gather,
         most=most,
+        parts=parts,
         tell=reporter.update,
     )
     ended = "interrupted" if summary.ended == "interrupted" else "time"

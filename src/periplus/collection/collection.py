@@ -20,7 +20,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus import parts
-from periplus.engine.fetch import NO_CREDENTIALS, Credentials, opened_by
+from periplus.engine.fetch import NO_CREDENTIALS, Credentials, opened_by, read_proxies, split_password
 from periplus.engine.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
 from periplus.store import DiskState, is_begun
@@ -46,8 +46,8 @@ _INNOCENT = frozenset({_LOCK, _SOCKET, ".DS_Store", "lost+found", SEED_FILE, tru
 class CollectionSetup(Struct, frozen=True):
     """A collection: its folder, its configuration and its seeds. `is_new`: nothing was crawled into it before.
 
-    `credentials` are those given in seeds (`user:password@`); they are for this process and never saved. `untrusted`
-    are names of settings in its folder that no person has given: here they have their defaults (`trust`).
+    `credentials` are those given in seeds and for a proxy (`user:password@`), for this process and never saved;
+    `untrusted` are names of settings in its folder that no person has given: here they have their defaults (`trust`).
     """
 
     folder: Path
@@ -135,6 +135,9 @@ def planned(
     before = Config() if is_new else Config.load(layout.settings, options)
     config = Config.load(settings, options) if settings is not None else before
     config = config.with_options(options)
+    config, of_proxy = without_password(config)
+    if config.wire.proxies:
+        read_proxies(config.wire.proxies)  # checks it
     named = _seeds_of(config, settings.parent) if settings is not None else _seeds_asked(options)
     named, given = seeds_and_credentials([*named, *typed, *_seeds_in(typed_lines)])
     typed_urls = seeds_from(named)
@@ -146,16 +149,27 @@ def planned(
     check_ordering(config, layout)
     check_parts(Setup(config, layout))
     others, kept = seeds_and_credentials(_seeds_of(trust.without(before, unsigned), folder))
-    credentials, stored = kept.merged(given), seeds_from(others)
+    credentials = kept.merged(given).merged(of_proxy)
+    stored = seeds_from(others)
     seeds = tuple(dict.fromkeys([*stored, *typed_urls, *seeds_from(seeds_and_credentials(found)[0])]))
     if not seeds and needs_seeds:
         raise UsageError("no seeds", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
-    if credentials and config.crawl.seeds:  # the settings of a run are logged
+    if credentials.sites and config.crawl.seeds:  # the settings of a run are logged
         config = config.with_options({"crawl.seeds": [split_userinfo(seed)[0] for seed in config.crawl.seeds]})
     earlier = () if "wire.allow_private" in unsigned else _opened_before(before, stored)
     entries = opened_by(typed_urls, config.dns.hosts, [*config.wire.allow_private, *earlier])
     config = config.with_options({"wire.allow_private": entries})
     return CollectionSetup(folder, config, seeds, is_new, credentials)
+
+
+def without_password(config: Config) -> tuple[Config, Credentials]:
+    """The settings without the password of a proxy, and that: settings are written to the collection and its log."""
+    proxy, password = split_password(config.wire.proxy)
+    return (
+        (config.with_options({"wire.proxy": proxy}), Credentials(proxy=password))
+        if password
+        else (config, NO_CREDENTIALS)
+    )
 
 
 def _opened_before(before: Config, stored: Sequence[Url]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from periplus import __version__
 from periplus.engine.clock import RateLimiter, SystemClock, Timescale, TokenBucket
 from periplus.engine.engine import Engine, ShardFiles
-from periplus.engine.fetch import CurlWire, Resolver
+from periplus.engine.fetch import Credentials, CurlWire, Resolver
 from periplus.engine.frontier import AddressClaims, Revisiting, SiteRecords
 from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
@@ -349,6 +349,7 @@ def _session(asked: ShardMaker, clock: SystemClock, signer: RequestSigner | None
             dns=config.dns,
             guard=config.address_guard(),
             session=session,
+            credentials=Credentials(proxy=asked.parts.credentials.proxy),
             signer=signer,
         )
 

@@ -26,6 +26,7 @@ FILTERS: Final = "periplus.filters"
 ORDERINGS: Final = "periplus.orderings"
 EXTRACTORS: Final = "periplus.extractors"
 TOPICS: Final = "periplus.topics"
+LOGINS: Final = "periplus.logins"
 REFRESH_POLICIES: Final = "periplus.refresh_policies"
 
 
@@ -49,7 +50,8 @@ class OwnParts(Struct, frozen=True):
 
     def check_sendable(self, workers: int) -> None:
         """Raise `UsageError` if worker processes are needed and a function cannot be sent to them."""
-        for name, part in (("want", self.want), ("score", self.score)):
+        call = None if self.session.login is None else self.session.login.call
+        for name, part in (("want", self.want), ("score", self.score), ("login", call)):
             if workers > 1 and part is not None and not _is_picklable(part):
                 raise UsageError(
                     f"{name}= cannot be sent to {workers} worker processes: it is not a function of a module",

@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 
 from periplus.content.entities import entities_of
 from periplus.content.html import html_of_body
-from periplus.model.rows import Moment, Number, TableRow, Text, Word, WordList
 from periplus.store.durable import replace_file
 from periplus.store.export.captures import Capture, latest_captures
 from periplus.store.export.documents import read_answer
@@ -29,43 +28,12 @@ from periplus.store.tables import Spooled
 from periplus.store.tables.schemas import schema_of
 from periplus.urls import fingerprints, site_of
 
+from .entity_rows import EntityRow
+
 WAY: Final = b"1"
 """Counted up whenever the same pages would give something else."""
 _WAY_KEY: Final = b"periplus-way"
 _PAGES_AT_ONCE: Final = 2000
-
-
-class EntityRow(TableRow, frozen=True):
-    """What the last version of each page says of itself in JSON-LD, microdata, RDFa and Open Graph.
-
-    A row is an item that is not a property of another one. The table is made when a query first names it, and kept.
-    """
-
-    table = "entities"
-    key = ("page", "position")
-
-    page: Text
-    """its URL"""
-    site: Word
-    """its site"""
-    read_at: Moment
-    """when it was fetched"""
-    position: Number
-    """place among those of the page, from 0"""
-    syntax: Word | None
-    """`json-ld` `microdata` `rdfa` `open-graph`"""
-    type: Word | None
-    """of schema.org, such as `Article`, or of Open Graph, such as `website`"""
-    name: Text | None
-    """name, headline or title"""
-    url: Text | None
-    """of what is described"""
-    date_published: Moment | None
-    """as the page says"""
-    date_modified: Moment | None
-    """as the page says"""
-    breadcrumbs: WordList | None
-    """names of a `BreadcrumbList`, from the root of the site down"""
 
 
 SCHEMA: Final = schema_of(EntityRow).with_metadata({_WAY_KEY: WAY})

@@ -53,7 +53,7 @@ from periplus.view.notebook import ProgressLine, facts_html, rows_html
 from periplus.view.values import TableRow
 
 from .crawling import Extract, running_crawl
-from .credentials import Auth, Cookies, Headers, LoginRequest, credentials_for, session_for
+from .credentials import Auth, Cookies, Headers, LoginRequest, access_for
 from .extracting import Extraction
 from .page import Page
 from .page_change import PageChange
@@ -313,12 +313,10 @@ class Collection:
         """
         found = plans.existing(self.folder)
         found.check_trusted()
-        config = found.config.with_options(named_settings(settings))
+        config, of_proxy = plans.without_password(found.config.with_options(named_settings(settings)))
         selection = RefreshSelection(tuple(_several(site)), duration("older_than", older_than) or 0.0)
-        parts = OwnParts(
-            credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth),
-            session=session_for(found.seeds, login=login, cookies=cookies),
-        )
+        credentials, session = access_for(found.seeds, headers=headers, cookies=cookies, auth=auth, login=login)
+        parts = OwnParts(credentials=credentials.merged(of_proxy), session=session)
         with plans.held(self.folder):
             made = _extractor(extract)
             extraction = None if made is None else Extraction(found.layout, made)
@@ -369,8 +367,7 @@ class Collection:
         if for_ is not None:
             asked["crawl.for"] = duration("for_", for_)
         saved, now = planned_watch(self.folder, asked, budget)
-        given = credentials_for(now.seeds, headers=headers, cookies=cookies, auth=auth)
-        session = session_for(now.seeds, login=login, cookies=cookies)
+        given, session = access_for(now.seeds, headers=headers, cookies=cookies, auth=auth, login=login)
         parts = OwnParts(credentials=now.credentials.merged(given), session=session)
         return Watch(saved, now, parts, extract=_extractor(extract), diff=diff)
 

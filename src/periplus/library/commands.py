@@ -20,7 +20,7 @@ from periplus.store.layout import Layout
 
 from .collection import Collection
 from .crawling import Crawl, Extract, Gathering
-from .credentials import Auth, Cookies, Headers, LoginRequest, credentials_for, session_for
+from .credentials import Auth, Cookies, Headers, LoginRequest, access_for
 from .keywords import CrawlKeywords
 from .signature import takes_settings
 
@@ -65,9 +65,9 @@ def crawl(
         settings=None if config is None else Path(config),
         options=asked,
     )
-    given = credentials_for(plan.seeds, headers=headers, cookies=cookies, auth=auth)
+    given, session = access_for(plan.seeds, headers=headers, cookies=cookies, auth=auth, login=login)
     parts = own_parts(want, score, options.get("order"), plan.credentials.merged(given))
-    parts = replace(parts, session=session_for(plan.seeds, login=login, cookies=cookies))
+    parts = replace(parts, session=session)
     made = cast("Extract | None", load_plugin(EXTRACTORS, extract))
     return Crawl(replace(plan, credentials=parts.credentials), parts, extract=made, gathering=_gathering(cluster))
 

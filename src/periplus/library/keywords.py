@@ -34,6 +34,7 @@ class CrawlKeywords(TypedDict, total=False):
     workers: int | None
     ca_file: str | PathLike[str] | None
     proxy: str | None
+    proxies: str | PathLike[str] | None
     allow_private: str | Sequence[str] | None
     resolve: Iterable[str] | Mapping[str, str] | None
     render: str | None
@@ -52,6 +53,7 @@ class MapKeywords(TypedDict, total=False):
     sitemap: str | Sequence[str] | None
     ca_file: str | PathLike[str] | None
     proxy: str | None
+    proxies: str | PathLike[str] | None
     allow_private: str | Sequence[str] | None
     resolve: Iterable[str] | Mapping[str, str] | None
     contact: str | None

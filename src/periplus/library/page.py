@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
 from periplus import model
 from periplus.content import HiddenText
 from periplus.formats.encodings import decode
@@ -179,6 +181,7 @@ class Page:
             "canonical": self.canonical,
             "text": self.text,
             "main_text": self.main_text,
+            **({"hidden_text": to_builtins(self.hidden_text)} if self.hidden_text else {}),
         }
 
 

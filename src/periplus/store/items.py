@@ -12,19 +12,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
 
+from periplus.lazy_exports import LazyModule
 from periplus.model import CollectionDamaged, Url, UsageError
 
 from .durable import replace_file
 from .folders import repair_hint
 from .tables.schemas import MOMENT, TEXT
 from .tables.tail import Position
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+else:
+    pq = LazyModule("pyarrow.parquet")
 
 TABLE: Final = "items"
 SCHEMA: Final = pa.schema([("url", TEXT), ("fetched_at", MOMENT), ("extracted_at", MOMENT), ("item", TEXT)])

@@ -104,6 +104,8 @@ def verify_signature(signed: object, digest: str, trusted: Sequence[Path] = ()) 
         at, reason = _check_domain(data, trusted)
     except _WrongError as error:
         return replace(known, state=INVALID, reason=str(error))
+    except (ValueError, TypeError, OverflowError) as error:  # certificates are only read when they are looked at
+        return replace(known, state=INVALID, reason=f"it cannot be read: {error}"[:200])
     moment = at.isoformat(timespec="seconds").replace("+00:00", "Z")
     return replace(known, state=UNTRUSTED if reason else VALID, signed_at=moment, reason=reason)
 
@@ -111,7 +113,7 @@ def verify_signature(signed: object, digest: str, trusted: Sequence[Path] = ()) 
 def _check_domain(data: SignedData, trusted: Sequence[Path]) -> tuple[datetime, str]:
     """When a domain has signed, and why that is not trusted; empty if it is."""
     chain = _certificates(data.domain_cert, "domainCert")
-    _check_text(_curve_key(chain[0].public_key()), data)
+    _check_text(_key_of(chain[0]), data)
     if data.domain not in _names(chain[0]):
         raise _WrongError("the certificate is of another domain")
     roots = _roots(trusted)
@@ -123,7 +125,7 @@ def _check_domain(data: SignedData, trusted: Sequence[Path]) -> tuple[datetime, 
         return at, "the authority of the timestamp is not trusted"
     if not _is_of_web(chain, data.domain or "", roots, at):
         crossed = _certificates(data.cross_signed_cert, "crossSignedCert") if data.cross_signed_cert else []
-        if not crossed or crossed[0].public_key() != chain[0].public_key() or not _leads_to(crossed, roots, at):
+        if not crossed or _key_of(crossed[0]) != _key_of(chain[0]) or not _leads_to(crossed, roots, at):
             return at, "the certificate of the domain is not trusted"
     return at, ""
 
@@ -203,11 +205,11 @@ def _leads_to(chain: Sequence[Certificate], roots: Sequence[Certificate], at: da
 
 
 def _is_issued(certificate: Certificate, by: Certificate) -> bool:
-    from cryptography.exceptions import InvalidSignature
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
     try:
         certificate.verify_directly_issued_by(by)
-    except (InvalidSignature, ValueError, TypeError):
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
         return False
     return True
 
@@ -261,6 +263,15 @@ def _public_key(text: str) -> EllipticCurvePublicKey:
         return _curve_key(load_der_public_key(_decoded(text, "publicKey")))
     except (ValueError, UnsupportedAlgorithm):
         raise _WrongError("publicKey is no public key") from None
+
+
+def _key_of(certificate: Certificate) -> EllipticCurvePublicKey:
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    try:
+        return _curve_key(certificate.public_key())
+    except UnsupportedAlgorithm:
+        raise _WrongError("the key is of an unknown kind") from None
 
 
 def _curve_key(key: object) -> EllipticCurvePublicKey:

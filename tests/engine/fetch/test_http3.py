@@ -162,9 +162,10 @@ def over_quic(certificate: Path, port: int) -> Iterator[None]:
     try:
         yield
     finally:
-        loop.call_soon_threadsafe(server.close)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        server.close()
+        loop.run_until_complete(asyncio.sleep(0.1))  # its connections say goodbye, and its socket is closed
         loop.close()
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from socketserver import ThreadingMixIn
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
@@ -66,12 +67,14 @@ class SignedSite:
         self.fields: list[dict[str, str]] = []
         self.wants_signatures = False
         self.fetched: list[str] = []
+        self.was_fetched = Event()
         make_key(self.key)
         publish(self.key, folder / "agent", AGENT, 0.0, name="Test", contacts=(), token="Test")
         directory = (folder / "agent" / ".well-known" / "http-message-signatures-directory").read_bytes()
 
         def fetch(url: str) -> DirectoryAnswer:
             self.fetched.append(url)
+            self.was_fetched.set()
             return DirectoryAnswer(200, (("Cache-Control", "max-age=60"),), directory)
 
         monkeypatch.setattr("periplus.apps.identity.verifier.fetch_directory", fetch)
@@ -102,6 +105,9 @@ class SignedSite:
         path = environ["PATH_INFO"]
         judged = environ.get(SIGNATURE)
         self.verdicts.setdefault(path, []).append(judged)
+        if judged is not None and judged.reason == "key-pending":
+            self.was_fetched.wait(10)
+            time.sleep(0.1)  # what follows from this answer comes when the keys are known
         self.fields.append({key: str(value) for key, value in environ.items() if key.startswith("HTTP_SIGNATURE")})
         if self.wants_signatures and judged is None:
             asked = [("Accept-Signature", 'sig1=("@authority");tag="web-bot-auth"'), ("Content-Length", "0")]

@@ -13,14 +13,13 @@ from periplus.parts.revisit.evidence import (
     DAY,
     KINDS,
     MOST_SIGNALS,
-    PAGE,
     RING,
     PageEvidence,
     SignalKind,
     observation,
-    observations_of,
     unpack_page,
 )
+from periplus.parts.revisit.evidence_columns import PAGE, observations_of
 from periplus.parts.revisit.signals import (
     ALWAYS_NOW,
     BUILD_TIME,

@@ -7,9 +7,10 @@ import pytest
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from periplus.parts.revisit.distrust import believed, likelihoods, without_signals
 from periplus.parts.revisit.estimation import Estimates, SiteBeliefs, estimate_pages
-from periplus.parts.revisit.evidence import DAY, PAGE, SignalKind, observation, observations_of, shift_of
-from periplus.parts.revisit.signals import believed, likelihoods, without_signals
+from periplus.parts.revisit.evidence import DAY, SignalKind, observation, shift_of
+from periplus.parts.revisit.evidence_columns import PAGE, observations_of
 
 NOW = 1.7e9
 

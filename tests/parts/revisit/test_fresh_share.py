@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from periplus.parts.revisit.evidence import DAY, PAGE, PageEvidence, SignalKind, days_of, signals_of
+from periplus.parts.revisit.evidence import DAY, PageEvidence, SignalKind, days_of, signals_of
+from periplus.parts.revisit.evidence_columns import PAGE
 from periplus.parts.revisit.fresh_share import _draws, fresh_share
 from periplus.parts.revisit.ledger import fit_site, pages_of
 from periplus.parts.revisit.page_value import certainty, chance_of_no_unseen_change, is_disproved, learnt, rate_of

@@ -159,6 +159,21 @@ def test_markdown_is_a_field_of_json_lines_if_asked_for(collection: Collection) 
     assert second["text"] == "one two"
 
 
+def test_what_is_hidden_is_a_field_of_json_lines_where_there_is_such(collection: Collection, tmp_path: Path) -> None:
+    """How many characters, and by which tricks; the texts are without it. Tables have no such column."""
+    collection.fetch("https://example.org/a", b"<p>seen text of a page</p><p style='display:none'>not seen</p>")
+    collection.fetch("https://example.org/b", b"<p>all of this is seen</p>")
+    collection.settle()
+    first, second = collection.lines()
+    assert first["hidden_text"] == {"characters": 8, "tricks": ["display"]}
+    assert "not seen" not in first["text"] + first["main_text"]
+    assert "hidden_text" not in second
+    out = BytesIO()
+    export_stream(collection.folder, "csv", out)
+    export_folder(collection.folder, "parquet", tmp_path / "out")
+    assert b"hidden_text" not in out.getvalue()
+
+
 def test_a_folder_that_holds_something_is_refused(collection: Collection, tmp_path: Path) -> None:
     """Nothing is overwritten, and a stranger's format is named."""
     collection.settle()

@@ -86,7 +86,7 @@ EVENTS = (
         "Content-Usage: train-ai=n",
         "07",
         "a:0",
-    ),  # fmt: skip
+    ),
     FormProbed(
         "07",
         "example.org",

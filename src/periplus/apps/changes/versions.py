@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,11 +26,13 @@ from msgspec.structs import replace
 
 from periplus.model import ParsedPage, Stored, Url, UsageError
 from periplus.store.export.captures import Capture
-from periplus.store.export.documents import DecodedCapture, read_document
 from periplus.store.tables import Spooled, scan
 
 from .difference import Difference, diff
 from .visits import GOOD, SAME, Change, ChangeKind, Version, states_of
+
+if TYPE_CHECKING:
+    from periplus.store.export.documents import DecodedCapture
 
 NOT_KEPT: Final = "not-kept"
 
@@ -41,6 +43,8 @@ def document_of(archive: Path, url: Url, version: Version | None) -> DecodedCapt
         return NOT_KEPT
     original = version.body if version.stored.is_revisit else None
     at = datetime.fromtimestamp(version.at, UTC)
+    from periplus.store.export.documents import read_document  # loads the readers of pages, which few calls need
+
     return read_document(archive, Capture(url, 200, at, None, version.stored, original))
 
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec.structs import replace
-
 from periplus.collection.collection import CollectionSetup
 from periplus.engine.clock import SystemClock
-from periplus.engine.fetch import AddressGuard, SingleRequests, opened_by
+from periplus.engine.fetch import SingleRequests, opened_by
 from periplus.model import Fetched, UsageError
 from periplus.store.wacz_auth import TIMESTAMP_QUERY
 from periplus.urls import canonical
@@ -25,13 +23,13 @@ def stamping(found: CollectionSetup, place: str) -> Callable[[bytes], bytes]:
         raise UsageError(f"--timestamp: {place} is not a URL", hint="write https://...")
     found.check_trusted()
     config = found.config
-    opened = opened_by([url], config.dns.hosts, config.wire.allow_private)
+    config = config.with_options({"wire.allow_private": opened_by([url], config.dns.hosts, config.wire.allow_private)})
     requests = SingleRequests(
-        replace(config.wire, allow_private=opened),
+        config.wire,
         identity=config.crawler_identity,
         clock=SystemClock(),
         dns=config.dns,
-        guard=AddressGuard(allow_private=opened, hosts=config.dns.hosts),
+        guard=config.address_guard(),
     )
 
     def stamp(request: bytes) -> bytes:

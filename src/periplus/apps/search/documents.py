@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import xxhash
@@ -94,10 +94,20 @@ class Record(Struct, frozen=True):
     is_listing: bool = False
 
 
+class StoredTexts(NamedTuple):
+    """The texts of a document: of links to it, its sections in order, and its body."""
+
+    anchors: tuple[str, ...]
+    sections: list[PageSection]
+    body: str
+
+
+NO_TEXTS = StoredTexts((), [], "")
 _SECTIONS = msgspec.msgpack.Decoder(list[tuple[int, str, int, str]])
 _COLUMNS = ", ".join(Record.__struct_fields__)
 _STANDING = "id, url, site, page_rank, spam, time, is_home, is_listing"
 _MARKS = ", ".join("?" * len(Record.__struct_fields__))
+_FLAGS = [place for place, field in enumerate(msgspec.structs.fields(Record)) if field.type is bool]
 
 
 def id_of(url: str) -> int:
@@ -259,10 +269,19 @@ class Documents:
             found |= {row[0]: _record(row) for row in self._database.execute(sql, tuple(part))}
         return found
 
-    def sections_of(self, id_: int) -> list[PageSection]:
-        """The sections of a document, in order."""
-        row = self._database.execute("select sections from texts where id = ?", (id_,)).fetchone()
-        return [PageSection(*each) for each in _SECTIONS.decode(zstandard.decompress(row[0]))] if row else []
+    def texts_of(self, ids: Sequence[int]) -> dict[int, StoredTexts]:
+        """The texts of documents, as far as they are there."""
+        marks = ", ".join("?" * len(ids))
+        sql = f"select id, anchors, sections, body from texts where id in ({marks})"  # noqa: S608 - question marks only
+        unpack = zstandard.ZstdDecompressor().decompress
+        return {
+            id_: StoredTexts(
+                tuple(anchors.split("\n")) if anchors else (),
+                [PageSection(*each) for each in _SECTIONS.decode(unpack(sections))],
+                unpack(body).decode(),
+            )
+            for id_, anchors, sections, body in self._database.execute(sql, tuple(ids))
+        }
 
     def terms_of(self, ids: Sequence[int]) -> dict[int, PageTerms]:
         """The terms of documents, as far as they are there."""
@@ -280,16 +299,6 @@ class Documents:
         marks = ", ".join("?" * len(ids))
         sql = f"select id, vectors from passages where id in ({marks})"  # noqa: S608 - question marks only
         return dict(self._database.execute(sql, tuple(ids)))
-
-    def body_of(self, id_: int) -> str:
-        """The text of a document; empty if it is not there."""
-        row = self._database.execute("select body from texts where id = ?", (id_,)).fetchone()
-        return zstandard.ZstdDecompressor().decompress(row[0]).decode() if row else ""
-
-    def anchors_of(self, id_: int) -> tuple[str, ...]:
-        """The texts of links to a document."""
-        row = self._database.execute("select anchors from texts where id = ?", (id_,)).fetchone()
-        return tuple(row[0].split("\n")) if row and row[0] else ()
 
     def standings(self) -> Iterator[tuple[int, float, int, float]]:
         """Id, time of the fetch, `anchors_hash` and PageRank of every document."""
@@ -316,8 +325,10 @@ class Documents:
             part = ids[start : start + 500]
             marks = ", ".join("?" * len(part))
             sql = f"select {_STANDING} from documents where id in ({marks})"  # noqa: S608 - names of ours
-            for id_, url, site, page_rank, spam, moment, *flags in self._database.execute(sql, tuple(part)):
-                found[id_] = (url, site, page_rank, spam, moment, bool(flags[0]), bool(flags[1]))
+            for id_, url, site, page_rank, spam, moment, is_home, is_listing in self._database.execute(
+                sql, tuple(part)
+            ):
+                found[id_] = (url, site, page_rank, spam, moment, is_home == 1, is_listing == 1)
         return found
 
     def use_of(self, words: Sequence[str]) -> dict[str, int]:
@@ -374,7 +385,10 @@ class Documents:
 
 
 def _record(row: tuple[Any, ...]) -> Record:
-    return msgspec.convert(dict(zip(Record.__struct_fields__, row, strict=True)), Record, strict=False)
+    values = list(row)
+    for place in _FLAGS:
+        values[place] = bool(values[place])
+    return Record(*values)
 
 
 def _suggestions(title: str, anchors: Sequence[str]) -> set[str]:

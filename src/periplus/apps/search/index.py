@@ -20,8 +20,8 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,19 +31,20 @@ import numpy as np
 import zstandard
 from msgspec import Struct
 
+from periplus.content.vocabulary import WordTable
 from periplus.engine.plugins import load_plugin
 from periplus.model import CollectionDamaged, CollectionInUse, PageSection, Url, UsageError
 from periplus.urls import domain_of, site_of
 
 from . import analysis
-from .analysis import language_of, terms_of, terms_of_words, words_of
-from .documents import Documents, Record, hash_of, id_of
+from .analysis import SAMPLE_WORDS, language_of, plain_text, terms_of, terms_of_words, words_of
+from .documents import NO_TEXTS, Documents, Record, hash_of, id_of
 from .engine import IndexEntry, SearchEngine, Weights
 from .names import beginnings_of, defined_name, is_name, names_in, parts_of_name, without_number
 from .query import Query, parse_query
 from .ranking import Candidate, Results
 from .searcher import Searcher, Vocabulary
-from .term_numbers import DEFINITION, PageTerms, names_of, numbers_of
+from .term_numbers import DEFINITION, PageTerms, names_of, number_of_word
 from .vectors import VECTORS, VectorModel, packed, passages_of
 
 MAX_TEXT = 200_000
@@ -55,6 +56,10 @@ MAX_SECTIONS = 2_000
 _SITE_IN_TITLE = re.compile(r" (?:[\u2014|]) ")
 """What the name of a site follows in a title."""
 _AGAIN = "For a collection: periplus index DIR --rebuild. Else delete the folder and add the documents again."
+_READ_AT_ONCE = 8_000
+"""Characters of a text in which words are looked for by which its language is told."""
+_KEPT_WORDS = 400_000
+"""Words of a language whose terms are kept: as many as stems are."""
 _ADDED_AT_ONCE = 256
 """Documents handed to the engine in one call."""
 
@@ -109,6 +114,7 @@ class Index:
         self._lock: int | None = None
         self._added: list[IndexEntry] = []
         self._words: Counter[str] = Counter()
+        self._vocabularies: dict[str, WordTable] = {}
         self._named: Counter[str] = Counter()
         self._names: Counter[str] = Counter()
 
@@ -173,6 +179,7 @@ class Index:
         with _damage_in(self.folder):
             self._flush()
             self._engine.commit()
+            self._count_words()
             self._documents.add_words(self._words, self._named)
             self._documents.add_names(self._names)
             self._words, self._named, self._names = Counter(), Counter(), Counter()
@@ -197,12 +204,8 @@ class Index:
         for url, texts in anchors.items():
             if record := self._documents.get_many([id_of(url)]).get(id_of(url)):
                 changed = msgspec.structs.replace(record, anchors_hash=hash_of(texts))
-                self._put(
-                    changed,
-                    texts[:MAX_ANCHORS],
-                    self._documents.sections_of(record.id),
-                    self._documents.body_of(record.id),
-                )
+                kept = self._documents.texts_of([record.id]).get(record.id, NO_TEXTS)
+                self._put(changed, texts[:MAX_ANCHORS], kept.sections, kept.body)
                 done += 1
         return done
 
@@ -236,13 +239,14 @@ class Index:
         record = self._documents.get_many([id_]).get(id_)
         if record is None:
             return None
+        texts = self._documents.texts_of([id_]).get(id_, NO_TEXTS)
         return Document(
             url=record.url,
             title=record.title,
-            text=self._documents.body_of(id_),
+            text=texts.body,
             description=record.description,
-            anchors=self._documents.anchors_of(id_),
-            sections=tuple(self._documents.sections_of(id_)),
+            anchors=texts.anchors,
+            sections=tuple(texts.sections),
             is_listing=record.is_listing,
             language=record.language,
             media_type=record.media_type,
@@ -356,8 +360,7 @@ class Index:
         text, title = document.text[:MAX_TEXT], " ".join(document.title.split())
         site, anchors = site_of(Url(document.url)), document.anchors[:MAX_ANCHORS]
         sections = [section for section in document.sections if section.offset < len(text)][:MAX_SECTIONS]
-        words, starts = _words_by_section(text, sections)
-        language = language_of(text or title, document.language, words if text else None)
+        language = language_of(text or title, document.language, _first_words(text, sections) if text else None)
         moment = int(document.modified_at or document.fetched_at)
         record = Record(
             id=id_of(document.url),
@@ -382,8 +385,7 @@ class Index:
         )
         if self._vectors is not None:
             self._passages.append((record.id, passages_of(title, text)))
-        self._put(record, anchors, sections, text, (words, starts))
-        self._words.update(set(words))
+        self._put(record, anchors, sections, text, is_new=True)
 
     def _put(
         self,
@@ -391,11 +393,12 @@ class Index:
         anchors: Sequence[str],
         sections: Sequence[PageSection],
         text: str,
-        read: tuple[list[str], list[int]] | None = None,
+        *,
+        is_new: bool = False,
     ) -> None:
-        """Hand a document to its file and to the engine; `read` are `_words_by_section`, where they are known."""
-        words, starts = read or _words_by_section(text, sections)
+        """Hand a document to its file and to the engine; the words of a new one are counted."""
         language = record.language
+        words = self._vocabulary_of(language).read(text, [each.offset for each in sections], is_counted=is_new)
         own = [
             defined_name(each.title) if each.level == DEFINITION else without_number(each.title) for each in sections
         ]
@@ -411,8 +414,8 @@ class Index:
             ids=names_of(ids, language)[0],
             anchors=anchor_terms,
             levels=np.array([each.level for each in sections], np.uint32),
-            starts=np.array(starts, np.uint32),
-            body=numbers_of(words, language),
+            starts=np.array(words.starts, np.uint32),
+            body=np.frombuffer(words.numbers, np.uint32),
         )
         self._documents.put(record, anchors, sections, text, page_terms)
         self._named.update({*title_words, *section_words, *anchor_words})
@@ -423,7 +426,7 @@ class Index:
                 id=record.id,
                 title=" ".join(terms_of(record.title, language)),
                 anchors=" ".join(terms_of_words(anchor_words, language)),
-                body=" ".join(terms_of_words(chain(words, extra), language)),
+                body=" ".join(([words.terms] if words.numbers else []) + list(terms_of_words(extra, language))),
                 url_words=" ".join(words_of(record.url)),
                 site=record.site,
                 domain=record.domain,
@@ -434,6 +437,19 @@ class Index:
         )
         if len(self._added) >= _ADDED_AT_ONCE:
             self._flush()
+
+    def _vocabulary_of(self, language: str) -> WordTable:
+        """Its words are kept while there is room for them."""
+        known = self._vocabularies.get(language)
+        if known is None or len(known) > _KEPT_WORDS:
+            self._count_words()
+            known = WordTable(partial(number_of_word, language=language), words_of, plain_text)
+            self._vocabularies[language] = known
+        return known
+
+    def _count_words(self) -> None:
+        for vocabulary in self._vocabularies.values():
+            self._words.update(vocabulary.take_counts())
 
     def _flush(self) -> None:
         if self._added:
@@ -479,18 +495,17 @@ def _is_home(url: str) -> bool:
     return bool(host) and path in ("", "index.html", "index.htm", "index.php")
 
 
-def _words_by_section(text: str, sections: Sequence[PageSection]) -> tuple[list[str], list[int]]:
-    """The words of a text, and the number of words before each of its sections."""
+def _first_words(text: str, sections: Sequence[PageSection]) -> list[str]:
+    """The words by which the language of a text is told, and perhaps more; each section begins with one."""
     words: list[str] = []
-    starts: list[int] = []
     place = 0
-    for section in sections:
-        if section.offset > place:
-            words += words_of(text[place : section.offset])
-            place = section.offset
-        starts.append(len(words))
-    words += words_of(text[place:])
-    return words, starts
+    for end in (*(section.offset for section in sections), len(text)):
+        while end > place and len(words) < SAMPLE_WORDS:
+            cut = text.find(" ", place + _READ_AT_ONCE, end)
+            cut = end if cut < 0 else cut
+            words += words_of(text[place:cut])
+            place = cut
+    return words
 
 
 def _is_one_word(text: str) -> bool:

@@ -54,15 +54,14 @@ def rank(
 
 
 def _scored(candidate: Candidate, name: str, now: float, weights: Weights) -> Ranked:
-    parts = {
-        "text": candidate.match.score,
-        "rank": weights.rank * log1p(max(0.0, candidate.page_rank)),
-        "spam": -weights.spam * candidate.spam,
-        "fresh": _freshness(candidate.time, now, weights) if weights.fresh else 0.0,
-        "home": weights.home if candidate.is_home and is_name_of(name, candidate.site) else 0.0,
-        "listing": -weights.listing if candidate.is_listing else 0.0,
-    }
-    return Ranked(candidate, sum(parts.values()), parts)
+    text, page_rank = candidate.match.score, candidate.page_rank
+    rank = weights.rank * log1p(page_rank) if page_rank > 0.0 else 0.0
+    spam = -weights.spam * candidate.spam
+    fresh = _freshness(candidate.time, now, weights) if weights.fresh else 0.0
+    home = weights.home if candidate.is_home and is_name_of(name, candidate.site) else 0.0
+    listing = -weights.listing if candidate.is_listing else 0.0
+    parts = {"text": text, "rank": rank, "spam": spam, "fresh": fresh, "home": home, "listing": listing}
+    return Ranked(candidate, text + rank + spam + fresh + home + listing, parts)
 
 
 def _freshness(time: int, now: float, weights: Weights) -> float:

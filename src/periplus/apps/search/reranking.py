@@ -31,6 +31,8 @@ _WINDOW, _STEP = 40, 20
 _FOREIGN: Final = 3.0
 """What a word that was not typed takes from a name, in the unit of rarity: that of a word on one page in twenty."""
 _TABLE: Final = 1 << 16
+_FEW: Final = 12
+"""Terms of a query up to which pages are compared with each of them: faster than a table."""
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -45,8 +47,9 @@ class AskedTerms:
         pairs = sorted({number_of(term): place for place, word in enumerate(words) for term in word}.items())
         self._numbers: Numbers = np.array([number for number, _ in pairs], np.uint32)
         self._words: Places = np.array([place for _, place in pairs], np.intp)
-        self._may_match = np.zeros(_TABLE, np.bool_)
-        self._may_match[self._numbers & (_TABLE - 1)] = True
+        self._may_match = np.zeros(_TABLE if len(pairs) > _FEW else 0, np.bool_)
+        if len(self._may_match):
+            self._may_match[self._numbers & (_TABLE - 1)] = True
 
     def __len__(self) -> int:
         return len(self.rarities)
@@ -55,7 +58,13 @@ class AskedTerms:
         """Where words of the query are, and which words these are."""
         if not len(self._numbers):
             return np.zeros(0, np.intp), np.zeros(0, np.intp)
-        places = np.flatnonzero(self._may_match[numbers & (_TABLE - 1)])
+        if len(self._may_match):
+            is_asked = self._may_match[numbers & (_TABLE - 1)]
+        else:
+            is_asked = numbers == self._numbers[0]
+            for number in self._numbers[1:]:
+                is_asked |= numbers == number
+        places = np.flatnonzero(is_asked)
         found = numbers[places]
         nearest = np.minimum(np.searchsorted(self._numbers, found), len(self._numbers) - 1)
         is_same = self._numbers[nearest] == found

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .analysis import UNKNOWN, is_stop_word, terms_of, words_of
-from .documents import Documents, Record
+from .documents import NO_TEXTS, Documents, Record, StoredTexts
 from .engine import Found, Question, SearchEngine, Weights
 from .evaluation import looked_up, question_of
 from .expansion import related_terms
@@ -165,13 +165,14 @@ class Searcher:
     def _related(self, answer: _Answer) -> tuple[tuple[str, float], ...]:
         """Words of the best pages, by RM3."""
         best = answer.ranked[:_FEEDBACK_PAGES]
-        records = self._documents.get_many([one.candidate.match.id for one in best])
+        ids = [one.candidate.match.id for one in best]
+        records, texts = self._documents.get_many(ids), self._documents.texts_of(ids)
         pages = []
         for one in best:
             record = records[one.candidate.match.id]
             words = [
                 word
-                for word in words_of(self._documents.body_of(record.id))
+                for word in words_of(texts.get(record.id, NO_TEXTS).body)
                 if not is_stop_word(word, [record.language])
             ]
             pages.append((one.candidate.match.score, terms_of(" ".join(words), record.language)))
@@ -255,13 +256,14 @@ class Searcher:
         question = answer.question
         terms = {term for word in question.words for term in word} | set(question.in_title)
         ids = [one.candidate.match.id for one in shown]
-        records = self._documents.get_many(ids)
+        records, texts = self._documents.get_many(ids), self._documents.texts_of(ids)
         pages = {**answer.pages, **self._documents.terms_of([id_ for id_ in ids if id_ not in answer.pages])}
         read = read_pages(answer.asked_terms, [pages.get(id_, NO_TERMS) for id_ in ids])
         endings = {site: self._documents.title_ending_of(site) for site in {one.site for one in records.values()}}
         return [
             self._hit(
                 records[id_],
+                texts.get(id_, NO_TEXTS),
                 one,
                 terms,
                 answer.asked_terms,
@@ -275,6 +277,7 @@ class Searcher:
     def _hit(
         self,
         record: Record,
+        texts: StoredTexts,
         ranked: Ranked,
         terms: set[str],
         asked: AskedTerms,
@@ -283,12 +286,11 @@ class Searcher:
         ending: str,
     ) -> Hit:
         allowed = LENGTH if record.max_snippet is None else min(LENGTH, record.max_snippet)
-        body = self._documents.body_of(record.id) if allowed > 0 else ""
 
         def cut(text: str) -> Snippet:
             return snippet_of(text, terms, record.language, allowed, typed) if allowed > 0 else Snippet("")
 
-        known = self._documents.sections_of(record.id)
+        body, known = texts.body, texts.sections
         best = best_sections(asked, page, known, typed) if len(asked) else []
         sections = []
         for one in best:

@@ -71,9 +71,10 @@ def best_sections(asked: AskedTerms, page: ReadPage, sections: Sequence[PageSect
     linked = [place for place, section in enumerate(sections) if section.anchor]
     if not linked or len(page.starts) != len(sections):
         return []
-    names = page.names[linked]
+    are_linked = np.array(linked)
+    names = page.names[are_linked]
     places, words = page.places, page.words
-    of_section = np.searchsorted(page.starts[linked], places, "right") - 1
+    of_section = np.searchsorted(page.starts[are_linked], places, "right") - 1
     has = np.zeros((len(linked), len(asked)), np.bool_)
     is_inside = of_section >= 0
     has[of_section[is_inside], words[is_inside]] = True
@@ -85,9 +86,12 @@ def best_sections(asked: AskedTerms, page: ReadPage, sections: Sequence[PageSect
     scores = _NAME * names + shares + is_called
     order = np.argsort(-scores, kind="stable")[:MAX_SECTIONS]
     least = _NEARLY * float(scores[order[0]])
-    offsets = [sections[place].offset for place in linked] + [-1]
     return [
-        BestSection(sections[linked[place]], offsets[place + 1], is_page=_is_page(sections, linked[place]))
+        BestSection(
+            sections[linked[place]],
+            sections[linked[place + 1]].offset if place + 1 < len(linked) else -1,
+            is_page=_is_page(sections, linked[place]),
+        )
         for place in map(int, order)
         if scores[place] >= least and max(names[place], shares[place], is_called[place]) >= _LEAST
     ]

@@ -70,18 +70,19 @@ def _hits(lowered: str, terms: Collection[str], language: str) -> list[tuple[int
     )
     if hits or lowered.isascii():
         return hits
-    return [(start, term) for start, _, term in places_of(lowered, language) if term in terms][:_LOOKS]
+    return [(start, term) for start, _, term in places_of(lowered, language, terms)][:_LOOKS]
 
 
 def _starts(lowered: str, term: str, terms: Collection[str], language: str) -> Iterator[int]:
     """Where words begin that have this term, by the letters that they share with it."""
     shared = term[:-1] if len(term) > 3 else term
+    is_character = is_unspaced(shared[:1])
     start = -1
     for _ in range(_LOOKS if shared else 0):
         start = lowered.find(shared, start + 1)
         if start < 0:
             return
-        if is_unspaced(shared[:1]):
+        if is_character:
             yield start
         elif start == 0 or not lowered[start - 1].isalnum():
             word = WORD.match(lowered, start)
@@ -96,13 +97,11 @@ def _cut(text: str, start: int, length: int, terms: Collection[str], language: s
     piece = " ".join(text[start : start + 3 * length].split())
     shown = piece[:length]
     if len(piece) > length and piece[length].isalnum():
-        shown = shown[: max((place for place, char in enumerate(shown) if not char.isalnum()), default=length)]
+        shown = shown[: next((place for place in range(length - 1, -1, -1) if not shown[place].isalnum()), length)]
     shown = shown.rstrip()
     if len(shown.lower()) != len(shown):
         shown = shown.lower()
     before = "… " if text[:start].strip() else ""
     after = " …" if len(shown) < len(piece) or start + 3 * length < len(text) else ""
-    marks = tuple(
-        (begin + len(before), end + len(before)) for begin, end, term in places_of(shown, language) if term in terms
-    )
+    marks = tuple((begin + len(before), end + len(before)) for begin, end, _ in places_of(shown, language, terms))
     return Snippet(before + shown + after, marks)

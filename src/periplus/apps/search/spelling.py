@@ -33,7 +33,12 @@ def corrected(word: str, use_of: UseOf, words_like: Callable[[str], Mapping[str,
         known |= use_of(near[start : start + 500])
     least = max(1, TIMES_MORE * use_of([word]).get(word, 0))
     if not known and len(word) >= _TWO_SLIPS:
-        known = {other: use for other, use in words_like(word).items() if slips_between(word, other) == 2}
+        letters = set(word)
+        known = {
+            other: use
+            for other, use in words_like(word).items()
+            if len(letters.difference(other)) <= 2 and slips_between(word, other) == 2
+        }
     best = max(known, key=lambda other: (known[other], other), default=None)
     return best if best is not None and known[best] >= least else None
 

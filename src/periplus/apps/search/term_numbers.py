@@ -36,6 +36,12 @@ def number_of(term: str) -> int:
     return xxh32_intdigest(term.encode("utf-8", "replace")) or 1
 
 
+def number_of_word(word: str, language: str) -> tuple[str, int]:
+    """The term of a word, and its number."""
+    term = term_of(word, language)
+    return term, number_of(term)
+
+
 class _NumbersOfWords(dict[str, bytes]):
     """The number of the term of each word of one language, as the bytes it has in a list; computed when first seen."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from periplus.collection.collection import CollectionSetup, held
+from periplus.engine.fetch import Credentials
 from periplus.formats.headers import Headers
 from periplus.model import CollectionDamaged, Stored, Url
 from periplus.store.warc import read_record
@@ -122,7 +123,8 @@ def _crawled(
         folder = Path(name) / "checks"
         config = collection.config.with_options(options)
         config = replace(config, crawl=replace(config.crawl, seeds=(), seed_file=""))
-        asked = CollectionSetup(folder, config, tuple(seeds), is_new=True)
+        credentials = Credentials(proxy=collection.credentials.proxy)
+        asked = CollectionSetup(folder, config, tuple(seeds), is_new=True, credentials=credentials)
         with held(folder):
             asked.save()
             run(asked, console, title=title)

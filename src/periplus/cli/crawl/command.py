@@ -30,6 +30,8 @@ def crawl(
     want: options.Want = None,
     score: options.Score = None,
     extract: options.Extract = None,
+    login: options.Login = None,
+    cookies: options.Cookies = None,
     cluster: options.Cluster = None,
     config: options.SettingsFile = None,
     dry_run: options.DryRun = False,
@@ -50,7 +52,7 @@ def crawl(
     from periplus.engine.plugins import own_parts
 
     from .resizing import gathering
-    from .running import exit_code, run
+    from .running import exit_code, run, signed_in
     from .summary import print_end, print_plan
 
     asked = typed_settings("crawl", given)
@@ -59,6 +61,7 @@ def crawl(
     collection = planned(
         out, typed=seeds or [], typed_lines=read_seeds(seed_file) if seed_file else (), settings=config, options=asked
     )
+    collection, parts = signed_in(collection, parts, login, cookies)
     if dry_run:
         print_plan(collection, estimate(collection) if collection.config.media.types else None, is_json=json)
         return

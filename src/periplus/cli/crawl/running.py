@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from msgspec.structs import replace
 from rich.console import Console
@@ -83,6 +84,19 @@ def run(
                             follow(statuses)
             asked = None if crawl.is_interrupted else resized(collection, lambda: running.elapsed, console)
     return running.end()
+
+
+def signed_in(
+    collection: CollectionSetup, parts: OwnParts, login: Path | None, cookies: Path | None
+) -> tuple[CollectionSetup, OwnParts]:
+    """A collection with the credentials of these files, and the parts of its crawl with their session."""
+    if login is None and cookies is None:
+        return collection, parts
+    from periplus.library.credentials import access_for
+
+    given, session = access_for(collection.seeds, cookies=cookies, login=login)
+    collection = replace(collection, credentials=collection.credentials.merged(given))
+    return collection, replace(parts, session=session)
 
 
 def exit_code(summary: Summary) -> int:

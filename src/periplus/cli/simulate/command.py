@@ -61,9 +61,12 @@ def _alone(
             "--scale",
             metavar="PAGES",
             min=1,
-            help="Pages of the web: castillo (100,000; at least 20,000) or sitemaps (1,000).",
+            help="Pages of the web: castillo (35,000; at least 20,000) or sitemaps (1,000).",
         ),
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Reproduce castillo on 100,000 pages, which takes longer.")
+    ] = False,
     seed: Annotated[int | None, SEED.typed] = None,
     repetitions: Annotated[int | None, REPETITIONS.typed] = None,
     workers: Annotated[int | None, WORKERS.typed] = None,
@@ -84,4 +87,7 @@ def _alone(
     if reproduce is None:
         typer.echo(context.get_help())
         return
-    simulate_reproduce.run(reproduce, out, ReproduceOptions(scale, seed or 0, repetitions, workers), is_json=json)
+    if full and scale is not None:
+        raise UsageError("--full and --scale are two sizes", hint="give one of them")
+    pages = simulate_reproduce.FULL if full and reproduce is Paper.CASTILLO else scale
+    simulate_reproduce.run(reproduce, out, ReproduceOptions(pages, seed or 0, repetitions, workers), is_json=json)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from .columns import Columns, EventKind, ListedTag, TagList
 
@@ -24,6 +24,7 @@ __all__ = [
     "list_tags",
     "resolve",
     "scan",
+    "write_markdown",
 ]
 
 
@@ -72,6 +73,20 @@ def list_tags(html: bytes) -> TagList:
 
     tags, ids, sample, has_items = list_natively(html)
     return TagList(list(map(_LISTED, tags)), ids, sample, has_items)
+
+
+def write_markdown(
+    html: bytes, url: str, base: str, hooks: tuple[Any, ...]
+) -> tuple[str, list[tuple[Any, ...]]] | None:
+    """The main text of a page in Markdown and its blocks, if the native scanner can write it; `html` is in UTF-8.
+
+    `hooks` are what is left to Python (`native/markdown.h` names it).
+    """
+    if _READER == "python":
+        return None
+    from ._native import write_markdown as write_natively
+
+    return write_natively(html, url, base, hooks)
 
 
 _LISTED: Final = partial(tuple.__new__, ListedTag)

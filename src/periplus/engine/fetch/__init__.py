@@ -3,8 +3,8 @@
 A task says what to fetch, from which address, and what is known of the last version; `CurlWire` does that and nothing
 else. It does not decide which site is visited or when, follows no redirect, keeps no cookie and reads no page. It does
 enforce limits: time, bytes, headers and connections (`limits`), which addresses a site may be fetched from
-(`addresses`), and which content types are not downloaded (`head`). A failure has a reason from a short list (`reasons`,
-`dns`).
+(`addresses`), through which proxies (`proxies`), and which content types are not downloaded (`head`). A failure has a
+reason from a short list (`reasons`, `dns`).
 
 The path of a task: without an address it is looked up (`dns`, with wildcards by `addresses`) and returns as `Located`,
 so that politeness can be applied by address before the first request. With an address, a `transfer` starts on a handle
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .addresses import AddressGuard, opened_by, special_block
     from .dns import HostAddress, NoAddress, Resolver, ResolverSettings
     from .limits import WireSettings
+    from .proxies import read_proxies, split_password
     from .request import (
         NO_CREDENTIALS,
         NO_SESSION,
@@ -65,5 +66,7 @@ __all__ = [
     "jar_of",
     "opened_by",
     "origin_of",
+    "read_proxies",
     "special_block",
+    "split_password",
 ]

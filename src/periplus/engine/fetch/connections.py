@@ -4,7 +4,7 @@ libcurl tells the version of HTTP after each transfer. TLS it tells only in its 
 is made. That text costs a call for every header line and every piece of a body, so transfers listen to it only if a
 connection is probably made: for https, unless the last request to the site has used an older one, and not longer ago
 than idle connections are kept. What a transfer has heard is known for all that use its connection. What was not heard
-is left out, but for the version of TLS that HTTP/3 has.
+is left out.
 """
 
 from __future__ import annotations
@@ -55,8 +55,6 @@ _EXCHANGES: Final = {"": "RSA", "ADH": "DH_anon", "AECDH": "ECDH_anon", "ECDHE":
 def protocols(version: int, *, is_secure: bool, tls: str = "") -> str:
     """The words for a connection: HTTP, then TLS and cipher suite as `tls_words` gives them; empty if unknown."""
     http = (_SECURE if is_secure else _PLAIN).get(version, "")
-    if version == pycurl.CURL_HTTP_VERSION_3 and not tls:
-        tls = _TLS["TLSv1.3"]
     return f"{http} {tls}".strip() if tls else http
 
 

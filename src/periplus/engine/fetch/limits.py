@@ -20,6 +20,11 @@ _PROXY: Final = re.compile(r"(?:(?:https?|socks4a?|socks5h?)://[^\s/]+|[^\s/:]+:
 """What libcurl takes for a proxy: a URL of a scheme it supports, or host:port."""
 
 
+def is_proxy(text: str) -> bool:
+    """Whether libcurl takes a text for a proxy."""
+    return _PROXY.fullmatch(text) is not None
+
+
 class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of each transfer and of all of them together. Times are in seconds, sizes in bytes as sent."""
 
@@ -88,6 +93,18 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
         PERSONAL,
     ] = ""
     """A proxy for all requests, such as `http://127.0.0.1:3128`; the environment's are not used."""
+    proxies: Annotated[
+        str,
+        Flag(
+            "--proxies",
+            "Fetch through the proxies in this file, one URL a line; those that fail rest.",
+            "FILE",
+            HOW,
+            REQUESTS,
+        ),
+        PERSONAL,
+    ] = ""
+    """A file of proxies, one a line, with user names and passwords. Each site has its own; those that fail rest."""
     allow_private: Annotated[
         tuple[str, ...],
         Flag(
@@ -108,13 +125,18 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ConfigError(f"{name} must be at least 1", hint=f"Leave {name} out for the default")
         if min(self.timeout, self.connect_timeout, self.sitemap_timeout) <= 0:
             raise ConfigError("a time limit must be more than 0 seconds", hint="The defaults are 10, 30 and 120")
-        if self.proxy and not _PROXY.fullmatch(self.proxy):
+        if self.proxy and not is_proxy(self.proxy):
             raise ConfigError(
-                f"proxy must be a URL or host:port, got {self.proxy!r}",
+                f"proxy must be a URL or host:port, got {self.proxy.rpartition('@')[2]!r}",
                 hint="Write it as http://127.0.0.1:3128 or socks5h://127.0.0.1:1080",
             )
         for entry in self.allow_private:
             private_entry(entry)
+
+    @property
+    def is_proxied(self) -> bool:
+        """Whether requests are sent through proxies, which look names up themselves."""
+        return bool(self.proxy or self.proxies)
 
     def max_time(self, purpose: Purpose) -> float:
         """Time limit of a transfer, in seconds."""

@@ -58,10 +58,11 @@ class Credentials(Struct, frozen=True):
 
     They are sent with requests to that origin only: a redirect is a task of its own with its own URL, so it takes none
     of them elsewhere. They are not settings: they are not written to `periplus.toml`, the log of inputs, the tables, or
-    the archive, and `repr` hides them.
+    the archive, and `repr` hides them. `proxy` is the `user:password` of the proxy that the settings name.
     """
 
     sites: dict[str, HeaderFields] = {}
+    proxy: str = ""
 
     def __repr__(self) -> str:
         return f"Credentials(for {', '.join(sorted(self.sites)) or 'no site'})"
@@ -69,7 +70,7 @@ class Credentials(Struct, frozen=True):
     __str__ = __repr__
 
     def __bool__(self) -> bool:
-        return bool(self.sites)
+        return bool(self.sites or self.proxy)
 
     def of(self, url: Url) -> HeaderFields:
         """The fields to send with a request for this URL."""
@@ -81,24 +82,29 @@ class Credentials(Struct, frozen=True):
         for origin, fields in other.sites.items():
             named = {name.lower(): (name, value) for name, value in (*sites.get(origin, ()), *fields)}
             sites[origin] = tuple(named.values())
-        return Credentials(sites)
+        return Credentials(sites, other.proxy or self.proxy)
 
 
 NO_CREDENTIALS: Final[Credentials] = Credentials()
 
 
 class Login(Struct, frozen=True, forbid_unknown_fields=True):
-    """How to log in at a canonical URL: the fields of its form, or the JSON of a request for a token.
+    """How to log in: the fields of the form at a canonical URL, the JSON of a request for a token, or a function.
 
     `header` is the field that is sent then, with names of the answer in braces: `Authorization: Bearer {access_token}`.
-    `logged_out` is a text of pages that visitors see who are not logged in.
+    `call` returns the header fields to send; `Cookie` may be one of them. Visitors who are not logged in get a redirect
+    to `url`, one of the statuses `logged_out_status`, a page with the text `logged_out`, or one in which the CSS
+    selector `logged_out_selector` finds something.
     """
 
-    url: str
+    url: str = ""
     form: dict[str, str] = {}
     json: dict[str, Any] | None = None
+    call: Any = None
     header: str = ""
     logged_out: str = ""
+    logged_out_selector: str = ""
+    logged_out_status: tuple[int, ...] = (401, 403)
 
     def __repr__(self) -> str:
         return "Login(...)"
@@ -146,10 +152,11 @@ def origin_of(url: Url) -> str:
     return f"{url[: url.index('//') + 2]}{site_of(url)}"
 
 
-def header_fields(headers: Mapping[str, str]) -> HeaderFields:
+def header_fields(headers: Mapping[str, str], *, may_have_cookies: bool = False) -> HeaderFields:
     """Checked header fields. An error names the field and never its value."""
+    reserved = _RESERVED - {"cookie"} if may_have_cookies else _RESERVED
     for name, value in headers.items():
-        if not isinstance(name, str) or not _TOKEN.fullmatch(name) or name.lower() in _RESERVED:
+        if not isinstance(name, str) or not _TOKEN.fullmatch(name) or name.lower() in reserved:
             raise UsageError(f"headers: {name!r} cannot be set", hint="cookies= and contact= set Cookie and User-Agent")
         if not isinstance(value, str) or not _VALUE.fullmatch(value):
             raise UsageError(f"headers: the value of {name} cannot be sent", hint="give visible Latin-1 characters")

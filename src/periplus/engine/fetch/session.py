@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from email.message import Message
 from html.parser import HTMLParser
 from http.cookiejar import CookieJar, LoadError, MozillaCookieJar
@@ -45,11 +45,27 @@ from .wire import CurlWire
 
 log = logging.getLogger("periplus")
 
-_REFUSED: Final = (401, 403)
 _FIRST_PAUSE: Final = 60.0
 _LONGEST_PAUSE: Final = 3600.0
 _MAX_PAGE: Final = 1 << 20
 """Bytes of a page with a login form that are read."""
+
+
+def is_matched(selector: str, html: str) -> bool:
+    """Whether a CSS selector finds something in a page. Raises `UsageError` if it is not one."""
+    if not selector:
+        return False
+    try:
+        from selectolax.lexbor import LexborHTMLParser
+    except ModuleNotFoundError:
+        raise UsageError(
+            "login: logged_out_selector needs selectolax, which is not installed",
+            hint="install the extra: pip install 'periplus[select]'",
+        ) from None
+    try:
+        return LexborHTMLParser(html).css_first(selector) is not None
+    except Exception:  # its own type of error, or a ValueError
+        raise UsageError(f"login: {selector[:100]!r} is not a CSS selector", hint="write it as form#login") from None
 
 
 def jar_of(text: str) -> CookieJar:
@@ -95,7 +111,10 @@ class Session:
             return ()
         request = _Asked(url)
         self._jar.add_cookie_header(request)  # type: ignore[arg-type]
-        return (*self._fields, *request.added)
+        fields = (*self._fields, *request.added)
+        cookies = "; ".join(value for name, value in fields if name.lower() == "cookie")
+        kept = tuple(field for field in fields if field[0].lower() != "cookie")
+        return (*kept, ("Cookie", cookies)) if cookies else kept
 
     def take(self, url: Url, headers: Iterable[tuple[str, str]]) -> None:
         """Keep the cookies of an answer."""
@@ -112,10 +131,13 @@ class Session:
         if login is None:
             return False
         if isinstance(outcome, Redirected):
-            return _without_query(outcome.target) == _without_query(Url(login.url))
+            return bool(login.url) and _without_query(outcome.target) == _without_query(Url(login.url))
         if not isinstance(outcome, Fetched):
             return False
-        return outcome.status in _REFUSED or bool(login.logged_out and login.logged_out in _text_of(outcome))
+        if outcome.status in login.logged_out_status:
+            return True
+        text = _text_of(outcome) if login.logged_out or login.logged_out_selector else ""
+        return bool(login.logged_out and login.logged_out in text) or is_matched(login.logged_out_selector, text)
 
     def begin(self) -> None:
         """Log in, if that was not tried yet."""
@@ -143,12 +165,24 @@ class Session:
             return False
         self.logins += 1
         try:
-            problem = self._send_form(login) if login.json is None else self._ask_token(login)
+            if login.call is not None:
+                problem = self._call(login.call)
+            else:
+                problem = self._send_form(login) if login.json is None else self._ask_token(login)
         except PeriplusError as error:
             problem = str(error)
         if problem:
-            log.warning("the login at %s failed: %s", _without_query(Url(login.url)), problem)
+            where = f" at {_without_query(Url(login.url))}" if login.url else ""
+            log.warning("the login%s failed: %s", where, problem)
         return not problem
+
+    def _call(self, function: Callable[[], Mapping[str, str]]) -> str:
+        try:
+            given = dict(function())
+        except Exception as error:  # whatever it raises; its message may have a secret
+            return f"the function raised {type(error).__name__}"
+        self._fields = header_fields(given, may_have_cookies=True)
+        return ""
 
     def _ask_token(self, login: Login) -> str:
         url = Url(login.url)

@@ -19,7 +19,8 @@ from .addresses import AddressGuard
 from .dns import Resolver, ResolverSettings
 from .head import WantedTypes
 from .limits import WireSettings
-from .request import CrawlerIdentity, Requests, RequestSigner, lines_of
+from .proxies import Proxies
+from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, Requests, RequestSigner, lines_of
 from .transfer import Buffers, Transfer
 from .wire import CurlWire
 
@@ -53,6 +54,7 @@ class SingleRequests:
         dns: ResolverSettings,
         guard: AddressGuard,
         session: Session | None = None,
+        credentials: Credentials = NO_CREDENTIALS,
         signer: RequestSigner | None = None,
     ) -> None:
         self._signer = signer
@@ -62,6 +64,7 @@ class SingleRequests:
         self._dns = dns
         self._guard = guard
         self._session = session
+        self._credentials = credentials
 
     def get(
         self, url: Url, *, max_bytes: int, types: tuple[str, ...], max_redirects: int = MAX_REDIRECTS
@@ -113,6 +116,7 @@ class SingleRequests:
             resolver=resolver,
             guard=self._guard,
             session=self._session,
+            credentials=self._credentials,
             signer=self._signer,
         )
 
@@ -128,7 +132,9 @@ class SingleRequests:
         settings = replace(self._settings, max_page_bytes=_MAX_ANSWER, head_only=False)
         requests = Requests(self._identity, session=self._session)
         transfer = Transfer(settings, requests, self._guard, WantedTypes(("*/*",)), Buffers(_MAX_ANSWER))
-        transfer.begin(task, self._clock.now())
+        proxies, now = Proxies(self._settings, self._credentials.proxy), self._clock.now()
+        proxy = proxies.of(site_of(url), now)
+        transfer.begin(task, now, "" if proxy is None else proxy.url)
         signature = () if self._signer is None else self._signer.sign("POST", url)
         transfer.handle.setopt(pycurl.HTTPHEADER, [*requests.fields(task), *lines, *lines_of(signature)])
         transfer.handle.setopt(pycurl.POSTFIELDS, body)

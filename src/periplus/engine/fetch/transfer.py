@@ -72,6 +72,8 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _NOT_MODIFIED: Final = 304
 _SWITCHING_PROTOCOLS: Final = 101
 _PROXY_AUTHENTICATION: Final = 407
+_NO_SERVER: Final = (502, 503, 504)
+"""Answers of a proxy to CONNECT that say that the server cannot be reached: not a failure of the proxy."""
 _MAX_REDIRECT_BYTES: Final = 64 * 1024
 """Bytes of the body of a redirect that are read, so that the connection can be reused, and kept for the archive."""
 _MAX_DETAIL: Final = 200
@@ -154,6 +156,7 @@ class Transfer:
         self._usual_version = pycurl.CURL_HTTP_VERSION_2TLS if settings.http2 else pycurl.CURL_HTTP_VERSION_1_1
         self._version = self._usual_version
         self._is_head = False
+        self._proxy = ""
         self._is_listening = False
         self._blocks: list[bytes] = []
         self._parts: list[bytes] = []
@@ -165,7 +168,7 @@ class Transfer:
         options = {
             pycurl.NOSIGNAL: 1,
             pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
-            pycurl.PROXY: chosen.proxy,
+            pycurl.PROXY: "",  # none of the environment; `begin` sets that of a task
             _SUPPRESS_CONNECT_HEADERS: 1,
             pycurl.PATH_AS_IS: 1,
             pycurl.DNS_CACHE_TIMEOUT: 0,  # it gets addresses: searching a cache of names would cost more than it saves
@@ -183,16 +186,20 @@ class Transfer:
             pycurl.WRITEFUNCTION: self._on_body,
             pycurl.DEBUGFUNCTION: self._on_text,
         }
-        if not chosen.proxy:
+        if not chosen.is_proxied:
             options[pycurl.OPENSOCKETFUNCTION] = self._open_socket
         options[pycurl.CAINFO] = authorities(chosen.ca_file)
         for option, value in options.items():
             handle.setopt(option, value)
         return handle
 
-    def begin(self, task: FetchTask, now: float) -> None:
-        """Set the handle up for a task. Options that did not change are left alone."""
+    def begin(self, task: FetchTask, now: float, proxy: str = "") -> None:
+        """Set the handle up for a task, which is sent through this proxy. Options that did not change are left alone.
+
+        `is_unproxied` says after the end that the proxy opened no connection.
+        """
         self.task = task
+        self.is_unproxied = False
         self.started_at = self.ended_at = now
         self.why = ""
         self._is_cut = False
@@ -211,9 +218,7 @@ class Transfer:
         if fields is not self._fields:
             handle.setopt(pycurl.HTTPHEADER, fields)
             self._fields = fields
-        if task.ip is not None and not self._settings.proxy and task.ip != self._pinned:
-            handle.setopt(pycurl.CONNECT_TO, [f"::[{task.ip}]:" if ":" in task.ip else f"::{task.ip}:"])
-            self._pinned = task.ip
+        self._route(task.ip, proxy)
         if self._times[task.purpose] != self._time:
             self._time = self._times[task.purpose]
             handle.setopt(pycurl.TIMEOUT_MS, self._time)
@@ -235,6 +240,15 @@ class Transfer:
         if is_listening != self._is_listening:
             handle.setopt(pycurl.VERBOSE, int(is_listening))
             self._is_listening = is_listening
+
+    def _route(self, ip: str | None, proxy: str) -> None:
+        """Send the request to this address, or through a proxy, which looks the name up itself."""
+        if proxy != self._proxy:
+            self.handle.setopt(pycurl.PROXY, proxy)
+            self._proxy = proxy
+        if ip is not None and not proxy and ip != self._pinned:
+            self.handle.setopt(pycurl.CONNECT_TO, [f"::[{ip}]:" if ":" in ip else f"::{ip}:"])
+            self._pinned = ip
 
     def end(self, code: int, message: str, now: float) -> FetchOutcome:
         """Make the outcome; the handle is free for the next task."""
@@ -344,11 +358,12 @@ class Transfer:
         detail = tls_problem(message) if reason == "tls" else message
         if reason == "connect-timeout" and getinfo(pycurl.CONNECT_TIME) > 0 and self.task.url.startswith("https:"):
             detail = HANDSHAKE_STALLED
-        if not self._settings.proxy:
+        if not self._proxy:
             return reason, detail
         answered = getinfo(pycurl.HTTP_CONNECTCODE)
         is_open = is_connected or (200 <= answered < 300 and is_of_server(reason, message))
-        return proxied(reason, detail, self._settings.proxy, is_connected=is_open, answered=answered)
+        self.is_unproxied = not is_open and answered not in _NO_SERVER
+        return proxied(reason, detail, self._proxy, is_connected=is_open, answered=answered)
 
     def failed(self, reason: str, detail: str = "") -> Failed:
         """The outcome of a transfer without a complete answer."""
@@ -369,8 +384,9 @@ class Transfer:
             if status == _SWITCHING_PROTOCOLS:
                 return self.failed("bad-response", "101 to a request that asked for no other protocol")
             return self.failed("closed-early", "the connection was closed inside the head")
-        if status == _PROXY_AUTHENTICATION and self._settings.proxy:
-            return self.failed(*proxied("proxy", "", self._settings.proxy, is_connected=False, answered=status))
+        if status == _PROXY_AUTHENTICATION and self._proxy:
+            self.is_unproxied = True
+            return self.failed(*proxied("proxy", "", self._proxy, is_connected=False, answered=status))
         if status == _NOT_MODIFIED:
             if task.validators is None:
                 return self.failed("bad-response", "304 to a request that was not conditional")
@@ -416,7 +432,7 @@ class Transfer:
         return max(0.0, self.ended_at - self.started_at)
 
     def _ip(self) -> str | None:
-        return None if self._settings.proxy else self.handle.getinfo(pycurl.PRIMARY_IP) or None
+        return None if self._proxy else self.handle.getinfo(pycurl.PRIMARY_IP) or None
 
 
 def redirect_target(location: str | None, base: Url) -> Url | None:

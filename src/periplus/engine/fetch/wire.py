@@ -37,6 +37,7 @@ from .head import WantedTypes
 from .http3 import Http3, is_supported
 from .limits import WireSettings
 from .poller import Poller
+from .proxies import MOST_TRIED, Proxies, Proxy
 from .reasons import PRIVATE_ADDRESS
 from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, HeaderFields, Requests, RequestSigner
 from .transfer import BrokenHttp2, Buffers, Transfer
@@ -76,11 +77,13 @@ class CurlWire:
         self._resolver = resolver
         self._guard = guard
         self._requests = Requests(identity, self._settings.accept_language, credentials, browser, session)
+        self._proxies = Proxies(self._settings, credentials.proxy)
+        self._ways: dict[Transfer, list[Proxy]] = {}  # those that were tried for a task, the current one last
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
         self._broken_http2 = BrokenHttp2()
         self._connections = Connections()
-        wants_http3 = self._settings.http3 == "advertised" and not self._settings.proxy and is_supported()
+        wants_http3 = self._settings.http3 == "advertised" and not self._settings.is_proxied and is_supported()
         self._http3 = Http3() if wants_http3 else None
         self._ended = self._taken = 0  # bytes of bodies that ended, and of those that `finished` returned last
         self._idle = [self._make()]  # made now, so that wrong settings are reported now
@@ -161,6 +164,7 @@ class CurlWire:
             transfer.release()
             self._idle.append(transfer)
         self._active.clear()
+        self._ways.clear()
         for waiting in self._locating.values():
             self._done += [Failed(task, "cancelled", started_at, 0.0) for task, started_at in waiting]
         self._locating.clear()
@@ -184,16 +188,16 @@ class CurlWire:
     def _may_connect(self, task: FetchTask, ip: str) -> bool:
         """Whether a task may be fetched from an address; behind a proxy, a name may stand for it."""
         site = site_of(task.url)
-        if self._settings.proxy and not self._guard.allows_by_name(site):
+        if self._proxies and not self._guard.allows_by_name(site):
             return False
-        is_name = bool(self._settings.proxy) and ip == host_of(task.url)
+        is_name = bool(self._proxies) and ip == host_of(task.url)
         return is_name or self._guard.allows(site, ip)
 
     def _locate(self, task: FetchTask) -> None:
         host = host_of(task.url)
         now = self._clock.now()
         answer = self._resolver.known(host)
-        if answer is None and self._settings.proxy:  # the proxy looks names up: the name stands for the address
+        if answer is None and self._proxies:  # the proxy looks names up: the name stands for the address
             answer = HostAddress(host, now + _NAME_LIFETIME)
         if answer is not None:
             self._done.append(self._placed(task, answer, now))
@@ -213,8 +217,20 @@ class CurlWire:
     # Fetching.
 
     def _fetch(self, task: FetchTask) -> None:
+        now = self._clock.now()
+        proxy = None
+        if self._proxies:
+            proxy = self._proxies.of(site_of(task.url), now)
+            if proxy is None:
+                self._done.append(Failed(task, "proxy", now, 0.0, detail=self._proxies.why_none(now)))
+                return
         transfer = self._idle.pop() if self._idle else self._make()
-        transfer.begin(task, self._clock.now())
+        if proxy is not None:
+            self._ways[transfer] = [proxy]
+        self._begin(transfer, task, now, "" if proxy is None else proxy.url)
+
+    def _begin(self, transfer: Transfer, task: FetchTask, now: float, proxy: str) -> None:
+        transfer.begin(task, now, proxy)
         self._active[transfer.handle] = transfer
         self._multi.add_handle(transfer.handle)
 
@@ -247,9 +263,11 @@ class CurlWire:
         transfer = self._active.pop(handle)
         self._multi.remove_handle(handle)
         outcome = transfer.end(code, message, self._clock.now())
+        if self._ways and self._goes_another_way(transfer):
+            return
+        self._idle.append(transfer)
         if self._signer is not None:
             if not transfer.signature and self._signer.is_asked(outcome):
-                self._idle.append(transfer)
                 self._fetch(outcome.task)
                 return
             outcome = self._signed(outcome, transfer.signature, self._signer.key)
@@ -257,7 +275,20 @@ class CurlWire:
             self._ended += len(outcome.body)
             self._buffers.held += len(outcome.body)
         self._done.append(outcome)
-        self._idle.append(transfer)
+
+    def _goes_another_way(self, transfer: Transfer) -> bool:
+        """Whether a task whose proxy opened no connection is sent again through another one."""
+        tried, now, task = self._ways.pop(transfer), self._clock.now(), transfer.task
+        if not transfer.is_unproxied:
+            self._proxies.worked(tried[-1])
+            return False
+        self._proxies.failed(tried[-1], now)
+        proxy = self._proxies.of(site_of(task.url), now, tried) if len(tried) < MOST_TRIED else None
+        if proxy is None:
+            return False
+        self._ways[transfer] = [*tried, proxy]
+        self._begin(transfer, task, now, proxy.url)
+        return True
 
     def _signed(self, outcome: FetchOutcome, signature: HeaderFields, key: str) -> FetchOutcome:
         """An outcome with the key that its request was signed with; the signature is kept for the archive."""

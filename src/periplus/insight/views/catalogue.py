@@ -22,7 +22,7 @@ from typing import Final
 from periplus.model.rows import TableView, modules_of_parts, summary
 from periplus.store.tables.declared import ROWS
 
-from ..entities import EntityRow
+from ..entity_rows import EntityRow
 from .measured import MEASURES, columns_of
 
 MAX_HOPS: Final = 20

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
 from periplus.model import ConfigError, Discovery, KnownLinks, Ordering, Source, Url
 from periplus.policy.ordering import make_ordering, ordering
 from periplus.policy.ordering.importance import OCTAVES, ByWorth
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 TUNNEL: Final = 4
 """Irrelevant pages in a row over which relevance is inherited."""

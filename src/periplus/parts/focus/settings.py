@@ -70,11 +70,12 @@ class FocusTables(Struct, frozen=True):
 
     def check(self, settings: Settings) -> None:
         """Raise `ConfigError` if there is no such topic, or it does not fit the ordering."""
-        from .ordering import focused_orderings  # loads numpy
-        from .words import TopicTerms
+        from .ordering import focused_orderings
 
         topic, ordering, hint = self.topic, settings.value("crawl.ordering"), ", ".join(focused_orderings())
         if topic.words:
+            from .words import TopicTerms  # loads stemmers
+
             TopicTerms.parse(topic.words)
         if not 0.0 <= topic.explore <= 0.5:
             raise ConfigError(f"[topic] explore must be from 0 to 0.5, got {topic.explore}")

@@ -90,7 +90,7 @@ class Signer:
         from periplus.formats.web_bot_auth import is_signature_wanted
 
         url = outcome.task.url
-        if not url.startswith("https:") or site_of(url) in self._asking:
+        if not url.startswith("https:") or outcome.task.probe or site_of(url) in self._asking:
             return False
         if not is_signature_wanted(Headers(outcome.headers).all("accept-signature")):
             return False

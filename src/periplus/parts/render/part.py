@@ -14,7 +14,7 @@ from periplus.engine.links import Complete
 from periplus.engine.part import Desk, HowToRender, Part, Setup
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
-from periplus.model import Clock, Fetched, ParsedPage, Purpose, Render, Site, SubjectJudged, Url
+from periplus.model import Clock, ConfigError, Fetched, ParsedPage, Purpose, Render, Site, SubjectJudged, Url
 from periplus.policy.filters import key_of, template_of
 from periplus.urls import site_of
 
@@ -53,7 +53,13 @@ class ScriptNeeds(Part):
         if settings.is_on:
             from .browser import check_browser  # loads what drives it
 
-            check_browser(settings, setup.settings.value("wire.proxy"))
+            proxy = setup.settings.value("wire.proxy")
+            if setup.settings.value("wire.proxies") and not proxy:
+                raise ConfigError(
+                    "pages cannot be opened in a browser through a list of proxies (wire.proxies)",
+                    hint="Name one with --proxy, or leave --render out",
+                )
+            check_browser(settings, proxy)
 
     @classmethod
     def wired(cls, setup: Setup, wire: Wire, guard: AddressGuard, clock: Clock) -> Wire | None:

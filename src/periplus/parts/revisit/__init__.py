@@ -10,9 +10,9 @@ computes from that what a visit is worth now, and when it will be worth its pric
 their reasons; `freshness` samples the collection and measures how fresh it is; `budget` has the visits a day and the
 price of a visit; `records` are what each commit holds. After a crash the same inputs lead to the same decisions.
 
-*Estimation.* `evidence` is what is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes
-rates and trust of all of them at once, `ledger` those of one site (`change_posterior`), and `fresh_share` estimates how
-many copies are fresh.
+*Estimation.* `evidence` is what is kept of a page (64 bytes; `evidence_columns` of a million), `signals` what is kept
+of a site, and `distrust` whether it is believed; `estimation` makes rates and trust of all of them at once, `ledger`
+those of one site (`change_posterior`), and `fresh_share` estimates how many copies are fresh.
 
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
 what a visit is worth now, and at what age it is worth a price; `allocation` shares out budgets the way the literature

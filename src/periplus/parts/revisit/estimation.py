@@ -33,7 +33,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from .evidence import DAY, KINDS, Observations, observations_of
+from .evidence import DAY, KINDS
+from .evidence_columns import Observations, observations_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -5,7 +5,8 @@ signals of each kind had come by then), four bytes each; older ones are folded i
 of days, which fade. Estimates from all visits are better than any that go from one to the next, and eight with a
 memory of the rest are nearly all (see `estimation`).
 
-A record in memory is a `PageEvidence`; a million of them are an array of `PAGE`, whose bytes are those of `pack`.
+A record in memory is a `PageEvidence`; a million of them are an array, whose bytes are those of `pack`
+(`evidence_columns`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,8 @@ import math
 import struct
 from enum import IntEnum
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from periplus.model import CollectionDamaged
 
@@ -51,30 +50,16 @@ BY_DATE = 0.5
 """Changes that the date of a page counts for: it is that of the last one, or of its birth."""
 MEMORY = 50.0
 """Visits after which what was folded counts half."""
-PAGE = np.dtype(
-    [
-        ("visited_at", "<f8"),
-        ("watched_from", "<u4"),
-        ("heard", "<f4"),
-        ("pending", "<u4"),
-        ("old_changes", "<f4"),
-        ("old_days", "<f4"),
-        ("rate", "<f4"),
-        ("ring", "<u4", (RING,)),
-    ]
-)
-"""`PageEvidence` as a column for a million pages. An empty place of the ring is 0."""
-
 _BYTES = struct.Struct(f"<dIfIfff{RING}I")
-_STEPS = 128.0
+STEPS = 128.0
 """Steps of an interval in an octave: half a per cent."""
-_LENGTH_BITS, _SIGNAL_BITS = 12, 3
-_LONGEST = (1 << _LENGTH_BITS) - 1
-_CHANGED = 1 << _LENGTH_BITS
-_FIRST_SIGNAL = _LENGTH_BITS + 1
-_ANY_SIGNAL = ((1 << _SIGNAL_BITS * KINDS) - 1) << _FIRST_SIGNAL
+LENGTH_BITS, SIGNAL_BITS = 12, 3
+LONGEST = (1 << LENGTH_BITS) - 1
+CHANGED = 1 << LENGTH_BITS
+FIRST_SIGNAL = LENGTH_BITS + 1
+_ANY_SIGNAL = ((1 << SIGNAL_BITS * KINDS) - 1) << FIRST_SIGNAL
 _NO_SIGNALS = (0,) * KINDS
-_USED = 1 << 31
+USED = 1 << 31
 """Set in every observation, so that 0 is none."""
 KEEP = 0.5 ** (1.0 / MEMORY)
 """Factor by which folded visits fade with each further visit."""
@@ -187,24 +172,18 @@ UNSEEN = PageEvidence()
 
 def observation(interval: float, is_changed: bool, pending: int) -> int:
     """A visit in four bytes: seconds since the one before (to half a per cent), changed or not, signals by kind."""
-    length = min(round(math.log2(max(interval, 1.0)) * _STEPS), _LONGEST)
-    return _USED | pending | (_CHANGED if is_changed else 0) | length
+    length = min(round(math.log2(max(interval, 1.0)) * STEPS), LONGEST)
+    return USED | pending | (CHANGED if is_changed else 0) | length
 
 
 def days_of(code: int) -> float:
     """The interval of an observation."""
-    return float(2.0 ** ((code & _LONGEST) / _STEPS)) / DAY
+    return float(2.0 ** ((code & LONGEST) / STEPS)) / DAY
 
 
 def is_changed_of(code: int) -> bool:
     """Whether that visit found a change."""
-    return bool(code & _CHANGED)
-
-
-def is_changed_in(ring: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """`is_changed_of` many visits at once."""
-    found: NDArray[np.bool_] = (ring & np.uint32(_CHANGED)) != 0
-    return found
+    return bool(code & CHANGED)
 
 
 def signals_of(code: int) -> tuple[int, ...]:
@@ -216,40 +195,7 @@ def signals_of(code: int) -> tuple[int, ...]:
 
 def shift_of(kind: int) -> int:
     """Where the signals of a kind begin, in an observation and in what is pending."""
-    return _FIRST_SIGNAL + _SIGNAL_BITS * kind
-
-
-def observations(
-    intervals: NDArray[np.float64], is_changed: NDArray[np.bool_], pending: NDArray[np.uint32]
-) -> NDArray[np.uint32]:
-    """`observation` of many visits at once."""
-    length = np.minimum(np.round(np.log2(np.maximum(intervals, 1.0)) * _STEPS), _LONGEST).astype(np.uint32)
-    changed = is_changed.astype(np.uint32) << np.uint32(_LENGTH_BITS)
-    codes: NDArray[np.uint32] = np.uint32(_USED) | pending | changed | length
-    return codes
-
-
-class Observations(Struct, frozen=True):
-    """Visits as columns: of which page, days since the one before, signals by kind, whether a change was found."""
-
-    page: NDArray[np.int64]
-    days: NDArray[np.float64]
-    signals: NDArray[np.uint8]
-    is_changed: NDArray[np.bool_]
-
-
-def observations_of(pages: NDArray[np.void]) -> Observations:
-    """The rings of many pages (an array of `PAGE`) as columns, in the order of the pages."""
-    ring = pages["ring"]
-    used = ring != 0
-    code = ring[used]
-    shifts = _FIRST_SIGNAL + _SIGNAL_BITS * np.arange(KINDS, dtype=np.uint32)
-    return Observations(
-        np.repeat(np.arange(len(pages)), used.sum(axis=1)),
-        np.exp2((code & _LONGEST) / _STEPS) / DAY,
-        (code[:, None] >> shifts & MOST_SIGNALS).astype(np.uint8),
-        (code & _CHANGED) != 0,
-    )
+    return FIRST_SIGNAL + SIGNAL_BITS * kind
 
 
 def _second(at: float) -> int:

@@ -22,7 +22,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from .change_posterior import ChangePosterior, Pages, Visits
-from .evidence import BY_DATE, DAY, PageEvidence, is_changed_in, observations_of
+from .evidence import BY_DATE, DAY, PageEvidence
+from .evidence_columns import is_changed_in, observations_of
 from .ledger import pages_of
 from .page_value import boost_of, chance_of_no_unseen_change
 from .signals import SiteEvidence

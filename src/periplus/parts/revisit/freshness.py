@@ -12,6 +12,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from random import Random
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -20,11 +21,13 @@ from periplus.store import SiteState, State
 from periplus.urls import fingerprint, site_of
 
 from .evidence import unpack_page
-from .fresh_share import FreshShare, fresh_share
 from .records import SampleRows
 from .settings import RefreshSettings
 from .signals import SiteEvidence
 from .weights import RefreshRetirementSettings
+
+if TYPE_CHECKING:
+    from .fresh_share import FreshShare
 
 _MEASURED = 2_000
 """Pages in the sample that is measured: sampling alone is off by at most 2.2 percentage points in 95 of 100 cases."""
@@ -37,8 +40,6 @@ GONE = (404, 410)
 _LOOKS = 0.01
 """The share of the interval between measurements after which is looked whether a first page was visited twice."""
 _ALL_BITS = (1 << 64) - 1
-_NOT_ESTIMATED = FreshShare(math.nan, math.nan, math.nan)
-"""In place of an estimate that is not made: null in JSON."""
 
 
 class PageSample:
@@ -169,15 +170,18 @@ class FreshnessEstimator:
         present = round(pages * len(known) / max(len(found), 1))
         gone = [record for record in found if record is not None and record.status in GONE and record.evidence]
         again = sum(bool(unpack_page(record.evidence).ring) for record in known)
-        share = self._share(known, gone, present, now) if again or is_stated else _NOT_ESTIMATED
+        share = self._share(known, gone, present, now) if again or is_stated else None
         ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
         age = max(math.fsum(ages) / max(len(ages), 1), 0.0)
         checked = math.ceil(again * present / max(len(known), 1))
-        return Freshness(present, share.mean, share.low, share.high, age, price, checked)
+        estimate = (math.nan,) * 3 if share is None else (share.mean, share.low, share.high)  # NaN: null in JSON
+        return Freshness(present, *estimate, age, price, checked)
 
     def _share(
         self, records: Sequence[UrlRecord], gone: Sequence[UrlRecord], population: int, now: float
     ) -> FreshShare:
+        from .fresh_share import fresh_share  # loads numpy, which a collection whose pages were visited once needs not
+
         numbers: dict[Site, int] = {}
         site = [numbers.setdefault(site_of(record.url), len(numbers)) for record in chain(records, gone)]
         pages = [unpack_page(record.evidence) for record in chain(records, gone)]

@@ -12,22 +12,12 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from .crawl_value import CrawlValue, Ints
+from .distrust import believed, without_signals
 from .estimation import DEFAULTS, Estimates, EstimationSettings, SiteBeliefs, estimate_pages, information
-from .evidence import (
-    BY_DATE,
-    DAY,
-    KEEP,
-    KINDS,
-    MOST_SIGNALS,
-    PAGE,
-    RING,
-    SignalKind,
-    observations,
-    observations_of,
-    shift_of,
-)
+from .evidence import BY_DATE, DAY, KEEP, KINDS, MOST_SIGNALS, RING, SignalKind, shift_of
+from .evidence_columns import PAGE, observations, observations_of
 from .objectives import Floats
-from .signals import NO_EVIDENCE, SiteEvidence, believed, without_signals
+from .signals import NO_EVIDENCE, SiteEvidence
 
 
 class VisitLedger:

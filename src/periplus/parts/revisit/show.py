@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 from periplus.content import Churn, ChurnSettings
 from periplus.engine.frontier import SiteRecords
 from periplus.model import (
-    Freshness,
     Lane,
     PageFreshness,
     RevisitBudget,
@@ -23,7 +21,7 @@ from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .evidence import DAY, SignalKind, unpack_page
-from .freshness import FreshnessEstimator, queued_revisits
+from .facts import of_collection, price_of
 from .gains import NO_SITE_GAINS, SiteGains
 from .records import RevisitState
 from .settings import RefreshSettings
@@ -32,19 +30,6 @@ from .visit_value import UpcomingVisits
 
 _LOOKED_AT = 10_000
 """Maximum waiting URLs of a site that are searched for a page."""
-
-
-def of_collection(states: Iterable[State], now: float, settings: RefreshSettings) -> Freshness | None:
-    """The freshness of all pages together; `None` if there are none. It is estimated once a page is `checked`."""
-    shards = list(states)
-    parts = [_of_shard(state, now, settings.shortest, is_stated=False) for state in shards]
-    if any(part.checked for part in parts):
-        parts = [
-            part if part.checked else _of_shard(state, now, settings.shortest, is_stated=True)
-            for state, part in zip(shards, parts, strict=True)
-        ]
-    known = [part for part in parts if part.pages]
-    return sum(known[1:], known[0]) if known else None
 
 
 def budget_of(states: Sequence[State], now: float, settings: RefreshSettings) -> RevisitBudget:
@@ -58,20 +43,6 @@ def budget_of(states: Sequence[State], now: float, settings: RefreshSettings) ->
         objective=watched[0].objective if watched else "",
         planned=sum(len(state.calendar) for state in states),
     )
-
-
-def _of_shard(state: State, now: float, shortest: float, *, is_stated: bool) -> Freshness:
-    """The freshness of a shard, from a sample of pages of the size that a watch uses."""
-
-    def evidence_of(site: Site) -> SiteEvidence:
-        kept = state.sites.get([site])[0]
-        return NO_EVIDENCE if kept is None else kept.value(SiteEvidence) or NO_EVIDENCE
-
-    queued = queued_revisits(state)
-    estimator = FreshnessEstimator(state.records, evidence_of, 1, shortest)
-    estimator.begin(chain(state.calendar, queued))
-    read = estimator.read if is_stated else estimator.read_checked
-    return read(len(state.calendar) + len(queued), price_of(state) or 0.0, now)
 
 
 def of_site(
@@ -144,12 +115,6 @@ def of_page(
         next=visit if is_due else None,
         is_watched=price is not None,
     )
-
-
-def price_of(state: State) -> float | None:
-    """What a visit must be worth, of a collection that was watched."""
-    revisits = state.meta(RevisitState)
-    return revisits.price if revisits is not None and revisits.total else None
 
 
 def _waits(state: State, record: UrlRecord) -> bool:

@@ -22,14 +22,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from periplus.model import ConfigError, Discovery, InvariantError, KnownLinks, Source, Stage, Url, UsageError
 
 from ..found import Score, failed_call, found_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 OCTAVES = 32
 ZERO_LEVEL = 128
@@ -69,6 +72,8 @@ def lowered(level: int, share: float) -> int:
 
 def levels_of(scores: NDArray[np.float64]) -> NDArray[np.uint8]:
     """The level of each, as `level_of`, for millions at once. Scores below zero do not occur here."""
+    import numpy as np
+
     fraction, octave = np.frexp(np.minimum(scores, 2.0**OCTAVES))
     levels = 2 * (OCTAVES - octave) + (fraction < _HALF_OCTAVE)
     levels = np.clip(levels, 0, ZERO_LEVEL - 1)
@@ -214,6 +219,8 @@ class PartialPageRank(ByRank):
 
     def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
         """PageRank over the known links, in multiples of its mean, starting from the last result."""
+        import numpy as np
+
         from periplus.graph import pagerank  # its libraries take a second to load, and most crawls never rank
 
         count = len(known.worth)
@@ -268,6 +275,7 @@ class RankMass(ByRank):
 
     def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
         """The mass of each URL that waits: what comes to it from the seeds over pages that are done."""
+        import numpy as np
         from scipy.sparse import csr_matrix  # it takes a second to load, and most crawls never rank
 
         count = len(known.worth)

@@ -148,6 +148,7 @@ _SHORT_LANGUAGES: Final = frozenset(
 """Programming languages with a name of two letters; other names of two letters are natural languages."""
 
 
+@lru_cache(maxsize=4096)
 def language_of(classes: str) -> str:
     """The language that the classes of an element give for the code in it; empty if they do not."""
     for pattern in _LANGUAGES if classes else ():
@@ -200,6 +201,19 @@ def with_headings(events: Sequence[Event], title: str) -> Sequence[Event]:
     return changed
 
 
+def title_letters(title: str, heading: str) -> int:
+    """Letters of the words that a heading shares with the title of its page; 0 if those are less than half of it."""
+    words = _WORDS.findall(heading.lower())
+    own = _words_of(title)
+    common = [word for word in words if word in own]
+    return len("".join(common)) if 2 * len(common) >= len(words) else 0
+
+
+@lru_cache(maxsize=64)
+def _words_of(title: str) -> frozenset[str]:
+    return frozenset(_WORDS.findall(title.lower()))
+
+
 class _Headings:
     """The headings of a page that are not main text but should be."""
 
@@ -208,7 +222,7 @@ class _Headings:
         """Open elements with navigation and the like."""
         self.last_main = -1
         """The place of the last main text."""
-        self._title = frozenset(_WORDS.findall(title.lower()))
+        self._title = title
         self._found: list[int] = []
         self._waiting: list[int] = []
         """Texts of headings since the last text that is not in one."""
@@ -221,10 +235,9 @@ class _Headings:
 
     def cross(self, *, is_open: bool) -> None:
         """A heading begins or ends."""
-        words = _WORDS.findall("".join(self._texts).lower())
-        common = [word for word in words if word in self._title]
-        if common and 2 * len(common) >= len(words):
-            self._own.append((len("".join(common)), self._places))
+        letters = title_letters(self._title, "".join(self._texts))
+        if letters:
+            self._own.append((letters, self._places))
         self._waiting += self._places
         self._places, self._texts, self._is_open = [], [], is_open
 

@@ -7,6 +7,9 @@ The scanner gives the layout of a page as events: block elements in balance, inl
 collected until a block ends and is then written by `marks`, between the lists and quotes that `blocks` keeps. A frame
 for each open element says what to go back to when it ends. Nothing is copied over and over, and nesting is bounded, so
 that time and size are linear in the size of the page.
+
+`content.scan.write_markdown` does the same in C, some ten times as fast, and leaves what is rare to functions here.
+Text with lines is written here alone.
 """
 
 from __future__ import annotations
@@ -14,10 +17,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from functools import partial
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from periplus.content.scan import scan
+from periplus.content.scan import scan, write_markdown
 from periplus.content.scan.columns import Attributes, Event
 from periplus.content.scan.tags import BLOCK, FLAGS, PUSH
 from periplus.urls import whatwg
@@ -33,9 +37,23 @@ from .layout import (
     is_permalink,
     language_of,
     shown_places,
+    title_letters,
     with_headings,
 )
-from .marks import Link, Markdown, Plain, Row, RowSpans, Run, RunKind, Style, Styles, folded
+from .marks import (
+    Link,
+    Markdown,
+    Plain,
+    Row,
+    RowSpans,
+    Run,
+    RunKind,
+    Style,
+    Styles,
+    escaped_start,
+    escaped_words,
+    folded,
+)
 
 MAX_URL: Final = 2000
 """Characters of the address of a link or an image; longer ones (often data) are left out."""
@@ -64,14 +82,29 @@ def to_markdown(html: bytes, url: str, *, base: str = "", encoding: str = "utf-8
 
     Links are resolved against `base`, if it is not that of the URL; `encoding` is what the page was in before.
     """
-    return _Writer(Markdown(), url, base or url, encoding).write(_events_of(html, url))
+    return written(html, url, base or url, encoding)[0]
 
 
 def to_blocks(html: bytes, url: str, *, base: str = "", encoding: str = "utf-8") -> list[WrittenBlock]:
     """The same in blocks, with what leads to its headings and terms."""
-    writer = _Writer(Markdown(), url, base or url, encoding)
-    writer.write(_events_of(html, url))
-    return writer.written
+    return written(html, url, base or url, encoding)[1]
+
+
+def written(html: bytes, url: str, base: str, encoding: str) -> tuple[str, list[WrittenBlock]]:
+    """The Markdown of a page, and its blocks: by the compiled writer, if there is one, else by `_Writer`."""
+    found = write_markdown(html, url, base, hooks_of(url, base, encoding))
+    return written_in_python(html, url, base, encoding) if found is None else (found[0], list(map(_BLOCK, found[1])))
+
+
+def hooks_of(url: str, base: str, encoding: str) -> tuple[Any, ...]:
+    """What the compiled writer leaves to Python, in the order of `native/markdown.h`."""
+    return _Writer(Markdown(), url, base, encoding).hooks()
+
+
+def written_in_python(html: bytes, url: str, base: str, encoding: str) -> tuple[str, list[WrittenBlock]]:
+    """The Markdown of a page, and its blocks, by `_Writer`."""
+    writer = _Writer(Markdown(), url, base, encoding)
+    return writer.write(_events_of(html, url)), writer.written
 
 
 class WrittenKind(Enum):
@@ -97,6 +130,10 @@ class WrittenBlock(NamedTuple):
     level: int = 0
     anchor: str = ""
     title: str = ""
+
+
+_BLOCK: Final = partial(tuple.__new__, WrittenBlock)
+"""`WrittenBlock._make` without a call in Python."""
 
 
 def to_text(html: bytes, url: str) -> str:
@@ -174,6 +211,22 @@ class _Writer:
         """Cells that the last one spans beside its own."""
         self._is_header = True
         self._is_in_cell = False
+
+    def hooks(self) -> tuple[Any, ...]:
+        """See `hooks_of`."""
+        return (
+            title_letters,
+            self._resolved,
+            is_clutter,
+            is_permalink,
+            language_of,
+            escaped_words,
+            escaped_start,
+            self._marks.term,
+            self._image,
+            _are_numbers,
+            _KINDS,
+        )
 
     def write(self, events: Sequence[Event]) -> str:
         """Write all of it."""
@@ -389,19 +442,29 @@ class _Writer:
 
     def _open_image(self, _: str, attributes: Attributes) -> None:
         """An image that has a text; others are decoration, or cannot be described. Not an arrow to the top."""
-        alt = folded(attributes.get("alt") or "")
+        alt = attributes.get("alt") or ""
         if alt and not _own_link(self._styles):
-            source = self._resolved(attributes.get("src"))
-            written = self._marks.image(alt if self._says(alt, source) else "", source)
-            self._runs.append(Run(written, self._styles_here(), RunKind.WRITTEN))
+            seen = (
+                " ".join([value for kind, value, _, _ in self._events if kind == TEXT]) if self._words is None else ""
+            )
+            written = self._image(alt, attributes.get("src"), seen)
+            if written is not None:
+                self._runs.append(Run(written, self._styles_here(), RunKind.WRITTEN))
 
-    def _says(self, alt: str, source: str | None) -> bool:
+    def _image(self, alt: str, src: str | None, seen: str) -> str | None:
+        """What is written for an image; nothing if it has no text. `seen` are all texts of the page."""
+        alt = folded(alt)
+        if not alt:
+            return None
+        source = self._resolved(src)
+        return self._marks.image(alt if self._says(alt, source, seen) else "", source)
+
+    def _says(self, alt: str, source: str | None, seen: str) -> bool:
         """Whether the page, or the address of an image, has the words of its text, which visitors do not see."""
         words = {word.lower() for word in _LONG_WORD.findall(alt)}
         if not words:
             return True
         if self._words is None:
-            seen = " ".join([value for kind, value, _, _ in self._events if kind == TEXT])
             self._words = frozenset(map(str.lower, _LONG_WORD.findall(seen)))
         return words <= self._words or words <= {*self._words, *map(str.lower, _LONG_WORD.findall(source or ""))}
 
@@ -496,6 +559,11 @@ def _unlinked(styles: Styles) -> Styles:
     return tuple([style for style in styles if not (isinstance(style, Link) and style.is_own)])
 
 
+def _are_numbers(text: str) -> bool:
+    return are_numbers(text.split("\n"))
+
+
+_KINDS: Final = tuple(WrittenKind)
 _STYLES: Final = {
     **dict.fromkeys(("em", "i", "var", "cite", "dfn"), Style.EMPHASIS),
     **dict.fromkeys(("strong", "b"), Style.STRONG),

@@ -294,8 +294,7 @@ class Markdown(Plain):
             return f"{ticks}{pad}{text}{pad}{ticks}"
         if not _MAYBE_SPECIAL.search(text):
             return text
-        special = _SPECIAL_IN_LINK if any(isinstance(style, Link) for style in styles) else _SPECIAL
-        return special.sub(_escaped, text)
+        return escaped_words(text, any(isinstance(style, Link) for style in styles))
 
     def image(self, alt: str, url: str | None, /) -> str:
         """An image with its alternative text; nothing if it has no address (a script may load it)."""
@@ -303,7 +302,7 @@ class Markdown(Plain):
 
     def paragraph(self, text: str, /) -> list[str]:
         """The lines of a paragraph, none of which looks like the beginning of another block."""
-        return [_AT_START.sub(_escaped_start, line) for line in text.split("\n")]
+        return list(map(escaped_start, text.split("\n")))
 
     def heading(self, text: str, level: int, /) -> str:
         """A heading with its level."""
@@ -332,6 +331,16 @@ class Markdown(Plain):
         header = header + [""] * (width - len(header))
         lines = [header, ["---"] * width, *(row.cells for row in body)]
         return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def escaped_words(text: str, is_in_link: bool) -> str:
+    """A text so that nothing in it is taken for a mark."""
+    return (_SPECIAL_IN_LINK if is_in_link else _SPECIAL).sub(_escaped, text)
+
+
+def escaped_start(line: str) -> str:
+    """A line so that it does not look like the beginning of another block."""
+    return _AT_START.sub(_escaped_start, line)
 
 
 def _escaped(found: re.Match[str]) -> str:

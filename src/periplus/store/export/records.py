@@ -18,6 +18,7 @@ from typing import BinaryIO, Final
 import msgspec
 import pyarrow as pa
 
+from periplus.content import NOTHING_HIDDEN, HiddenText
 from periplus.model import Url, UsageError
 from periplus.urls import fingerprint, site_of
 
@@ -38,9 +39,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class PageRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A page. What it does not have is null; `markdown` is there if it was asked for.
+    """A page. What it does not have is null; `markdown` is there if it was asked for, `hidden_text` if there is such.
 
-    `text` is all visible text with white space folded, `main_text` the same without navigation.
+    `text` is all visible text with white space folded, `main_text` the same without navigation; `hidden_text` is what
+    was left out of both because visitors do not see it.
     """
 
     url: str
@@ -56,6 +58,7 @@ class PageRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     warc_file: str
     warc_offset: int
     markdown: str = ""
+    hidden_text: HiddenText = NOTHING_HIDDEN
 
     @property
     def size(self) -> int:
@@ -84,6 +87,7 @@ def record_of(document: DecodedCapture, *, wants_markdown: bool = False) -> Page
         warc_file=capture.stored.file,
         warc_offset=capture.stored.offset,
         markdown=document.to_markdown() if wants_markdown else "",
+        hidden_text=document.hidden_text or NOTHING_HIDDEN,  # the same object is left out
     )
     return _clean(record)
 
@@ -175,9 +179,9 @@ class DocumentTable:
 
 
 def column_names(*, wants_markdown: bool) -> tuple[str, ...]:
-    """The names of the columns in their order."""
-    names = PageRecord.__struct_fields__
-    return names if wants_markdown else names[:-1]
+    """The names of the columns of CSV and Parquet in their order. `hidden_text` is of JSON alone: it is not a text."""
+    left_out = ("hidden_text",) if wants_markdown else ("hidden_text", "markdown")
+    return tuple(name for name in PageRecord.__struct_fields__ if name not in left_out)
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9%!$&\'()+,;=@._~\-]|^\.+|[. ]+$")

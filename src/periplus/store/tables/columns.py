@@ -8,20 +8,25 @@ null. The fast way is tried first, and only when Arrow refuses it are values loo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec.structs import astuple
 from numpy.typing import NDArray
 
+from periplus.lazy_exports import LazyModule
 from periplus.model import Granularity, Lastmod
 from periplus.model.rows import ColumnType, TableRow, columns_of
 
 from . import pandas_import  # noqa: F401 - before the first array is made
 from .declared import ROWS
 from .schemas import ARROW, SCHEMAS
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+else:
+    pc = LazyModule("pyarrow.compute")
 
 MAX_TEXT: Final = 65_536
 """Characters of one text: the longest canonical URL."""

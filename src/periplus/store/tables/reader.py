@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from periplus.lazy_exports import LazyModule
 from periplus.model import CollectionDamaged
 from periplus.model.rows import ColumnType, TableRow, columns_of
 
@@ -38,6 +38,11 @@ from .spool import read_spool, whole_batches
 from .table import ParquetFile, number_of, parquet_path, shard_of, spool_path
 from .verifying import verify
 from .writer import places_of
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+else:
+    pq = LazyModule("pyarrow.parquet")
 
 R = TypeVar("R", bound=TableRow)
 

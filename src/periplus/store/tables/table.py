@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
+
+from periplus.lazy_exports import LazyModule
 
 from ..durable import replace_file
 from ..settings import TableSettings
@@ -23,6 +25,11 @@ from .columns import widened
 from .manifest import TableFiles, finished_file
 from .schemas import SCHEMAS
 from .spool import Spool, read_spool
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+else:
+    pq = LazyModule("pyarrow.parquet")
 
 _RANDOM = frozenset({"sketch", "raw_digest", "text_digest", "main_digest", "links_digest"})
 _VARIED = frozenset({"anchor", "digest", "text", "main_text", "markdown"})

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyarrow import parquet
 
+from periplus.lazy_exports import LazyModule
 from periplus.model import SubjectJudged
 
 from ..durable import replace_file
@@ -21,6 +22,11 @@ from .columns import batch_of_rows
 from .manifest import Spooled
 from .reader import scan
 from .schemas import SCHEMAS
+
+if TYPE_CHECKING:
+    from pyarrow import parquet
+else:
+    parquet = LazyModule("pyarrow.parquet")
 
 
 def write_verdicts(folder: Path, judge: str, verdicts: Sequence[SubjectJudged]) -> None:

@@ -1,8 +1,9 @@
 """The archive: every answer of the web as it came, in files that the tools of web archives read.
 
-WARC 1.1 (ISO 28500:2017) with one gzip member a record, and CDXJ beside it. `Archive` appends: an exchange becomes the
-records `response` or `revisit`, `request` and `metadata`, all in one write, and `end` is how far the files go. The
-state of the crawl keeps that end; after a crash the archive is opened there again, and what lies beyond is gone.
+WARC 1.1 (ISO 28500:2017) with one gzip member or Zstandard frame a record (`packing`), and CDXJ beside it. `Archive`
+appends: an exchange becomes the records `response` or `revisit`, `request` and `metadata`, all in one write, and `end`
+is how far the files go. The state of the crawl keeps that end; after a crash the archive is opened there again, and
+what lies beyond is gone.
 `read_records` reads a file from end to end in bounded memory, ours or another's, and reports what is wrong with it;
 `read_record` reads one by its place; a `FileSlice` is a file inside another, such as a member of a ZIP archive.
 `write_index`, `merge_indexes` and `lookup` find captures by URL, and `original` the payload of a revisit.

@@ -7,7 +7,7 @@ blocks (RFC 1951 section 3.2.4) as they are. Every gunzip reads that.
 
 Zeros between members or behind the last are passed over, as gunzip does: tapes and some file systems leave them.
 Where bytes are damaged, what looks like the beginning of another member is looked for. Files of Zstandard frames are
-read in the same way; see `frames`.
+read in the same way; see `frames`. There, a record may have several frames, and frames of other kinds may be between.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _ERRORS: Final = (cast("type[Exception]", isal_zlib.error), frames.ERROR)
 _BEGINNING: Final = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
 _FRAME: Final = re.compile(re.escape(frames.MAGIC))
 _LONGEST_BEGINNING: Final = 4
+_RECORD: Final = b"WARC/"
 
 
 class _Stream(Protocol):
@@ -125,7 +126,7 @@ class Members:
             if found >= 0:
                 return found - self._at
             searched = max(0, len(self._ready) - self._at - len(marker) + 1)
-            if searched >= limit or not self._fill():
+            if searched >= limit or not (self._fill() or self._go_on()):
                 return -1
 
     def read(self, size: int) -> bytes:
@@ -145,8 +146,8 @@ class Members:
         return data
 
     def pieces(self, size: int) -> Iterator[bytes]:
-        """The next `size` bytes in small pieces, fewer where the member ends."""
-        while size > 0 and (piece := self.read(min(size, _PIECE))):
+        """The next `size` bytes in small pieces, fewer where the member ends and no frame follows that goes on."""
+        while size > 0 and ((piece := self.read(min(size, _PIECE))) or self._go_on()):
             size -= len(piece)
             yield piece
 
@@ -192,6 +193,30 @@ class Members:
             at += len(window) - _LONGEST_BEGINNING + 1
             window = window[1 - _LONGEST_BEGINNING :]
         return False
+
+    def _go_on(self) -> bool:
+        """Go on in the next frame, if that begins no record: it belongs to this one. Nothing else has several parts."""
+        while self._open is not None and not self.is_gzip and self.problem is None:
+            self._raw = self._raw or self._more()
+            if not self._raw or self._begins_record(self._open()):
+                return False
+            self._stream = self._open()
+            if self._fill():
+                return True
+        return False
+
+    def _begins_record(self, frame: _Stream) -> bool:
+        """Whether the frame that comes next begins a record, or cannot be read."""
+        data, beginning, place = self._raw, b"", self._file.tell()
+        try:
+            while len(beginning) < len(_RECORD) and not frame.eof and (data := data or self._file.read(_PIECE)):
+                beginning += frame.decompress(data, _PIECE)
+                data = frame.unconsumed_tail
+        except _ERRORS:
+            return True
+        finally:
+            self._file.seek(place)
+        return beginning.startswith(_RECORD)
 
     def _more(self) -> bytes:
         piece = self._file.read(_PIECE)

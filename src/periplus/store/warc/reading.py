@@ -263,6 +263,8 @@ def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Probl
         fields, head = header
         size = int(fields["content-length"])
         block = members.read(min(size, max_block))
+        if len(block) < min(size, max_block):
+            block += b"".join(members.pieces(min(size, max_block) - len(block)))
         passed = members.skip(size - len(block)) if len(block) == max_block else 0
         has_more = _skip_blank(members)
         if members.problem or (len(block) + passed < size and not members.is_packed):

@@ -5,6 +5,8 @@
        `Columns.targets` are None where Python has to compute them.
    resolve(url: str, hrefs: list[str]) -> list[str | None]
        Where each href leads from the page with this canonical URL; None where that is left to the URL parser.
+   write_markdown(html: bytes, url: str, base: str, hooks: tuple) -> tuple[str, list[WrittenBlock as a tuple]] | None
+       The main text in Markdown and in blocks; None where that is left to Python (markdown.h has the hooks).
    list_tags(html: bytes) -> tuple[list[ListedTag as a tuple], bytes, bytes, bool]
        See tag_list.py.
    masked(text: bytes) -> bytes
@@ -17,9 +19,12 @@
        Counts of words and a sum of links (profile.h), of the text, the masked main text, and the links, one a line.
    has_json_ld(body: bytes) -> bool
        Whether a page may have structured data.
+   new_vocabulary(), index_words(...), take_counts(...), count_known(...)
+       Words as terms and numbers, for a full-text index (vocabulary.h).
 
    A page is copied with PADDING bytes behind it and read by `scan_page` without the GIL; then the Python objects are
-   made. Each call has its own state and there are no caches, so that threads cannot disturb each other, with the GIL or
+   made. Each call has its own state, and there are no caches but vocabularies, which have one
+   writer each, so that threads cannot disturb each other, with the GIL or
    without it. Only the stable ABI of Python 3.11 is used, except on free-threaded builds, which have none. */
 #define PY_SSIZE_T_CLEAN
 #include <pyconfig.h>
@@ -30,8 +35,10 @@
 
 #include "reading.h"
 #include "packing.h"
+#include "markdown.h"
 #include "profile.h"
 #include "tag_list.h"
+#include "vocabulary.h"
 
 #ifndef SOURCES_DIGEST
 #define SOURCES_DIGEST "" /* hatch_build.py has one, by which a test can tell whether a build is up to date */
@@ -170,6 +177,46 @@ static PyObject *resolve(PyObject *module, PyObject *const *arguments, Py_ssize_
         }
     }
     return list;
+}
+
+/* ---- Markdown ---- */
+
+static bool is_utf8(const char *bytes, Py_ssize_t size) {
+    PyObject *string = PyUnicode_DecodeUTF8(bytes, size, NULL);
+    bool is_valid = string != NULL;
+    Py_XDECREF(string);
+    PyErr_Clear();
+    return is_valid;
+}
+
+static PyObject *write_markdown(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 4 || !PyTuple_Check(arguments[3]) || PyTuple_Size(arguments[3]) != HOOK_COUNT) {
+        PyErr_SetString(PyExc_TypeError, "write_markdown takes a page, its URL, its base and functions");
+        return NULL;
+    }
+    char *html;
+    Py_ssize_t size, url_size, base_size;
+    const char *url = PyUnicode_AsUTF8AndSize(arguments[1], &url_size);
+    const char *base = url ? PyUnicode_AsUTF8AndSize(arguments[2], &base_size) : NULL;
+    if (!base || PyBytes_AsStringAndSize(arguments[0], &html, &size) != 0) {
+        return NULL;
+    }
+    if (size > MAX_PAGE || url_size > MAX_PAGE || base_size > MAX_PAGE || !is_utf8(html, size)) {
+        return held(Py_None);
+    }
+    Page *page = new_page(false, true, false);
+    if (!page) {
+        return PyErr_NoMemory();
+    }
+    bool is_read;
+    Py_BEGIN_ALLOW_THREADS
+    is_read = pass_over(page, (const u8 *)html, (size_t)size) && choose_main_blocks(page);
+    Py_END_ALLOW_THREADS
+    Span own = {(const u8 *)url, (u32)url_size};
+    Span around = {(const u8 *)base, (u32)base_size};
+    PyObject *result = is_read ? written_page(PyModule_GetState(module), &page->scanner, page->is_main, own, around, arguments[3]) : PyErr_NoMemory();
+    free_page(page);
+    return result;
 }
 
 /* ---- tags ---- */
@@ -456,12 +503,17 @@ static PyObject *count_controls(PyObject *module, PyObject *bytes) {
 static PyMethodDef METHODS[] = {
     {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, "Read a page in one pass."},
     {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, "Resolve the links that need no URL parser."},
+    {"write_markdown", (PyCFunction)(void (*)(void))write_markdown, METH_FASTCALL, "Write the main text of a page."},
     {"list_tags", list_tags, METH_O, "List the tags that say something of a page."},
     {"masked", masked, METH_O, "Mask the volatile words of a text."},
     {"count_controls", count_controls, METH_O, "Count the control characters that no text has."},
     {"text_counts", (PyCFunction)(void (*)(void))text_counts, METH_FASTCALL, "Count the words of a page."},
     {"has_json_ld", may_have_json_ld, METH_O, "Whether a page may have structured data."},
     {"profile", (PyCFunction)(void (*)(void))profile, METH_FASTCALL, "Count the words and sum up the links of a page."},
+    {"new_vocabulary", new_vocabulary, METH_NOARGS, "Make a vocabulary."},
+    {"index_words", (PyCFunction)(void (*)(void))index_words, METH_FASTCALL, "Read the words of a text as terms."},
+    {"take_counts", take_counts, METH_O, "Take the number of texts with each word."},
+    {"count_known", count_known, METH_O, "Count the words of a vocabulary."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -79,16 +79,22 @@ static void join_main(Page *page) {
     }
 }
 
+/* Choose the blocks of the main text. Returns false if there is no memory. */
+static bool choose_main_blocks(Page *page) {
+    const Scanner *scanner = &page->scanner;
+    page->is_main = calloc(scanner->blocks.count + 1, 1);
+    return page->is_main &&
+           choose_main(scanner->text.bytes, scanner->text.size, scanner->blocks.items, scanner->blocks.count,
+                       scanner->elements.items, scanner->elements.count, page->is_main);
+}
+
 /* Choose the main text and sketch it. Returns false if there is no memory. */
 static bool choose_main_text(Page *page) {
     const Scanner *scanner = &page->scanner;
     size_t room = (size_t)scanner->text.size + scanner->blocks.count + PADDING;
-    page->is_main = calloc(scanner->blocks.count + 1, 1);
     page->main = malloc(room);
     u8 *buffer = malloc(room);
-    bool is_done = page->is_main && page->main && buffer &&
-                   choose_main(scanner->text.bytes, scanner->text.size, scanner->blocks.items, scanner->blocks.count,
-                               scanner->elements.items, scanner->elements.count, page->is_main);
+    bool is_done = page->main && buffer && choose_main_blocks(page);
     if (is_done) {
         join_main(page);
         memset(page->main + page->main_size, 0, PADDING);
@@ -105,8 +111,8 @@ static void count_page_words(Page *page) {
     page->counts = count_words(page->main_size ? (Span){page->main, page->main_size} : text);
 }
 
-/* All that needs no Python. Returns false if there is no memory. */
-static bool read_page(Page *page, const u8 *html, size_t size, Span url) {
+/* Pass over a page. Returns false if there is no memory. */
+static bool pass_over(Page *page, const u8 *html, size_t size) {
     page->page = malloc(size + PADDING);
     if (!page->page) {
         return false;
@@ -118,7 +124,13 @@ static bool read_page(Page *page, const u8 *html, size_t size, Span url) {
     scanner->start = page->page;
     scanner->end = page->page + size;
     scan_page(scanner);
-    bool is_read = !scanner->has_failed && resolve_links(scanner, &page->targets, url) &&
+    return !scanner->has_failed;
+}
+
+/* All that needs no Python. Returns false if there is no memory. */
+static bool read_page(Page *page, const u8 *html, size_t size, Span url) {
+    Scanner *scanner = &page->scanner;
+    bool is_read = pass_over(page, html, size) && resolve_links(scanner, &page->targets, url) &&
                    gather_parts(scanner, &page->parts) && choose_main_text(page) &&
                    prepare_digests(scanner, &page->targets, (Span){page->main, page->main_size}, &page->digested);
     if (is_read) {

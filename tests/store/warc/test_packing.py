@@ -18,6 +18,7 @@ from periplus.store.warc.copying import SourceRecord
 from periplus.store.warc.frames import dictionary_in
 from periplus.store.warc.index import scan
 from periplus.store.warc.packing import SAMPLES, GzipPacking, ZstdPacking, trained
+from periplus.store.warc.reading import block_pieces
 from periplus.store.warc.records import index_of, warc_files
 
 AT = 1_800_000_000.0
@@ -187,3 +188,48 @@ def test_a_dictionary_needs_enough_records(tmp_path: Path) -> None:
     assert len(files) > 3
     assert [trained(path) for path in files] == [b""] * len(files)
     assert len({place.file for place in places}) == len(files)
+
+
+@pytest.mark.parametrize("size", [1, 7, 60, 400, 5_000])
+def test_a_record_may_have_several_frames(tmp_path: Path, size: int) -> None:
+    """As the specification allows, with empty frames and frames of other kinds between them."""
+    archive = opened(tmp_path / "plain")
+    write(archive, 0, 5)
+    archive.close()
+    [path] = warc_files(tmp_path / "plain")
+    whole = records_of(path)
+    packing, other = ZstdPacking(1), bytes.fromhex("502a4d1803000000616263")
+    data = b""
+    for record in whole:
+        plain = record.head + record.block + b"\r\n\r\n"
+        pieces = [plain[:5], *(plain[at : at + size] for at in range(5, len(plain), size))]
+        data += b"".join(packing.text(piece) + other + packing.text(b"") for piece in pieces)
+    target = tmp_path / path.name
+    target.write_bytes(data)
+    found = records_of(target)
+    assert [(each.head, each.block) for each in found] == [(each.head, each.block) for each in whole]
+    for record in found:
+        assert read_record(tmp_path, Stored(path.name, record.offset, record.length, "")).block == record.block
+    cut = [each for each in read_records(target, max_block=50) if isinstance(each, WarcRecord)]
+    assert [b"".join(block_pieces(target, each)) for each in cut] == [each.block for each in whole]
+    target.write_bytes(data[:-30])
+    assert [each.reason for each in read_records(target) if isinstance(each, Problem)][-1] == "torn"
+
+
+def test_no_file_makes_the_reader_fail(written: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    """Whatever bytes are wrong: what is read is what was written, and the rest is told."""
+    path = warc_files(written[0])[1]
+    whole, chance = path.read_bytes()[:200_000], Random(5)
+    blocks = {each.id: each.block for each in records_of(path)}
+    target = tmp_path / path.name
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(chance.randrange(1, 6)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        if chance.random() < 0.3:
+            del data[chance.randrange(len(data)) :]
+        target.write_bytes(data)
+        found = list(read_records(target))
+        records = [each for each in found if isinstance(each, WarcRecord)]
+        assert all(blocks[each.id] == each.block for each in records)
+        assert len(records) < len(blocks) or len(found) == len(records)
