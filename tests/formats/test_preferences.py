@@ -6,13 +6,15 @@ from tests.each_case import each_case
 
 from periplus.content import read_page
 from periplus.formats.preferences import (
+    MAX_TDM_BYTES,
     MAX_TDM_RULES,
+    TdmFile,
+    TdmRule,
     of_robots,
     preference_headers,
     read_content_signal,
     read_content_usage,
     read_tdmrep,
-    rule_for,
 )
 from periplus.formats.robots import Group, Robots, Rule, UsageRule, parse, write
 from periplus.model import NO_PREFERENCES, Preference, Preferences, UseLimit
@@ -86,26 +88,82 @@ def test_rules_are_written_as_they_are_read() -> None:
 
 
 def test_tdmrep_file() -> None:
-    """The longest location decides; rows that are not rules are left out, and so are files that are not JSON."""
-    rules = read_tdmrep(
-        b'[{"location": "/", "tdm-reservation": 1, "tdm-policy": "https://site.test/policy.json"},'
-        b' {"location": "/open/*", "tdm-reservation": "0"}, {"location": 3, "tdm-reservation": 1},'
-        b' {"location": "/b", "tdm-reservation": true}, {"location": "/c", "tdm-reservation": 2}, 7]'
+    """The first rule that matches decides; what is not a rule is left out, and what is not an array is not read."""
+    file = read_tdmrep(
+        b'[{"location": "/open/*", "tdm-reservation": "0"},'
+        b' {"location": "/", "tdm-reservation": 1, "tdm-policy": "https://site.test/policy.json"},'
+        b' {"location": 3, "tdm-reservation": 1}, {"location": "/b", "tdm-reservation": true},'
+        b' {"location": "/c", "tdm-reservation": 2}, 7]'
     )
-    assert [(rule.location, rule.is_reserved, rule.policy) for rule in rules] == [
-        ("/", True, "https://site.test/policy.json"),
+    assert [(rule.location, rule.is_reserved, rule.policy) for rule in file.rules] == [
         ("/open/*", False, ""),
+        ("/", True, "https://site.test/policy.json"),
     ]
-    reserved, free = rule_for(rules, "https://site.test/x"), rule_for(rules, "https://site.test/open/x?q=1")
+    assert file.problems == ("bad-reservation",)
+    reserved, free = file.rule_for("https://site.test/x"), file.rule_for("https://site.test/open/x?q=1")
     assert reserved is not None
     assert reserved.is_reserved
     assert free is not None
     assert not free.is_reserved
-    assert rule_for(rules[1:], URL) is None
-    for body in (b"", b"{}", b"[" * 100_000, b"\xff", b'"x"'):
-        assert read_tdmrep(body) == ()
+    for body in (b"", b"{}", b"[" * 100_000, b"\xff", b'"x"', b" " * (MAX_TDM_BYTES + 1)):
+        assert not read_tdmrep(body).is_readable
     many = b"[" + b",".join([b'{"location":"/x","tdm-reservation":1}'] * (MAX_TDM_RULES + 9)) + b"]"
-    assert len(read_tdmrep(many)) == MAX_TDM_RULES
+    assert len(read_tdmrep(many).rules) == MAX_TDM_RULES
+    assert read_tdmrep(many).rule_for(URL) is None
+
+
+@each_case(
+    ("location", "url", "is_matched"),
+    [
+        ("/%7Ejoe/", "https://site.test/~joe/x", True),
+        ("/~joe/", "https://site.test/%7ejoe/x", True),
+        ("/a%2Fb", "https://site.test/a/b", False),
+        ("https://site.test/a/", "https://site.test/a/b", True),
+        ("https://other.test/a/", "https://site.test/a/b", False),
+        ("a/", "https://site.test/a/b", True),
+        ("/caf\u00e9", "https://site.test/caf%C3%A9", True),
+    ],
+)
+def test_location_of_a_tdm_rule(location: str, url: str, *, is_matched: bool) -> None:
+    """Escapes of unreserved characters are decoded on both sides; a URL counts for its own origin."""
+    file = TdmFile((TdmRule(location, is_reserved=True),))
+    assert (file.rule_for(url) is not None) is is_matched
+
+
+def test_paths_that_may_not_be_crawled_have_no_preference() -> None:
+    """And a Content-Usage line ends a list of agents like a rule, which a Content-Signal line does not."""
+    robots = parse(
+        b"User-agent: *\nContent-Usage: train-ai=n\nUser-agent: Other\nDisallow: /\nContent-Usage: train-ai=y"
+    )
+    ours, other = robots.access("periplus"), robots.access("Other")
+    assert ours.allows(URL)
+    assert of_robots(ours, URL).train is DISALLOW
+    assert not other.allows(URL)
+    assert of_robots(other, URL) is NO_PREFERENCES
+    waiting = parse(b"User-agent: a\nCrawl-delay: 9\nUser-agent: b\nContent-Usage: train-ai=n")
+    assert [of_robots(waiting.access(name), URL).train for name in "ab"] == [DISALLOW, DISALLOW]
+    signals = parse(b"User-agent: a\nContent-Signal: ai-train=no\nUser-agent: b\nDisallow: /x").access("a")
+    assert not signals.allows("https://site.test/x")
+
+
+@each_case(
+    ("lines", "ours", "others"),
+    [
+        ("License: /l.xml\nUser-agent: Other\nDisallow: /", ["/l.xml"], ["/l.xml"]),
+        ("User-agent: Other\nLicense: /o.xml\n\nUser-agent: *\nLicense: /l.xml", ["/l.xml"], ["/o.xml"]),
+        ("User-agent: *\nAllow: /\n# terms\nLicense: /l.xml\nUser-agent: Other\nAllow: /", ["/l.xml"], []),
+        ("User-agent: Other\nAllow: /\n\nLicense: /l.xml\n\nUser-agent: *\nAllow: /", ["/l.xml"], ["/l.xml"]),
+        ("User-agent: Other\n\nLicense: /l.xml\nAllow: /", [], ["/l.xml"]),
+        ("User-agent: Other\nAllow: /\nSitemap: /s.xml\nLicense: </l.xml>", ["/l.xml"], ["/l.xml"]),
+        ("User-agent: *\nLicense: MIT", [], []),
+    ],
+)
+def test_licence_of_a_group_or_of_the_file(lines: str, ours: list[str], others: list[str]) -> None:
+    """A licence inside a group is for its crawlers alone; one that stands apart behind its rules is for all."""
+    robots = parse(lines.encode())
+    assert [each.location for each in robots.access("periplus").licenses] == ours
+    assert [each.location for each in robots.access("Other").licenses] == others
+    assert parse(write(robots)) == robots
 
 
 def test_headers_and_elements_of_a_page() -> None:

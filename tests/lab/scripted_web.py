@@ -5,6 +5,7 @@
         crawl(folder, ["http://a.test/"], web.settings)
         web.asked                       every URL, as often as it was asked for
         web.heads                       those that were asked for with HEAD
+        web.headers[url] = {"Content-Usage": "train-ai=n"}; web.statuses[url] = 402
 
 What starts with `<?xml` is XML, what ends with `.txt` text, all else HTML. Bytes are sent as they are. Every answer has
 an ETag, and a request that knows it is answered 304, unless `knows_etags` is off.
@@ -28,6 +29,10 @@ class ScriptedWeb:
         self.same: list[str] = []
         self.heads: list[str] = []
         self.failing: set[str] = set()
+        self.headers: dict[str, dict[str, str]] = {}
+        self.statuses: dict[str, int] = {}
+        self.fields: list[str] = []
+        """The names of the fields of all requests, in lower case."""
         self.knows_etags = knows_etags
         self._server = _Web(("127.0.0.1", 0), _Handler)
         self._server.web = self
@@ -78,6 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         web = cast("_Web", self.server).web
         web.asked.append(self.path)
+        web.fields += map(str.lower, self.headers)
         said = web.said.get(self.path)
         if self.path in web.failing:
             self._answer(500, b"", "")
@@ -91,7 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
             web.same.append(self.path)
             self._answer(304, b"", etag)
         else:
-            self._answer(200 if said is not None else 404, body, etag if web.knows_etags else "")
+            status = web.statuses.get(self.path, 200 if said is not None else 404)
+            self._answer(status, body, etag if web.knows_etags else "")
 
     def do_HEAD(self) -> None:
         cast("_Web", self.server).web.heads.append(self.path)
@@ -105,7 +112,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         if etag:
             self.send_header("ETag", etag)
-        for name, value in _PROTECTING.items():
+        own = cast("_Web", self.server).web.headers.get(self.path, {})
+        for name, value in (_PROTECTING | own).items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":

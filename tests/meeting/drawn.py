@@ -174,6 +174,10 @@ def _media(chance: Random) -> Options:
     return {"media.types": ["image/*"], "media.html": chance.random() < 0.7}
 
 
+def _permissions(chance: Random) -> Options:
+    return {"permissions.ledger": chance.random() < 0.3}
+
+
 def _requisites(chance: Random) -> Options:
     return {"requisites.enabled": chance.random() < 0.3, "requisites.max_per_page": chance.choice((2, 500))}
 
@@ -193,7 +197,7 @@ def _storage(chance: Random) -> Options:
 PARTS: Final[dict[str, Callable[[Random], Options]]] = {
     "politeness": _politeness, "retries": _retries, "ordering": _ordering, "bounds": _bounds, "judges": _judges,
     "dust": _dust, "forms": _forms, "sitemaps": _sitemaps, "rendering": _rendering, "media": _media,
-    "storage": _storage, "requisites": _requisites,
+    "storage": _storage, "requisites": _requisites, "permissions": _permissions,
 }  # fmt: skip
 """All parts of the settings that are drawn."""
 

@@ -37,6 +37,7 @@ def test_seeds_draw_every_choice() -> None:
         "forms.enabled",
         "render.mode",
         "requisites.enabled",
+        "permissions.ledger",
         "scope.kind",
         "budgets.domain",
         "absence.enabled",
@@ -44,4 +45,4 @@ def test_seeds_draw_every_choice() -> None:
     ):
         table, key = name.split(".")
         assert len({getattr(getattr(config, table), key) for config in configs}) >= 2, name
-    assert len(PARTS) == 12
+    assert len(PARTS) == 13

@@ -10,21 +10,27 @@ from urllib.parse import urlsplit
 
 import typer
 
+from periplus.apps.export.explaining import PagePermissions
+from periplus.apps.export.explaining import explain as page_permissions
 from periplus.apps.export.exporting import Export, ExportOptions
 from periplus.apps.export.retrieval import DEFAULT_INDEX
 from periplus.bridges.bulk import BulkTarget
 from periplus.collection.collection import existing
 from periplus.model import PeriplusError, UsageError
+from periplus.policy.permissions import UNEXPLAINED
 from periplus.store.export import Exported, Selection
 from periplus.store.export.bulk import mapping
 from periplus.store.export.chunks import DEFAULT_SIZE, WORDS
-from periplus.view.terminal import print_line
+from periplus.view.terminal import print_line, print_table
+from periplus.view.values import sheet_of
 from periplus.view.wording import count, top
 
 from . import options
-from .consoles import stderr_console
+from .consoles import stderr_console, stdout_console
 
 NOTHING_WRITTEN = 1
+_ANSWER_COLUMNS = ("<use", "<answer", "<decided by", "<conditions", "<conflict", "<explained")
+_STATEMENT_COLUMNS = ("<source", "<use", "<answer", "<status", "<place", "<statement", "<SHA-256", "<record")
 _UNITS = {
     "parquet": "rows",
     "warc": "WARC files",
@@ -55,18 +61,27 @@ class ExportPurpose(StrEnum):
 
     TRAINING = "training"
     RETRIEVAL = "retrieval"
+    SEARCH = "search"
+    ARCHIVE = "archive"
+
+
+class UnknownPages(StrEnum):
+    """What becomes of pages of which nothing is stated."""
+
+    KEEP = "keep"
+    DROP = "drop"
 
 
 def export(
     collection: options.Collected,
     form: Annotated[
-        ExportForm,
+        ExportForm | None,
         typer.Option(
             "--format",
             "-f",
             help="markdown, text, parquet and cc-index are folders; all others are one file.",
         ),
-    ],
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -105,7 +120,17 @@ def export(
     ] = "",
     for_: Annotated[
         ExportPurpose | None,
-        typer.Option("--for", help="Leave out pages whose sites refuse it: training of models, retrieval for them."),
+        typer.Option("--for", help="Leave out pages that may not be used for it, or whose site was not asked."),
+    ] = None,
+    unknown: Annotated[
+        UnknownPages,
+        typer.Option("--unknown", help="With --for, whether pages that nothing is stated of are left out."),
+    ] = UnknownPages.KEEP,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            "--explain", metavar="URL", help="Show what a page may be used for and why, instead of exporting."
+        ),
     ] = None,
     index: Annotated[
         str, typer.Option("--index", metavar="NAME", help="With bulk, the index that documents go to.")
@@ -140,9 +165,16 @@ def export(
 
     Example: periplus export docs --format markdown -o pages
     """
+    if explain is not None:
+        _print_permissions(page_permissions(existing(collection), explain))
+        return
+    if form is None:
+        raise UsageError("Missing option '--format' / '-f'.", hint=f"one of {', '.join(ExportForm)}")
     asked = ExportOptions(
         form=form.value,
-        selection=Selection(tuple(site or ()), tuple(include or ()), tuple(lang or ()), dedupe, for_ or ""),
+        selection=Selection(
+            tuple(site or ()), tuple(include or ()), tuple(lang or ()), dedupe, for_ or "", unknown.value
+        ),
         markdown=markdown,
         where=where,
         title=title,
@@ -178,6 +210,40 @@ def export(
     _print(form, exported, "stdout")
 
 
+def _print_permissions(found: PagePermissions) -> None:
+    """Show the answer for each use, and all statements with their proof."""
+    console = stdout_console()
+    when = "not in the ledger" if found.fetched_at is None else f"fetched {found.fetched_at:%Y-%m-%d %H:%M:%S} UTC"
+    print_line(console, f"{found.url}: {when}")
+    answers = [
+        (
+            each.use,
+            each.answer,
+            ", ".join(each.decided_by),
+            ", ".join(each.conditions),
+            "yes" if each.conflict else "no",
+            "yes" if each.explained else "no",
+        )
+        for each in found.answers
+    ]
+    print_table(console, sheet_of("answers", _ANSWER_COLUMNS, answers))
+    said = [
+        (
+            each.source,
+            each.use,
+            each.answer,
+            each.status,
+            f"{each.place}{f' line {each.line}' if each.line else ''}",
+            each.text,
+            each.digest,
+            each.record,
+        )
+        for each in found.statements
+    ]
+    if said:
+        print_table(console, sheet_of("statements", _STATEMENT_COLUMNS, said))
+
+
 def _send(exporting: Export, to: str, index: str) -> None:
     target = BulkTarget(to, index)
     target.make_index(mapping())
@@ -196,6 +262,8 @@ def _print(form: ExportForm, exported: Exported, where: str) -> None:
     deleted = f" and {count(exported.deleted)} deletions" if exported.deleted else ""
     if exported.refused:
         aside = f"; {count(exported.refused)} of them were refused by filters or robots.txt, and not requested"
+    if UNEXPLAINED in left:
+        aside += f"; periplus crawl --permissions records what sites permit ({UNEXPLAINED}: no complete record)"
     line = f"{count(exported.written)} {_UNITS.get(form.value, 'pages')}{deleted} to {where}{aside}"
     print_line(stderr_console(), line)
     if not exported.written and not exported.deleted:

@@ -128,7 +128,7 @@ class PageReader:
 
     `records` hold the last version of each page; `watches`: pages will be revisited. `media`: of a crawl for files,
     which follows what pages embed, too. `complete`: what completes a page that was, or might have been, opened in a
-    browser.
+    browser. `inspecting` look at the bytes of every page.
     """
 
     def __init__(
@@ -142,11 +142,13 @@ class PageReader:
         saved: LinkState | None = None,
         media: MediaTypes | None = None,
         complete: Complete = lambda page, _raw, _answer: page,
+        inspecting: Sequence[Callable[[RawPage], None]] = (),
     ) -> None:
         self._settings = settings or ReadingSettings()
         valuation = valuation or LinkValuation()
         self._learns, self._keeps_links, self._worths = valuation.learns, valuation.keeps_links, valuation.worths
         self._complete = complete
+        self._inspecting = inspecting
         self._media = media
         self._records = records
         self._watches = watches
@@ -169,6 +171,9 @@ class PageReader:
             refresh = headers.get("refresh") or ""
             raw.append(RawPage(body, answer.task.url, content_type, tags, links, parts, use, refresh))
             problems.append(wrong)
+        for inspect in self._inspecting:
+            for page in raw:
+                inspect(page)
         pages = read_pages(raw)
         for place, answer in enumerate(answers):
             if answer.rendering is not None or answer.task.render is not Render.NEVER:

@@ -167,6 +167,7 @@ class Machine:
             saved=links,
             media=media,
             complete=next((do for part in self.parts if (do := part.completing()) is not None), lambda page, *_: page),
+            inspecting=overriding(self.parts, "inspect"),
         )
         comparer = PageComparer(self._records, self._settings.churn, self.revisits)
         return PagePipeline(

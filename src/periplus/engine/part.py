@@ -45,6 +45,7 @@ from periplus.policy.filters.reasons import ACCEPT
 from .fetch import CrawlerIdentity
 
 if TYPE_CHECKING:
+    from periplus.content import RawPage
     from periplus.insight.views import Views
     from periplus.policy.filters.chain import MakeFilter
     from periplus.policy.weights import PageWeights
@@ -352,6 +353,9 @@ class Part:
         """What values single links, if it does."""
         return None
 
+    def inspect(self, page: RawPage) -> None:
+        """Look at the bytes of a page before it is read."""
+
     def mark(self, page: ParsedPage) -> ParsedPage:
         """The page, with what the part knows of it, before its row is written."""
         return page
@@ -372,7 +376,7 @@ class Part:
         """Take an answer whose links were delivered; it is not one to a probe."""
 
     def refused(self, outcome: Excluded, now: float) -> None:
-        """A sitemap or feed was refused while it waited."""
+        """A sitemap, a feed or a file that pages need was refused while it waited."""
 
     def emptied(self, sites: Iterable[Site]) -> None:
         """The queues of listed pages of these sites ran empty."""

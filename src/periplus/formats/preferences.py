@@ -2,14 +2,15 @@
 
     read_content_usage("train-ai=n, search=y")        # Preferences(search=ALLOW, train=DISALLOW)
     read_content_signal("search=yes,ai-train=no,use=reference")
-    read_tdmrep(body)                                  # the rules of /.well-known/tdmrep.json
+    read_tdmrep(body)                                  # /.well-known/tdmrep.json
+    read_reservation(url, file, headers, metas)        # what TDMRep says of a page, by all of these
     of_page(headers, metas, directives)                # the preferences in a page and its headers
 
 | form | read by | version |
 |---|---|---|
 | Content-Usage, a rule of robots.txt and a header | `read_content_usage` | IETF aipref drafts of 2026 |
 | Content-Signal, a rule of robots.txt and a header | `read_content_signal` | contentsignals.org, 2025; `use` of 2026 |
-| TDMRep: a file, headers and meta elements | `read_tdmrep`, `of_page` | W3C community group report of 2024 |
+| TDMRep: a file, headers and meta elements | `read_tdmrep`, `read_reservation` | W3C community group report, 2025 |
 | `noai`, `noimageai` in meta robots and X-Robots-Tag | `of_page` | as DeviantArt introduced them in 2022 |
 
 A statement that cannot be read is ignored; none raises. Of several statements the strictest counts
@@ -19,6 +20,7 @@ robots.txt for other crawlers (`GPTBot`) bind those crawlers, and are not read a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -27,9 +29,8 @@ from msgspec import Struct
 
 from periplus.model import NO_PREFERENCES, Directives, Preference, Preferences, UseLimit
 
-from .robots import Access
-from .robots.patterns import escaped, path_of, patterns_of
-from .robots.values import Rule
+from .robots import Access, UsageRule
+from .robots.patterns import matches_path, path_of
 from .structured_fields import FieldItem, Member, Token, read_dictionary
 
 _MEANINGS: Final = {"y": Preference.ALLOW, "n": Preference.DISALLOW}
@@ -90,6 +91,7 @@ MAX_TDM_BYTES: Final = 1 << 20
 """Bytes of a file that are read; a longer one is not understood."""
 
 _RESERVATIONS: Final = {"1": Preference.DISALLOW, "0": Preference.ALLOW}
+_UNRESERVED: Final = re.compile(r"%(?:2[DEde]|3[0-9]|[46][1-9A-Fa-f]|5[0-9AFaf]|7[0-9AEae])")
 
 
 class TdmRule(Struct, frozen=True):
@@ -103,45 +105,126 @@ class TdmRule(Struct, frozen=True):
     policy: str = ""
 
 
-def read_tdmrep(body: bytes) -> tuple[TdmRule, ...]:
-    """The rules of a file, in their order; what is not a rule is left out."""
+class TdmFile(Struct, frozen=True):
+    """A file `/.well-known/tdmrep.json`: its rules in their order, and what is wrong with it.
+
+    Problems: `tdmrep-unreadable` (it is not an array in JSON, or too long), `bad-reservation` (a value other than 0 and
+    1; the rule is left out).
+    """
+
+    rules: tuple[TdmRule, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether it could be read at all."""
+        return TDM_UNREADABLE not in self.problems
+
+    def rule_for(self, url: str) -> TdmRule | None:
+        """The first rule in sequence that matches a URL; `None` if none does."""
+        path, origin = _unescaped(path_of(url)), _origin(url)
+        return next((rule for rule in self.rules if _matches(rule.location, path, origin)), None)
+
+    def problems_for(self, url: str) -> tuple[str, ...]:
+        """What is wrong with it, and `order-decides` if a longer rule says otherwise behind the one that counts."""
+        path, origin = _unescaped(path_of(url)), _origin(url)
+        matching = [rule for rule in self.rules if _matches(rule.location, path, origin)]
+        is_odd = any(
+            len(rule.location) > len(matching[0].location) and rule.is_reserved != matching[0].is_reserved
+            for rule in matching[1:]
+        )
+        return (*self.problems, "order-decides") if is_odd else self.problems
+
+
+TDM_UNREADABLE: Final = "tdmrep-unreadable"
+BAD_RESERVATION: Final = "bad-reservation"
+_UNREADABLE_FILE: Final = TdmFile(problems=(TDM_UNREADABLE,))
+
+
+def read_tdmrep(body: bytes) -> TdmFile:
+    """Read a file. Never raises; an object instead of an array is not understood, as the report has it."""
     if len(body) > MAX_TDM_BYTES:
-        return ()
+        return _UNREADABLE_FILE
     try:
-        rows = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
-        return ()
-    rules = map(_rule, rows[:MAX_TDM_RULES]) if isinstance(rows, list) else ()
-    return tuple(rule for rule in rules if rule is not None)
+        rows = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _UNREADABLE_FILE
+    if not isinstance(rows, list):
+        return _UNREADABLE_FILE
+    rules = [_rule(row) for row in rows[:MAX_TDM_RULES]]
+    problems = (BAD_RESERVATION,) if any(rule is None for rule in rules) else ()
+    return TdmFile(tuple(rule for rule in rules if rule is not None), problems)
 
 
 def _rule(row: Any) -> TdmRule | None:
     if not isinstance(row, dict):
         return None
     location, reservation, policy = row.get("location"), row.get("tdm-reservation"), row.get("tdm-policy")
-    reservation_value = _RESERVATIONS.get(str(reservation).strip())
-    if not isinstance(location, str) or not location or isinstance(reservation, bool) or reservation_value is None:
+    value = None if isinstance(reservation, bool) else _RESERVATIONS.get(str(reservation).strip())
+    if not isinstance(location, str) or not location or value is None:
         return None
-    return TdmRule(location, reservation_value is Preference.DISALLOW, policy if isinstance(policy, str) else "")
+    return TdmRule(location, value is Preference.DISALLOW, policy if isinstance(policy, str) else "")
 
 
-def rule_for(rules: Sequence[TdmRule], url: str) -> TdmRule | None:
-    """The rule with the longest matching location, of two equally long the stricter; `None` if none matches."""
-    path = path_of(url)
-    matching = [rule for rule in rules if _matches(rule.location, path)]
-    return max(matching, key=lambda rule: (len(rule.location), rule.is_reserved), default=None)
+def _unescaped(text: str) -> str:
+    """A path or pattern with the escapes of unreserved characters decoded (RFC 3986 section 2.3)."""
+    return _UNRESERVED.sub(lambda escape: chr(int(escape[0][1:], 16)), text) if "%" in text else text
 
 
-def _matches(location: str, path: str) -> bool:
+def _origin(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}".lower()
+
+
+def _matches(location: str, path: str, origin: str) -> bool:
+    if "://" in location:
+        if _origin(location) != origin:
+            return False
+        location = path_of(location)
     pattern = location if location.startswith(("/", "*")) else f"/{location}"
-    octets = pattern.encode().decode("latin-1")
-    return any(each.matches(path) for each in patterns_of(Rule(False, escaped(octets))))
+    return matches_path(_unescaped(pattern), path)
 
 
-def read_reservation(value: str, said_by: str) -> Preferences:
-    """The preference of a header or a meta element `tdm-reservation`."""
-    reservation = _RESERVATIONS.get(value.strip())
-    return NO_PREFERENCES if reservation is None else Preferences(tdm=reservation, said_by=(said_by,))
+class Reservation(Struct, frozen=True):
+    """What TDMRep says of a page, after its own order: file, headers, page; later ones replace earlier ones.
+
+    `by` is `tdmrep.json`, `header` or `meta`, empty if nothing is said. A `policy` counts only where rights are
+    reserved.
+    """
+
+    tdm: Preference = Preference.UNKNOWN
+    by: str = ""
+    policy: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def read_reservation(
+    url: str,
+    file: TdmFile | None,
+    headers: Sequence[tuple[str, str]] = (),
+    metas: Mapping[str, Sequence[str]] | None = None,
+) -> Reservation:
+    """The reservation for a URL. `headers` have names in lower case; `metas` are those of an HTML page."""
+    tdm, by, policy, problems = Preference.UNKNOWN, "", "", list[str]()
+    rule = file.rule_for(url) if file is not None else None
+    if file is not None:
+        problems += file.problems_for(url)
+    if rule is not None:
+        tdm, by, policy = Preference.DISALLOW if rule.is_reserved else Preference.ALLOW, "tdmrep.json", rule.policy
+    sent = {name: [value for each, value in headers if each == name] for name in _TDM_NAMES}
+    for place, said in (("header", sent), ("meta", metas or {})):
+        values = [_RESERVATIONS.get(value.strip()) for value in said.get("tdm-reservation", ())]
+        if None in values:
+            problems.append(BAD_RESERVATION)
+        value = next((each for each in values if each is not None), None)
+        if value is not None:
+            tdm, by = value, place
+        policy = next((each.strip() for each in said.get("tdm-policy", ()) if each.strip()), policy)
+    is_reserved = tdm is Preference.DISALLOW
+    return Reservation(tdm, by, policy if is_reserved else "", tuple(dict.fromkeys(problems)))
+
+
+_TDM_NAMES: Final = ("tdm-reservation", "tdm-policy")
 
 
 HEADER_NAMES: Final = frozenset({"content-usage", "content-signal", "tdm-reservation", "tdm-policy"})
@@ -185,15 +268,12 @@ def statement(place: str, name: str, value: str) -> str:
 
 def _reservation(headers: Sequence[tuple[str, str]], metas: Mapping[str, Sequence[str]]) -> Preferences:
     """TDMRep: what the page says precedes what its headers say."""
-    policies = [*metas.get("tdm-policy", ()), *(value for name, value in headers if name == "tdm-policy")]
-    policy = f", {policies[0].strip()}" if policies else ""
-    own = [("meta", value) for value in metas.get("tdm-reservation", ())]
-    sent = [("header", value) for name, value in headers if name == "tdm-reservation"]
-    for place, value in own + sent:
-        read = read_reservation(value, statement(place, "tdm-reservation", value.strip() + policy))
-        if read is not NO_PREFERENCES:
-            return read
-    return NO_PREFERENCES
+    read = read_reservation("", None, headers, metas)
+    if read.tdm is Preference.UNKNOWN:
+        return NO_PREFERENCES
+    said = "1" if read.tdm is Preference.DISALLOW else "0"
+    policy = f", {read.policy}" if read.policy else ""
+    return Preferences(tdm=read.tdm, said_by=(statement(read.by, "tdm-reservation", said + policy),))
 
 
 def _of_directives(directives: Directives) -> Preferences:
@@ -205,9 +285,19 @@ def _of_directives(directives: Directives) -> Preferences:
 
 
 def of_robots(access: Access, url: str) -> Preferences:
-    """The preferences of a robots.txt about a URL; of lines with equal paths that conflict the strictest counts."""
+    """The preferences of a robots.txt about a URL; of lines with equal paths that conflict the strictest counts.
+
+    There are none about a URL that may not be crawled (draft-ietf-aipref-attach section 3).
+    """
     found = NO_PREFERENCES
-    for rule in access.usage_for(url) if access.usage else ():
-        read = read_content_usage if rule.field == "content-usage" else read_content_signal
-        found = found.and_also(read(rule.value, statement("robots.txt", rule.field.title(), rule.value)))
+    if not access.usage or not access.allows(url):
+        return found
+    for rule in access.usage_for(url):
+        found = found.and_also(read_usage_rule(rule))
     return found
+
+
+def read_usage_rule(rule: UsageRule) -> Preferences:
+    """The preferences of one line of a robots.txt."""
+    read = read_content_usage if rule.field == "content-usage" else read_content_signal
+    return read(rule.value, statement("robots.txt", rule.field.title(), rule.value))

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from periplus.apps.changes import ChangeKind, changes_since, detail_of, usual_beginning
 from periplus.apps.changes.refreshing import Refreshed, RefreshSelection, announce_refreshed, refresh
 from periplus.apps.changes.watching import planned_watch
+from periplus.apps.export.explaining import PagePermissions, explain
 from periplus.apps.export.exporting import WHILE_CRAWLED, Export, ExportOptions
 from periplus.apps.export.retrieval import DEFAULT_INDEX
 from periplus.apps.report.making import (
@@ -430,6 +431,7 @@ class Collection:
         lang: str | Sequence[str] = (),
         dedupe: bool = False,
         for_: str = "",
+        unknown: str = "keep",
         markdown: bool = False,
         since: str | float | None = None,
         changed: bool = False,
@@ -452,7 +454,9 @@ class Collection:
         """
         asked = ExportOptions(
             form=format,
-            selection=Selection(tuple(_several(site)), tuple(_several(include)), tuple(_several(lang)), dedupe, for_),
+            selection=Selection(
+                tuple(_several(site)), tuple(_several(include)), tuple(_several(lang)), dedupe, for_, unknown
+            ),
             markdown=markdown,
             where=where,
             title=title,
@@ -472,6 +476,10 @@ class Collection:
             raise CollectionInUse(f"{self.folder} is crawled by this process", hint="export it after the `with` block")
         committed = None if running is None else Committed(running.spooled)
         return Export(plans.existing(self.folder), asked, committed).to_path(Path(path))
+
+    def permissions(self, url: str) -> PagePermissions:
+        """What a page may be used for, who decided, and the proof: `periplus export --explain`."""
+        return explain(plans.existing(self.folder), url)
 
     def _check_not_running(self, what: str) -> None:
         if running_crawl(self.folder) is not None:

@@ -27,6 +27,7 @@ class CrawlKeywords(TypedDict, total=False):
     unlike: str | Sequence[str] | None
     topic_by: str | None
     forms: bool | None
+    permissions: bool | None
     requisites: bool | None
     sitemaps: bool | None
     sitemap: str | Sequence[str] | None

@@ -98,7 +98,7 @@ def test_filters_of_the_library(shopping: periplus.Collection, tmp_path: Path) -
     done = shopping.export("jsonl", tmp_path / "a", site="shop.test", include="/product/*", lang=["en"], dedupe=True)
     assert done.written == 4
     assert shopping.export("jsonl", tmp_path / "b", site="elsewhere.test").written == 0
-    assert shopping.export("jsonl", tmp_path / "d", for_="training").written == 6
+    assert shopping.export("jsonl", tmp_path / "d", for_="training").left_out == {"unexplained": 6}
     with pytest.raises(periplus.UsageError, match="not a use"):
         shopping.export("jsonl", tmp_path / "e", for_="fun")
 

@@ -9,6 +9,7 @@ from periplus.parts.revisit.crawl_value import CrawlValue
 from periplus.parts.revisit.evidence import DAY
 from periplus.parts.revisit.page_value import Price, price_for
 from periplus.parts.revisit.weights import (
+    MissedVisit,
     RefreshRetirementSettings,
     Yield,
     after_setback,
@@ -70,6 +71,7 @@ def test_the_dead_retire() -> None:
     first = after_setback(404, 1, NOW, settings)
     assert (first.retired, first.again_at) == ("", NOW + DAY)
     assert after_setback(410, 2, NOW, settings).retired == "gone"
+    assert after_setback(402, 1, NOW, settings) == MissedVisit("", NOW + 30 * 86_400.0)
     assert after_setback(500, 1, NOW, settings).again_at == NOW + 60
     assert after_setback(None, 50, NOW, settings).again_at == NOW + DAY
     assert after_setback(None, 10, NOW, settings).retired == "failing"

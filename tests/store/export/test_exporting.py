@@ -11,18 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.each_case import each_case
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.content import read_page
 from periplus.model import (
     Fetched,
     FetchEnded,
     FetchTask,
     Lane,
-    PageRead,
-    Preference,
     Preferences,
     Purpose,
     Site,
@@ -358,24 +354,20 @@ def test_warc_ends_of_shards_that_wrote_nothing(collection: Collection) -> None:
     assert responses(out) == ["https://example.org/a"]
 
 
-def test_pages_that_refuse_training_are_left_out_and_counted(collection: Collection) -> None:
-    """By what the page says now, and by what the crawl recorded of robots.txt; the last reading counts."""
-    refused = read_page(b"<p>x", "https://example.org/by-robots")
-    said = Preferences(tdm=Preference.DISALLOW, said_by=("robots.txt",))
-    collection.fetch("https://example.org/open", b"<p>open")
-    collection.fetch("https://example.org/by-meta", b"<meta name=robots content=noai><p>closed")
-    collection.fetch("https://example.org/by-header", b"<p>sent", headers=(*HTML, ("Content-Usage", "train-ai=n")))
-    for url in ("https://example.org/by-robots", "https://example.org/no-more"):
-        collection.fetch(url, b"<p>told " + url.encode())
-        collection.tables.record([PageRead(replace(refused, url=Url(url), preferences=said), collection.at)])
-    collection.tables.record([PageRead(replace(refused, url=Url("https://example.org/no-more")), collection.at + 1)])
+def test_pages_that_may_not_be_used_are_left_out_and_counted(collection: Collection) -> None:
+    """By what is known of their permissions; without that nothing is explained."""
+    for name in ("open", "closed", "paid"):
+        collection.fetch(f"https://example.org/{name}", b"<p>" + name.encode())
     collection.settle()
-    out = BytesIO()
-    summary = export_stream(collection.folder, "jsonl", out, selection=Selection(purpose="training"))
-    urls = [json.loads(line)["url"] for line in out.getvalue().splitlines()]
-    assert urls == ["https://example.org/open", "https://example.org/no-more"]
-    assert summary.left_out == {"not-for-training": 3}
-    assert len(collection.lines()) == 5
+    reasons = {"https://example.org/closed": "not-for-training", "https://example.org/paid": "not-licensed"}
+    training, out = Selection(purpose="training"), BytesIO()
+    summary = export_stream(
+        collection.folder, "jsonl", out, selection=training, refuses=lambda url: reasons.get(url, "")
+    )
+    assert [json.loads(line)["url"] for line in out.getvalue().splitlines()] == ["https://example.org/open"]
+    assert summary.left_out == {"not-for-training": 1, "not-licensed": 1}
+    assert export_stream(collection.folder, "jsonl", BytesIO(), selection=training).left_out == {"unexplained": 3}
+    assert len(collection.lines()) == 3
 
 
 @pytest.mark.parametrize(

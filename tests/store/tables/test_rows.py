@@ -116,9 +116,21 @@ def test_fetched_is_a_row_with_its_place(write: Write) -> None:
         "ended_at": datetime.fromtimestamp(NOW + 2, UTC), "duration": 1.5, "bytes": 5,
         "content_type": "text/html; charset=utf-8", "ip": "192.0.2.1", "target": None, "depth": 3, "attempt": 2,
         "redirects": 1, "is_truncated": True, "digest": "sha256:x", "warc_file": "a.warc.gz", "warc_offset": 10,
-        "warc_length": 20, "is_revisit": True, "width": None, "height": None, "signed": False,
-        "signing_key": None,
+        "warc_length": 20, "is_revisit": True, "width": None, "height": None,
+        "signed": False, "signing_key": None,
+        "price_scheme": None, "price_amount": None, "price_currency": None,
     }  # fmt: skip
+
+
+def test_price_of_a_response(write: Write) -> None:
+    """What is asked to be paid, and what a server claims that was."""
+    asked = Fetched(TASK, 402, (("crawler-price", "USD 0.01"),), b"", NOW, 1.5, "192.0.2.1")
+    charged = Fetched(TASK, 200, (("Crawler-Charged", "EUR 2"),), b"", NOW, 1.5, "192.0.2.1")
+    rows = write(FetchEnded(asked, NOW + 2), FetchEnded(charged, NOW + 2))["fetches"]
+    assert [(row["price_scheme"], row["price_amount"], row["price_currency"]) for row in rows] == [
+        ("crawler-price", "0.01", "USD"),
+        ("crawler-price", "2", "EUR"),
+    ]
 
 
 def test_picture_has_its_size(write: Write) -> None:

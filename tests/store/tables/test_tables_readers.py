@@ -34,6 +34,7 @@ from periplus.model import (
 )
 from periplus.model.rows import columns_of
 from periplus.parts.forms.rows import FormProbed
+from periplus.parts.permissions.rows import PermissionRow
 from periplus.store import Tables, TableSettings
 from periplus.store.tables import SCHEMAS, Spooled, count_rows, read
 from periplus.store.tables.declared import ROWS
@@ -71,6 +72,21 @@ EVENTS = (
     ),
     SitemapEntriesRead(URL, NOW, (SitemapEntry("https://example.org/a"),)),
     ChangeSeen(URL, NOW, ChangeLevel.MINOR),
+    PermissionRow(
+        URL,
+        NOW,
+        "train",
+        "disallow",
+        None,
+        "robots",
+        "read",
+        URL,
+        2,
+        "/",
+        "Content-Usage: train-ai=n",
+        "07",
+        "a:0",
+    ),
     FormProbed(
         "07",
         "example.org",
@@ -152,7 +168,7 @@ def test_pandas_reads_every_table(folder: Path, table: str) -> None:
 
 def test_rows_are_read_as_they_were_given(folder: Path) -> None:
     """A typed reader returns what the sink of events took."""
-    given = [event for event in EVENTS if isinstance(event, FormProbed | SubjectJudged)]
+    given = [event for event in EVENTS if isinstance(event, FormProbed | PermissionRow | SubjectJudged)]
     found = [rows_of(type(row), read(folder, row.table).combine_chunks().to_batches()[0])[0] for row in given]
     as_lists = [[list(value) if isinstance(value, tuple) else value for value in astuple(row)] for row in given]
     assert [list(astuple(row)) for row in found] == as_lists

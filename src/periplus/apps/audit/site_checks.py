@@ -327,6 +327,19 @@ SITE_CHECKS: Final = (
         fault="/pies/apple/with/a/very/long/path/...", fix="/pies/apple", of=_INDEXED, needs_pages=False,
     ),
     _check(
+        Area.COST, "charged-without-consent", E, "Responses that claim to have been paid: {count} of {of} responses",
+        "The crawler offered nothing: whoever is charged for this did not agree to it.",
+        "Charge only for requests that offer a price (crawler-exact-price, crawler-max-price); answer others with 402.",
+        """
+        select url, concat_ws(' ', price_currency, price_amount) as note, '' as via, '' as kind, 1.0 as weight
+        from (select distinct url, price_currency, price_amount from fetches
+            where price_scheme is not null and status < 400) join audited using (url)
+        """,
+        fault="200 OK with crawler-charged: USD 0.01, although nothing was offered",
+        fix="402 Payment Required with crawler-price: USD 0.01",
+        of="select count(*) from audited", needs_pages=False,
+    ),
+    _check(
         Area.MEDIA, "heavy-images", W,
         f"Images larger than {HEAVY_IMAGE // 1000} kB: {{count}} of {{of}} checked",
         "On phones, large images take up most of the loading time.",

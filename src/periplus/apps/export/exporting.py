@@ -18,6 +18,7 @@ from periplus import __version__
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.typed_values import moment_of
 from periplus.model import UsageError
+from periplus.policy.permissions import PURPOSES
 from periplus.store.durable import replace_file
 from periplus.store.export import (
     FOLDERS,
@@ -31,13 +32,13 @@ from periplus.store.export import (
 )
 from periplus.store.export.bulk import mapping
 from periplus.store.export.chunks import DEFAULT_SIZE, WORDS, ChunkShape
-from periplus.store.export.exporting import RETRIEVAL, TRAINING
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
 from .retrieval import DEFAULT_INDEX, check_index_name, export_bulk, export_chunks
 
 if TYPE_CHECKING:
+    from periplus.store.export.exporting import RefusesUse
     from periplus.store.wacz_auth import PackageSigner
 
     from .changed import ExportMark
@@ -55,7 +56,8 @@ FORMATS: Final = (
     "chunks",
     "bulk",
 )
-PURPOSES: Final = (TRAINING, RETRIEVAL)
+UNKNOWN: Final = ("keep", "drop")
+"""What becomes of pages of which nothing is stated."""
 WITH_CHANGES: Final = ("jsonl", "markdown", "text", "parquet", "chunks", "bulk")
 """Formats that can have only what changed."""
 WHILE_CRAWLED: Final = ("jsonl", "csv", "markdown", "text", "parquet")
@@ -90,8 +92,7 @@ class ExportOptions(Struct, frozen=True):
         form = self.form
         if form not in FORMATS:
             raise UsageError(f"{form!r} is not a format of exports", hint=f"one of {', '.join(FORMATS)}")
-        if self.selection.purpose not in ("", *PURPOSES):
-            raise UsageError(f"--for: {self.selection.purpose!r} is not a use", hint=f"one of {', '.join(PURPOSES)}")
+        self._check_purpose()
         if self.markdown and form not in ("jsonl", "csv", "parquet"):
             raise UsageError(
                 f"--markdown adds a column to jsonl, csv and parquet, not to {form}",
@@ -117,6 +118,15 @@ class ExportOptions(Struct, frozen=True):
                 hint="use --format chunks, or leave them out",
             )
         self._check_changes()
+
+    def _check_purpose(self) -> None:
+        purpose, unknown = self.selection.purpose, self.selection.unknown
+        if purpose not in ("", *PURPOSES):
+            raise UsageError(f"--for: {purpose!r} is not a use", hint=f"one of {', '.join(PURPOSES)}")
+        if unknown not in UNKNOWN:
+            raise UsageError(f"--unknown: {unknown!r} is not known", hint=f"one of {', '.join(UNKNOWN)}")
+        if unknown != "keep" and not purpose:
+            raise UsageError("--unknown is of --for", hint="add --for training, or leave it out")
 
     def _check_package(self) -> None:
         if (self.title or self.wants_all) and self.form != "wacz":
@@ -204,6 +214,7 @@ class Export:
             wants_markdown=asked.markdown,
             selection=asked.selection,
             changes=self._changes(),
+            refuses=self._refuses(),
         )
 
     def to_stream(self, out: BinaryIO) -> Exported:
@@ -232,7 +243,13 @@ class Export:
                     wants_markdown=asked.markdown,
                     selection=asked.selection,
                 )
-        return write(out, changes=self._changes())
+        return write(out, changes=self._changes(), refuses=self._refuses())
+
+    def _refuses(self) -> RefusesUse | None:
+        """What tells which pages may not be used for what the export is for."""
+        from .explaining import refusals  # only for the few exports that are for a use
+
+        return refusals(self._found, self._committed, self._asked.selection) if self._asked.selection.purpose else None
 
     def finish(self) -> None:
         """Remember how far this export came, if it is one of a series."""

@@ -17,6 +17,7 @@ from periplus.store.export.bulk import PageFacts, delete_line, index_lines
 from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.chunks import ChunkShape, chunk_line, chunks_of
 from periplus.store.export.documents import DecodedCapture
+from periplus.store.export.exporting import RefusesUse
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -47,6 +48,7 @@ def export_chunks(
     *,
     shape: ChunkShape | None = None,
     changes: ChangedPages | None = None,
+    refuses: RefusesUse | None = None,
 ) -> Exported:
     """Write the chunks of every page that represents its cluster, as JSON lines. Pages are counted, not chunks.
 
@@ -66,7 +68,7 @@ def export_chunks(
         return bool(lines)
 
     exported = export_documents(
-        collection.folder, committed, selection, write, wants=clusters.__contains__, changes=changes
+        collection.folder, committed, selection, write, wants=clusters.__contains__, changes=changes, refuses=refuses
     )
     if changes is not None:
         changes.write_deleted(out)
@@ -81,6 +83,7 @@ def export_bulk(
     *,
     index: str = DEFAULT_INDEX,
     changes: ChangedPages | None = None,
+    refuses: RefusesUse | None = None,
 ) -> Exported:
     """Write every page that may be indexed as lines of the `_bulk` API.
 
@@ -103,7 +106,7 @@ def export_bulk(
         out.write(index_lines(index, document, facts[url], stated.of(url)))
 
     exported = export_documents(
-        collection.folder, committed, selection, write, wants=facts.__contains__, changes=changes
+        collection.folder, committed, selection, write, wants=facts.__contains__, changes=changes, refuses=refuses
     )
     if changes is not None:
         out.writelines(delete_line(index, url) for url in changes.deleted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,7 @@ from periplus.engine.fetch import SingleRequests
 from periplus.formats.address_ranges import read_address_ranges
 from periplus.formats.headers import Headers
 from periplus.insight.views import Views
-from periplus.model import Fetched, FetchOutcome, PeriplusError, Url, UsageError
+from periplus.model import ConfigError, Fetched, FetchOutcome, PeriplusError, Url, UsageError
 from periplus.store.layout import Layout
 
 from . import FolderInventory, Inventory, Published, Publisher, PublishSettings, RowInventory, git_dates, read_rows
@@ -62,6 +63,11 @@ def load_settings(
 ) -> PublishSettings:
     """The settings of a published site, with those given on the command line over them."""
     path = settings_path(out, ledger)
+    if path.exists() and tomllib.loads(path.read_text("utf-8")).get("robots", {}).get("usage"):
+        raise ConfigError(
+            f"{path}: robots.usage was replaced by the table [usage]",
+            hint='remove the line, and write [usage] with train, search and ai_input = "allow" or "disallow"',
+        )
     settings = load(PublishSettings, path) if path.exists() else PublishSettings()
     return with_options(settings, options or {}, "options")
 

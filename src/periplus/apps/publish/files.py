@@ -13,6 +13,8 @@ from pathlib import Path
 from periplus.formats.robots import MAX_BYTES, parse
 from periplus.store import durable
 
+from .usage import UsagePolicy, with_policy
+
 
 def write_file(path: Path, body: bytes) -> None:
     """Write a file whole or not at all, and make sure that it stays; its folder is created if it does not exist."""
@@ -33,10 +35,10 @@ class NotOurs(ValueError):  # noqa: N818 - reads as what is the case
     """A robots.txt that is not written to. The message says why."""
 
 
-def with_block(body: bytes, lines: Sequence[str]) -> bytes:
+def with_block(body: bytes, lines: Sequence[str], policy: UsagePolicy | None = None) -> bytes:
     """A robots.txt with these lines in the block, and none twice; without lines there is no block.
 
-    Raises `NotOurs` for what is not a text that we may add to.
+    The lines of a policy on use are in every group. Raises `NotOurs` for what is not a text that we may add to.
     """
     if len(body) > MAX_BYTES:
         raise NotOurs(f"it is larger than {MAX_BYTES // 1024} KiB: crawlers would not read what is added")
@@ -45,6 +47,9 @@ def with_block(body: bytes, lines: Sequence[str]) -> bytes:
     except UnicodeDecodeError as error:
         raise NotOurs("it is not UTF-8 text") from error
     owner = without_block(body)
+    if policy is not None:
+        owner, more = with_policy(owner, policy)
+        lines = [*lines, *more]
     listed = {f"Sitemap: {url}" for url in parse(owner).sitemaps}
     added = [line for line in lines if line not in listed]
     if not added:

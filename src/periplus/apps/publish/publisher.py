@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from periplus.formats.indexnow import key_file
 from periplus.formats.robots import Robots, parse
-from periplus.model import UsageError
+from periplus.model import ConfigError, UsageError
 from periplus.store.folders import FolderLock
 from periplus.urls import whatwg
 
 from . import archives, changes_feed, hooks, llms_guide
-from .files import NotOurs, with_block, write_file
+from .files import NotOurs, digest_of, with_block, without_block, write_file
 from .inventory.application import Asgi, Wsgi
 from .ledger import Ledger
 from .middleware import AsgiMiddleware, WsgiMiddleware
@@ -26,6 +26,7 @@ from .resources import Inventory
 from .scan import ScanResult, hidden_reason, scan
 from .settings import PublishSettings
 from .sitemaps import SitemapFiles, Written
+from .usage import UsagePolicy, contradictions, without_policy
 
 SHOWN: Final = 10
 """Changes that are shown."""
@@ -147,10 +148,12 @@ class Publisher:
         self.folder = Path(folder)
         self.settings = settings
         self.base_url = base if base.endswith("/") else base + "/"
+        self.policy = UsagePolicy.of(settings.usage, self.base_url)
         self.clock = clock
         self._home = Path(ledger) if ledger is not None else self.folder / LEDGER
         self._home.mkdir(parents=True, exist_ok=True)
         self.ledger = Ledger(self._home / "ledger.sqlite")
+        self._usage_files: dict[str, str] = self.ledger.note("usage_files") or {}
         self._lives: list[Live] = []
 
     def __enter__(self) -> Self:
@@ -170,7 +173,7 @@ class Publisher:
         name = path.rpartition("/")[2]
         return (
             (name.startswith("sitemap") and name.endswith((".xml", ".xml.gz")))
-            or path in (changes_feed.NAME, "robots.txt", self._key_name())
+            or path in (changes_feed.NAME, "robots.txt", self._key_name(), *self._usage_files, *self.policy.files())
             or (self.settings.llms.enabled and path == llms_guide.NAME)
             or path.startswith(f"{self.settings.archives.folder}/")
             or (self.settings.resync.enabled and path.startswith(f"{archives.RESYNC_FOLDER}/"))
@@ -182,6 +185,7 @@ class Publisher:
         """Scan the sources of the site, and write what changed."""
         lock = FolderLock(self._home, "scanning")
         try:
+            self._check_usage()
             found = scan(
                 self.ledger,
                 inventories,
@@ -268,9 +272,37 @@ class Publisher:
             self._write_changed(llms_guide.NAME, llms_guide.guide_of(self.ledger, self.base_url, self.settings.llms))
         if self.settings.push.indexnow:
             self._write_key()
+        self._write_usage()
         robots = self._write_robots(files.announced, names)
         unsent = feed(self.ledger, self.settings, self.base_url, now, written=written_event)
         return written, len(names), robots, unsent
+
+    def _check_usage(self) -> None:
+        """Refuse a policy that the site's own robots.txt contradicts, or whose files it has already."""
+        path = self.folder / "robots.txt"
+        owner = without_policy(without_block(path.read_bytes())) if self.policy and path.is_file() else b""
+        for contradiction in contradictions(owner, self.policy):
+            raise ConfigError(contradiction, hint="remove the line, or change [usage] in publish.toml")
+        for name in self.policy.files():
+            file = self.folder / name
+            if file.is_file() and self._usage_files.get(name) != digest_of(file.read_bytes()):
+                raise ConfigError(
+                    f"{file} is there already, and was not written by periplus publish",
+                    hint="remove it, or leave its form out of usage.forms",
+                )
+
+    def _write_usage(self) -> None:
+        """Write the files of the policy, and remove those that it does not have any more."""
+        files = self.policy.files()
+        for name, body in files.items():
+            self._write_changed(name, body)
+        for name in self._usage_files.keys() - files.keys():
+            (self.folder / name).unlink(missing_ok=True)
+        kept = {name: digest_of(body) for name, body in files.items()}
+        if kept != self._usage_files:
+            with self.ledger.writing():
+                self.ledger.keep_note("usage_files", kept)
+            self._usage_files = kept
 
     def _write_key(self) -> None:
         file = key_file(key_of(self.ledger))
@@ -304,18 +336,21 @@ class Publisher:
         return [
             *(f"Sitemap: {self.base_url}{name}" for name in sitemaps),
             *archives.robots_lines(names, folder_url),
-            *self.settings.robots.usage,
         ]
 
     def _write_robots(self, sitemaps: Sequence[str], names: list[str]) -> str:
-        if not self.settings.robots.manage:
-            return ""
         path = self.folder / "robots.txt"
         before = path.read_bytes() if path.exists() else b""
+        is_managed, has_lines = self.settings.robots.manage, bool(self.policy)
+        if not is_managed and not has_lines and not self.ledger.note("usage_lines"):
+            return ""
         try:
-            after = with_block(before, self.robots_lines(sitemaps, names))
+            after = with_block(before, self.robots_lines(sitemaps, names) if is_managed else (), self.policy)
         except NotOurs as reason:
             return str(reason)
         if after != before:
             write_file(path, after)
+        if has_lines != bool(self.ledger.note("usage_lines")):
+            with self.ledger.writing():
+                self.ledger.keep_note("usage_lines", has_lines)
         return ""

@@ -90,8 +90,48 @@ class RobotsSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     manage: bool = False
     """Write our lines into `robots.txt`."""
-    usage: tuple[str, ...] = ()
-    """Lines about use, copied as they are."""
+
+
+USES = ("search", "train", "ai_input")
+FORMS = ("content-usage", "content-signal", "tdmrep", "rsl")
+_ANSWERS = ("", "allow", "disallow")
+
+
+def path_uses(written: str) -> tuple[str, dict[str, str]]:
+    """A path and its uses: `/open/ train=allow search=allow`."""
+    path, *pairs = written.split()
+    uses = {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
+    if not path.startswith("/") or not uses or any(use not in USES or not uses[use] for use in uses):
+        raise ConfigError(f"usage.paths: {written!r} is not a path with uses", hint='write "/open/ train=allow"')
+    for value in uses.values():
+        _check("usage.paths", value, _ANSWERS[1:])
+    return path, uses
+
+
+class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be done with the pages of the site, stated in every form that crawlers read."""
+
+    search: str = ""
+    """Search results: `allow` or `disallow`; empty: nothing is stated."""
+    train: str = ""
+    """The training of models: the same."""
+    ai_input: str = ""
+    """Texts that are given to a model with a question: the same."""
+    paths: tuple[str, ...] = ()
+    """Paths with other uses, such as `"/open/ train=allow"`; the longest that matches counts."""
+    forms: tuple[str, ...] = FORMS
+    """How it is stated: `content-usage` and `content-signal` in robots.txt and headers, `tdmrep` and `rsl` in files."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is not an answer, a form, or a path with uses."""
+        for use in USES:
+            _check(f"usage.{use}", getattr(self, use), _ANSWERS)
+        for form in self.forms:
+            _check("usage.forms", form, FORMS)
+        for written in self.paths:
+            if not written.split():
+                raise ConfigError("usage.paths: a path is empty", hint='write "/open/ train=allow"')
+            path_uses(written)
 
 
 class FeedSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -196,6 +236,7 @@ class PublishSettings(Struct, frozen=True, forbid_unknown_fields=True):
     news: NewsSettings = field(default_factory=NewsSettings)
     archives: ArchiveSettings = field(default_factory=ArchiveSettings)
     robots: RobotsSettings = field(default_factory=RobotsSettings)
+    usage: UsageSettings = field(default_factory=UsageSettings)
     feed: FeedSettings = field(default_factory=FeedSettings)
     resync: ResyncSettings = field(default_factory=ResyncSettings)
     llms: LlmsSettings = field(default_factory=LlmsSettings)

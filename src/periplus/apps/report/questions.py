@@ -38,6 +38,7 @@ CHAPTERS: Final = {
     ),
     "sitemaps": ("Sitemaps and feeds", "The files in which sites list their pages, and which fields they fill in."),
     "forms": ("Forms", "Search forms, behind which there may be pages that no link leads to."),
+    "permissions": ("What pages may be used for", "What sites permit, by all that they state, and who decided."),
     "ranks": (
         "Which pages matter",
         "PageRank: the share of visitors who would be on a page if all followed links at random.",
@@ -242,6 +243,14 @@ BY_CHAPTER: Final = (
         _sql("forms"),
         (_SITE, Column("status", "status"), counts("queries", "queries"), counts("records", "records"),
          counts("estimate", "of about")),
+    ),
+    Question(
+        "permitted", "permissions", "Permitted uses",
+        "How many pages may be used for what, by whose statement, and how many statements are in conflict.",
+        "`periplus export DIR --for training` leaves out what may not be used; `--explain URL` shows the proof.",
+        _sql("permitted"),
+        (Column("use", "use"), Column("answer", "answer"), Column("decided_by", "decided by"),
+         counts("pages", "pages"), counts("conflicts", "in conflict"), counts("unexplained", "unexplained")),
     ),
     Question(
         "depth", "ranks", "PageRank by distance",

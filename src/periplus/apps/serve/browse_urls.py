@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from periplus.collection.facts.lines import reason_words, url_lines
 from periplus.collection.facts.lookup import UrlFacts, url_facts
 from periplus.insight.reasons import explained
+from periplus.insight.views import QUESTIONS
 from periplus.model import PeriplusError, Stored, UrlRecord, UsageError
 from periplus.store.warc import read_record
 from periplus.view.values import Column
@@ -139,6 +140,7 @@ def _of_tables(url: str) -> tuple[TableQuery, ...]:
             (at, Column("level", "difference"), Column("is_change", "counts as a change")),
             empty="It was not visited twice yet.",
         ),
+        *((_permitted(name),) if "permitted" in QUESTIONS else ()),
         TableQuery(
             "outlinks",
             "Links on this page",
@@ -157,6 +159,19 @@ def _of_tables(url: str) -> tuple[TableQuery, ...]:
              Column("is_internal", "same site")),
             empty="No page that was read links to it.",
         ),
+    )  # fmt: skip
+
+
+def _permitted(name: str) -> TableQuery:
+    return TableQuery(
+        "permitted",
+        "What may it be used for?",
+        "select use, answer, decided_by, conditions, conflict, explained, evidence\n"
+        f"from permitted where url = {name}\norder by use",
+        (Column("use", "use"), Column("answer", "answer"), Column("decided_by", "decided by"),
+         Column("conditions", "conditions"), Column("conflict", "conflict"), Column("explained", "explained"),
+         Column("evidence", "evidence")),
+        empty="Nobody asked: periplus crawl --permissions records what sites permit.",
     )  # fmt: skip
 
 

@@ -204,9 +204,12 @@ class Frontier:
         record.robots_expire_at = 0.0
         self._records.changed(record)
 
-    def queue_embedded(self, found: Sequence[Discovery], now: float) -> None:
-        """Queue files that pages embed, each once. They are not discoveries, and do not count as pages."""
-        self._queued(self._selector.queue_embedded(found), now)
+    def queue_embedded(self, found: Sequence[Discovery], now: float, *, again: bool = False) -> None:
+        """Queue files that pages embed, each once. They are not discoveries, and do not count as pages.
+
+        With `again` also those that were fetched before.
+        """
+        self._queued(self._selector.queue_embedded(found, again=again), now)
 
     def queue_probes(self, probes: Sequence[Probe], now: float) -> None:
         """Queue URLs that are fetched for comparison only. One that waits already, or is out, is not queued again."""
@@ -429,7 +432,7 @@ class Frontier:
         return self._selector.revisits_waiting
 
     def drain_refused_files(self) -> list[Excluded]:
-        """Sitemap files that were refused since the last call."""
+        """Sitemaps, and files that pages need, that were refused since the last call."""
         refused, self._selector.refused_files = self._selector.refused_files, []
         return refused
 

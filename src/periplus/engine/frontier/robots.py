@@ -147,7 +147,7 @@ class RobotsGate:
 
     def refusal(self, site: Site, url: Url) -> tuple[str, str] | None:
         """Why a URL of a site may not be fetched: the reason and the rule; `None` if it may."""
-        access = self._access(site)
+        access = self.access(site)
         if access is _EVERYTHING:
             return None
         if isinstance(access, str):
@@ -159,7 +159,7 @@ class RobotsGate:
 
     def delay(self, site: Site) -> float | None:
         """The delay that the site asks for between two requests."""
-        access = self._access(site)
+        access = self.access(site)
         if isinstance(access, str):
             return None
         rate = access.request_rate
@@ -168,7 +168,7 @@ class RobotsGate:
 
     def preferences(self, site: Site, url: Url) -> Preferences:
         """The preferences for the use of a page in the robots.txt of its site."""
-        access = self._access(site)
+        access = self.access(site)
         return NO_PREFERENCES if isinstance(access, str) or not access.usage else of_robots(access, url)
 
     def learn(self, file: RobotsFile) -> None:
@@ -185,7 +185,7 @@ class RobotsGate:
         """The stored robots.txt of a site."""
         return self._files.get(site)
 
-    def _access(self, site: Site) -> Access | str:
+    def access(self, site: Site) -> Access | str:
         """The rules of a site; or why they are not known."""
         found = self._ready.get(site)
         if found is None:

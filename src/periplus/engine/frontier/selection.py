@@ -14,6 +14,7 @@ probes are not discoveries: filters do not judge them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import compress
 
 from msgspec.structs import replace
 
@@ -119,7 +120,7 @@ class CandidateSelector:
         self.embedded_waiting = 0
         """Files that pages embed, which wait with their sites or for their next attempt."""
         self.refused_files: list[Excluded] = []
-        """Sitemap files that were refused since this was last cleared."""
+        """Sitemaps, and files that pages need, that were refused since this was last cleared."""
         self.reconsidering = [desk.guard.reconsider]
         """What judges a URL again before it is fetched, in this order."""
         self.how_to_render: Callable[[Url, float], Render] | None = None
@@ -283,8 +284,11 @@ class CandidateSelector:
 
     # files that pages embed
 
-    def queue_embedded(self, found: Sequence[Discovery]) -> list[Queued]:
-        """Queue files that pages embed, each once for all time, unless they were fetched as pages: their places."""
+    def queue_embedded(self, found: Sequence[Discovery], *, again: bool = False) -> list[Queued]:
+        """Queue files that pages embed, each once for all time, unless they were fetched as pages: their places.
+
+        With `again` each that does not wait is queued, however often it was fetched.
+        """
         files = {each.url: each for each in found}
         records = [
             UrlRecord(
@@ -292,10 +296,16 @@ class CandidateSelector:
             )
             for url, each in files.items()
         ]
-        known = self._state.records.add_new(records)
-        news = [url for url, record in zip(files, known, strict=True) if record is None]
-        pages = self._state.records.get(news)
-        wanted = [url for url, page in zip(news, pages, strict=True) if page is None or page.kept_at is None]
+        if again:
+            known = self._state.records.get([record.url for record in records])
+            is_wanted = [record is None or _is_over(record, self._retries) for record in known]
+            self._state.records.put(list(compress(records, is_wanted)))
+            wanted = list(compress(files, is_wanted))
+        else:
+            known = self._state.records.add_new(records)
+            news = [url for url, record in zip(files, known, strict=True) if record is None]
+            pages = self._state.records.get(news)
+            wanted = [url for url, page in zip(news, pages, strict=True) if page is None or page.kept_at is None]
         entries = [Queued(url, site_of(url), Lane.EMBEDDED, 0) for url in wanted]
         self._state.queues.push(entries)
         self.embedded_waiting += len(entries)
@@ -334,7 +344,7 @@ class CandidateSelector:
         )  # fmt: skip
         excluded = Excluded(task, reason, rule)
         self._events.record([FetchEnded(excluded, now)])
-        if task.purpose is Purpose.SITEMAP:
+        if task.purpose is Purpose.SITEMAP or task.purpose is Purpose.FILE:
             self.refused_files.append(excluded)
 
     def exclude_heads(self, active: ActiveSite, limit: int, reason: str, now: float) -> int:

@@ -16,6 +16,8 @@ What is wrong with a file is in `Robots.problems`, with one of these reasons:
 * `utf-16`, `nul-bytes`: not UTF-8, and read nevertheless
 * `outside-group`: a line for some crawlers before any `User-agent`; `empty-agent`: it names no crawler
 * `no-colon`: read as if it had one; `not-a-field`: neither field nor comment
+* `misplaced-signal`: a line about use, apart from the rules of a group for other crawlers, that binds only these
+* `relative-license`: a licence that is not named by an absolute URL, and read nevertheless
 * `pattern-without-slash`: a rule that matches no path; `bad-value`: a known field with a value that cannot be read
 """
 
@@ -23,13 +25,14 @@ from .document import Access, Robots, is_valid_agent, product_token, write
 from .fields import looks_like_html
 from .patterns import path_of
 from .reader import MAX_BYTES, parse
-from .values import CleanParam, Group, RequestRate, Rule, Ruling, UsageRule, VisitTime
+from .values import CleanParam, Group, LicenseLine, RequestRate, Rule, Ruling, UsageRule, VisitTime
 
 __all__ = [
     "MAX_BYTES",
     "Access",
     "CleanParam",
     "Group",
+    "LicenseLine",
     "RequestRate",
     "Robots",
     "Rule",

@@ -16,12 +16,14 @@ from periplus.model import Problem, Url
 from periplus.urls import canonical
 
 from .patterns import RuleSet, path_of, patterns_of
-from .values import CleanParam, Group, RequestRate, Rule, Ruling, UsageRule, VisitTime
+from .values import CleanParam, Group, LicenseLine, RequestRate, Rule, Ruling, UsageRule, VisitTime
 
 ANY_AGENT = "*"
 
 MAX_USAGE_RULES = 200
 """Lines about use that are kept for one crawler: each is tried for every page. Files have one or two."""
+MAX_LICENSES = 10
+"""Licences that are kept for one crawler: each is fetched. Files have one."""
 
 _TOKEN = re.compile(r"[A-Za-z_-]*")
 _PRODUCT = re.compile(r"([A-Za-z_-]+)(?:\s*[/(]|\Z)")
@@ -54,17 +56,18 @@ def named_token(agent_line: str) -> str:
 class Access(RuleSet):
     """The rules and delays of a robots.txt for one crawler: all that it needs to keep.
 
-    Of two conflicting speeds the slower one is kept.
+    Of two conflicting speeds the slower one is kept. `licenses` are those of its groups, or else those of the file.
     """
 
-    __slots__ = ("crawl_delay", "request_rate", "usage", "visit_time")
+    __slots__ = ("crawl_delay", "licenses", "request_rate", "usage", "visit_time")
 
-    def __init__(self, groups: Sequence[Group]) -> None:
+    def __init__(self, groups: Sequence[Group], licenses: Sequence[LicenseLine] = ()) -> None:
         self.crawl_delay: float | None = None
         self.request_rate: RequestRate | None = None
         self.visit_time: VisitTime | None = None
         self.usage: tuple[UsageRule, ...] = ()
         rules: list[Rule] = []
+        own: tuple[LicenseLine, ...] = ()
         for group in groups:
             self.crawl_delay = slower_delay(self.crawl_delay, group.crawl_delay)
             self.request_rate = slower_rate(self.request_rate, group.request_rate)
@@ -72,6 +75,8 @@ class Access(RuleSet):
             rules += group.rules
             if group.usage:
                 self.usage = (self.usage + group.usage)[:MAX_USAGE_RULES]
+            own += group.licenses
+        self.licenses = tuple(dict.fromkeys(own or licenses))[:MAX_LICENSES]
         super().__init__(rules)
 
     def allows(self, url: str) -> bool:
@@ -126,8 +131,8 @@ class Robots:
     """A parsed robots.txt: the rules of a site for crawlers.
 
     `sitemaps` are as written, without white space, quotes and angle brackets, each once; `sitemap_urls` resolves them.
-    `host` is the preferred host name and `clean_params` the idle query parameters (both Yandex). `is_html`: the server
-    sent a web page in place of the file; it has no rules.
+    `host` is the preferred host name and `clean_params` the idle query parameters (both Yandex). `licenses` are those
+    for crawlers whose groups name none. `is_html`: the server sent a web page in place of the file; it has no rules.
 
     Two are equal if their rules are; `fields` and `problems` describe how the file is written. `field_names` are the
     names of all lines in lower case, for `fields` to count.
@@ -141,6 +146,7 @@ class Robots:
         "groups",
         "host",
         "is_html",
+        "licenses",
         "problems",
         "sitemaps",
     )
@@ -152,6 +158,7 @@ class Robots:
         *,
         host: str | None = None,
         clean_params: Sequence[CleanParam] = (),
+        licenses: Sequence[LicenseLine] = (),
         field_names: Sequence[str] = (),
         problems: Sequence[Problem] = (),
         is_html: bool = False,
@@ -160,6 +167,7 @@ class Robots:
         self.sitemaps = tuple(sitemaps)
         self.host = host
         self.clean_params = tuple(clean_params)
+        self.licenses = tuple(licenses)
         self._field_names = field_names
         self.problems = tuple(problems)
         self.is_html = is_html
@@ -220,7 +228,7 @@ class Robots:
             self._accesses.clear()
         token = self._token_for(agent)
         if token not in self._accesses:
-            self._accesses[token] = Access(self._groups_by_token().get(token, ()))
+            self._accesses[token] = Access(self._groups_by_token().get(token, ()), self.licenses)
         return self._accesses[token]
 
     def _token_for(self, agent: str) -> str:
@@ -236,7 +244,7 @@ class Robots:
         return self._by_token
 
     def _content(self) -> tuple[object, ...]:
-        return self.groups, self.sitemaps, self.host, self.clean_params
+        return self.groups, self.sitemaps, self.host, self.clean_params, self.licenses
 
     def __eq__(self, other: object) -> bool:
         return self._content() == other._content() if isinstance(other, Robots) else NotImplemented
@@ -276,6 +284,8 @@ def _group_lines(group: Group) -> Iterator[str]:
     for usage in group.usage:
         path = "" if usage.pattern == "/" else usage.pattern
         yield _line(usage.field.title(), f"{path} {usage.value}".strip(_BLANK))
+    for license_line in group.licenses:
+        yield _line("License", license_line.location)
     for rule in group.rules:
         yield _line("Allow" if rule.allows else "Disallow", rule.pattern)
     if not group.rules:
@@ -287,6 +297,8 @@ def _site_lines(robots: Robots) -> Iterator[str]:
         yield _line("Host", robots.host)
     for clean_param in robots.clean_params:
         yield _line("Clean-param", _clean_param(clean_param))
+    for license_line in robots.licenses:
+        yield _line("License", license_line.location)
     for sitemap in robots.sitemaps:
         yield _line("Sitemap", sitemap)
 

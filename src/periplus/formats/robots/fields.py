@@ -5,9 +5,9 @@ charset label does no harm: octets are handled as the Latin-1 string of the same
 become text.
 
 Read here are the values of `Crawl-delay` (Microsoft, Yandex), `Request-rate` and `Visit-time` (the extended standard of
-1996), `Clean-param` (Yandex), `Sitemap` (sitemaps.org), `Content-Usage` (IETF aipref) and `Content-Signal`
-(contentsignals.org). No pattern has two neighbouring repetitions that match the same character, so that no value is
-slow to read.
+1996), `Clean-param` (Yandex), `Sitemap` (sitemaps.org), `Content-Usage` (IETF aipref), `Content-Signal`
+(contentsignals.org) and `License` (RSL). No pattern has two neighbouring repetitions that match the same character, so
+that no value is slow to read.
 """
 
 from __future__ import annotations
@@ -100,10 +100,13 @@ MAX_NAME = 64
 
 _BLANK = " \t\v\f"
 
+ABOUT_USE = frozenset({"content-usage", "content-signal"})
+"""The fields about the use of pages."""
+
 FIELDS = (
     *("user-agent", "allow", "disallow", "sitemap"),
     *("crawl-delay", "request-rate", "visit-time", "noindex", "host", "clean-param"),
-    *("content-usage", "content-signal"),
+    *("content-usage", "content-signal", "license"),
 )
 
 _BEGINNINGS = {
@@ -191,13 +194,18 @@ def read_hours(text: str) -> VisitTime | None:
     return VisitTime(time(start_hour % 24, start_minute), time(end_hour % 24, end_minute))
 
 
-def read_usage(field: str, octets: str) -> UsageRule:
+def read_usage(field: str, octets: str, line: int = 0) -> UsageRule:
     """A preference about use, and perhaps the path that it is about: `train-ai=n`, `/images/ train-ai=n`."""
     path, value = "/", octets
     if octets.startswith("/"):
         path, *rest = _BLANKS.split(octets, maxsplit=1)
         value = rest[0] if rest else ""
-    return UsageRule(field, escaped(path), as_text(value))
+    return UsageRule(field, escaped(path), as_text(value), line)
+
+
+def read_license(octets: str) -> str:
+    """The location in the value of a `License` line, without the quotes and angle brackets around it."""
+    return as_text(octets).strip(_AROUND)
 
 
 def read_clean_param(text: str) -> CleanParam | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -132,6 +133,17 @@ def patterns_of(rule: Rule) -> Iterator[Pattern]:
     elif pattern.rpartition("/")[2].startswith("index.htm"):
         folder = pattern[: pattern.rindex("/") + 1]
         yield _split(f"{folder}$", 2 * len(folder) + 3, rule)
+
+
+@lru_cache(maxsize=4096)
+def path_patterns(pattern: str) -> tuple[Pattern, ...]:
+    """The patterns that a path is matched with: of a text of other files that have such patterns."""
+    return tuple(patterns_of(Rule(False, escaped(pattern.encode("utf-8", "replace").decode("latin-1")))))
+
+
+def matches_path(pattern: str, path: str) -> bool:
+    """Whether a pattern, as it is written in a file in UTF-8, matches a path."""
+    return any(each.matches(path) for each in path_patterns(pattern))
 
 
 def has_more_spellings(rule: Rule) -> bool:

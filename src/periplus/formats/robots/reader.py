@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from periplus.model import Problem
 
-from .document import Robots, slower_delay, slower_rate
+from .document import ANY_AGENT, Robots, named_token, slower_delay, slower_rate
 from .fields import (
+    ABOUT_USE,
     USUAL_SPELLINGS,
     as_octets,
     as_text,
@@ -25,20 +26,22 @@ from .fields import (
     read_clean_param,
     read_delay,
     read_hours,
+    read_license,
     read_rate,
     read_sitemaps,
     read_usage,
     without_tags,
 )
 from .patterns import escaped, is_escaped
-from .values import CleanParam, Group, RequestRate, Rule, UsageRule, VisitTime
+from .values import CleanParam, Group, LicenseLine, RequestRate, Rule, UsageRule, VisitTime
 
 
 class Grouping:
     """Collects the lines of groups in their order.
 
-    An `Allow` or `Disallow` line ends the list of agents above it; no other line does, since other records must not
-    interfere with these (RFC 9309 section 2.2.4). So in
+    An `Allow`, `Disallow` or `Content-Usage` line ends the list of agents above it: these are rules (RFC 9309 section
+    2.2, draft-ietf-aipref-attach section 3). No other line does, since other records must not interfere with them
+    (RFC 9309 section 2.2.4). So in
 
         User-agent: a
         Crawl-delay: 9
@@ -72,13 +75,19 @@ class Grouping:
         if agent:
             self._agents.append(agent)
 
-    def add_habit(self, field: str, value: str) -> bool:
+    def add_habit(self, field: str, value: str, line: int) -> bool:
         """Add what is asked of the agents just above, beyond rules; `False` if the value cannot be read."""
         habits = self._habits or _Habits()
-        is_understood = habits.add(field, value)
+        is_understood = habits.add(field, value, line)
         if is_understood:
             self._habits = habits
+            self.has_empty_rules |= field == "content-usage"
         return is_understood
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether the current group is for crawlers that no other group names."""
+        return any(named_token(agent) == ANY_AGENT for agent in (*self._earlier_agents, *self._agents))
 
     def finish(self) -> list[Group]:
         """Return all groups, once the last line was read."""
@@ -90,8 +99,9 @@ class Grouping:
         agents, rules, habits = self._agents, tuple(self.rules), self._habits
         if not self.is_open:
             self.outside = self.rules
-        elif self._earlier_agents and rules:
-            self._groups.append(Group(_once(self._earlier_agents + agents), rules))
+        elif self._earlier_agents and (rules or (habits is not None and habits.has_rules)):
+            usage = habits.pop_rules() if habits is not None else ()
+            self._groups.append(Group(_once(self._earlier_agents + agents), rules, usage=usage))
             if habits is not None:
                 self._groups.append(habits.group(_once(agents), ()))
         elif habits is not None:
@@ -108,7 +118,7 @@ class Grouping:
 class _Habits:
     """The fields of a group besides rules. Of several delays and rates the slowest counts, of visit times the first."""
 
-    __slots__ = ("_delay", "_hours", "_noindex", "_rate", "_usage")
+    __slots__ = ("_delay", "_hours", "_licenses", "_noindex", "_rate", "_usage")
 
     def __init__(self) -> None:
         self._delay: float | None = None
@@ -116,8 +126,9 @@ class _Habits:
         self._hours: VisitTime | None = None
         self._noindex: list[str] = []
         self._usage: list[UsageRule] = []
+        self._licenses: list[LicenseLine] = []
 
-    def add(self, field: str, value: str) -> bool:
+    def add(self, field: str, value: str, line: int) -> bool:
         """Read one line; `False` if its value cannot be read."""
         match field:
             case "crawl-delay":
@@ -133,15 +144,32 @@ class _Habits:
                 self._hours = self._hours or hours
                 return hours is not None
             case "content-usage" | "content-signal":
-                self._usage.append(read_usage(field, value))
+                self._usage.append(read_usage(field, value, line))
+                return True
+            case "license":
+                self._licenses.append(LicenseLine(read_license(value), line))
                 return True
             case _:
                 self._noindex += [escaped(value)] if value else []
                 return bool(value)
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether there are `Content-Usage` lines, which are rules."""
+        return any(rule.field == "content-usage" for rule in self._usage)
+
+    def pop_rules(self) -> tuple[UsageRule, ...]:
+        """Remove and return the `Content-Usage` lines: like other rules they are for all agents above."""
+        rules = tuple(rule for rule in self._usage if rule.field == "content-usage")
+        self._usage = [rule for rule in self._usage if rule.field != "content-usage"]
+        return rules
+
     def group(self, agents: tuple[str, ...], rules: tuple[Rule, ...]) -> Group:
         """Return the group of these agents and rules with these habits."""
-        return Group(agents, rules, self._delay, self._rate, self._hours, tuple(self._noindex), tuple(self._usage))
+        return Group(
+            agents, rules, self._delay, self._rate, self._hours, tuple(self._noindex), tuple(self._usage),
+            tuple(self._licenses),
+        )  # fmt: skip
 
 
 def _once(agents: list[str]) -> tuple[str, ...]:
@@ -190,7 +218,17 @@ class _Reader:
     Octets are handled as the Latin-1 string that holds them, so that nothing is lost and patterns keep their octets.
     """
 
-    __slots__ = ("_clean_params", "_grouping", "_host", "_names", "_octets", "_problems", "_sitemaps")
+    __slots__ = (
+        "_clean_params",
+        "_detached",
+        "_grouping",
+        "_host",
+        "_licenses",
+        "_names",
+        "_octets",
+        "_problems",
+        "_sitemaps",
+    )
 
     def __init__(self, octets: bytes) -> None:
         self._octets = octets
@@ -200,12 +238,12 @@ class _Reader:
         self._sitemaps: list[str] = []
         self._host = ""
         self._clean_params: list[CleanParam] = []
+        self._licenses: list[LicenseLine] = []
+        self._detached: set[int] | None = None
 
     def read(self) -> Robots:
         """The contents of the lines."""
-        text = self._octets.decode("latin-1")
-        if "\r" in text:
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = _with_plain_line_ends(self._octets.decode("latin-1"))
         if "#" in text:
             text = _COMMENT.sub("", text)
         lines = text.split("\n")
@@ -220,6 +258,7 @@ class _Reader:
             tuple(dict.fromkeys(self._sitemaps)),
             host=self._host or None,
             clean_params=self._clean_params,
+            licenses=self._licenses,
             field_names=self._names,
             problems=self.located_problems() if self._problems else (),
         )
@@ -287,13 +326,41 @@ class _Reader:
             case "clean-param":
                 is_understood = clean_param = read_clean_param(as_text(value))
                 self._clean_params += [clean_param] if clean_param else []
+            case "license":
+                is_understood = self._read_license(value, line, number)
             case _ if not self._grouping.is_open:
                 is_understood = True
                 self.note("outside-group", line, number)
             case _:
-                is_understood = self._grouping.add_habit(field, value)
+                is_understood = self._grouping.add_habit(field, value, number)
+                if field in ABOUT_USE and not self._grouping.is_for_all and self._is_detached(number):
+                    self.note("misplaced-signal", line, number)
         if not is_understood:
             self.note("bad-value", line, number)
+
+    def _read_license(self, value: str, line: str, number: int) -> bool:
+        """Read a `License` line: of the current group, or of the whole file outside of groups and where one has ended.
+
+        RSL wants an absolute URL. A path is read as well, but not words such as `MIT`.
+        """
+        location = read_license(value)
+        if "://" not in location:
+            if not location.startswith(("/", "./", "../")) and not location.lower().endswith(".xml"):
+                return False
+            self.note("relative-license", line, number)
+        if self._grouping.is_open and not self._is_detached(number):
+            return self._grouping.add_habit("license", value, number)
+        self._licenses.append(LicenseLine(location, number))
+        return True
+
+    def _is_detached(self, number: int) -> bool:
+        """Whether a line about use stands apart at the end of a group: behind a blank line or one for all crawlers.
+
+        By RFC 9309 it belongs to the group nevertheless; authors mean the whole site.
+        """
+        if self._detached is None:
+            self._detached = _detached_lines(_with_plain_line_ends(self._octets.decode("latin-1")).split("\n"))
+        return number in self._detached
 
     def _whole_location(self, value: str, line: str, number: int) -> str:
         """In `Sitemap http://...` the first colon is that of the location."""
@@ -317,6 +384,35 @@ class _Reader:
         in_order = sorted(self._problems, key=lambda problem: problem.at or 0)
         located = [replace(problem, at=starts[problem.at - 1] if problem.at else None) for problem in in_order]
         return located if len(located) <= MAX_PROBLEMS else [*located[:MAX_PROBLEMS], Problem("more-problems")]
+
+
+_ENDS_GROUP = frozenset({"", "sitemap", "host", "clean-param"})
+
+
+def _with_plain_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _detached_lines(lines: list[str]) -> set[int]:
+    """The numbers of lines about use, and of licences, that are at the end of a group but apart from it."""
+    found: set[int] = set()
+    apart: list[int] = []  # since the last line that ended a group
+    is_apart = False
+    for number, line in enumerate(lines, 1):
+        if line.lstrip(_BLANK).startswith("#"):
+            continue
+        name, colon, _ = line.partition("#")[0].partition(":")
+        field = field_of(name) if colon else ""
+        if field in ABOUT_USE or field == "license":
+            if is_apart:
+                apart.append(number)
+        elif field in _ENDS_GROUP:
+            is_apart = is_apart or bool(field) or not line.strip(_BLANK)
+        else:
+            if field == "user-agent":
+                found.update(apart)
+            apart, is_apart = [], False
+    return found.union(apart)
 
 
 def _has_long_line(text: str) -> bool:

@@ -63,15 +63,38 @@ class CleanParam(Struct, frozen=True):
     path: str = ""
 
 
-class UsageRule(Struct, frozen=True, gc=False):
+class UsageRule(Struct, frozen=True, gc=False, eq=False):
     """One `Content-Usage` or `Content-Signal` line: `field` is its name in lower case, `value` as written.
 
     `pattern` is the path that it is about, as in `Rule`; `/` if it names none. `formats.preferences` reads values.
+    `line` is where it was written; as in `Rule`, two that say the same are equal wherever they stand.
     """
 
     field: str
     pattern: str
     value: str
+    line: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, UsageRule):
+            return NotImplemented
+        return (self.field, self.pattern, self.value) == (other.field, other.pattern, other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.field, self.pattern, self.value))
+
+
+class LicenseLine(Struct, frozen=True, gc=False, eq=False):
+    """One `License` line (RSL 1.0): the location as written, and the number of its line, which is not compared."""
+
+    location: str
+    line: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return self.location == other.location if isinstance(other, LicenseLine) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.location)
 
 
 class Group(Struct, frozen=True, gc=False):
@@ -79,7 +102,7 @@ class Group(Struct, frozen=True, gc=False):
 
     `agents` are as written (`*`: all others); none at all is a group for no crawler. An empty `Disallow:` or `Allow:`
     forbids and permits nothing, and is not a rule here. `noindex` are patterns like those of `rules`,
-    `usage` are preferences about the use of pages.
+    `usage` are preferences about the use of pages, `licenses` where their licences are.
     """
 
     agents: tuple[str, ...]
@@ -89,3 +112,4 @@ class Group(Struct, frozen=True, gc=False):
     visit_time: VisitTime | None = None
     noindex: tuple[str, ...] = ()
     usage: tuple[UsageRule, ...] = ()
+    licenses: tuple[LicenseLine, ...] = ()

@@ -22,6 +22,8 @@ import math
 
 from msgspec import Struct
 
+from periplus.formats.payment import PAYMENT_REQUIRED
+
 from .evidence import DAY
 
 MOST_DAYS = 30.0
@@ -91,6 +93,10 @@ class RefreshRetirementSettings(Struct, frozen=True, forbid_unknown_fields=True)
     """the longest of these pauses"""
 
 
+PAYMENT_PAUSE = 30 * DAY
+"""Seconds until a page is tried again that asks for a payment."""
+
+
 class MissedVisit(Struct, frozen=True):
     """The consequence of a visit without a page: why the page is given up, or when it is tried again."""
 
@@ -107,5 +113,7 @@ def after_setback(status: int | None, failures: int, now: float, settings: Refre
     """Record that a visit returned no page, for the `failures`-th time in a row. It is not evidence about changes."""
     if status in _NOT_FOUND:
         return MissedVisit(GONE if failures >= settings.gone_visits else "", now + settings.gone_pause)
+    if status == PAYMENT_REQUIRED:  # it is not paid, so the answer stays what it is
+        return MissedVisit(FAILING if failures >= settings.failed_visits else "", now + PAYMENT_PAUSE)
     pause = min(settings.first_pause * 2.0 ** min(failures - 1, 40), settings.longest_pause)
     return MissedVisit(FAILING if failures >= settings.failed_visits else "", now + pause)

@@ -215,7 +215,8 @@ class SitemapScheduler(Part):
 
     def refused(self, outcome: Excluded, now: float) -> None:
         """A file was refused while it waited."""
-        self.ended(outcome, now)
+        if outcome.task.purpose is Purpose.SITEMAP:
+            self.ended(outcome, now)
 
     def has_read(self, site: Site) -> bool:
         """Whether every sitemap of a site was read, and what they list was queued."""

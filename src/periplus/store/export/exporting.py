@@ -28,8 +28,9 @@ import pyarrow as pa
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from periplus.model import ParsedPage, Preference, Url, UsageError
+from periplus.model import ParsedPage, Url, UsageError
 from periplus.policy.filters.patterns import compiled
+from periplus.policy.permissions import UNEXPLAINED
 from periplus.urls import site_of
 from periplus.view.notebook import Displayed
 
@@ -40,7 +41,7 @@ from ..warc import WarcEnd
 from ..warc.copying import as_gzip
 from ..warc.packing import GZIP
 from ..warc.records import read_name, warc_files
-from .captures import StatedPreferences, latest_captures
+from .captures import latest_captures
 from .documents import DecodedCapture, read_document
 from .records import (
     DELETED,
@@ -57,8 +58,8 @@ from .records import (
 )
 
 OTHER_LANGUAGE, DUPLICATE = "other-language", "duplicate"
-TRAINING, RETRIEVAL = "training", "retrieval"
-"""What an export may be for: the training of models, or texts that are given to a model with a question."""
+RefusesUse = Callable[[Url], str]
+"""Tells why a page is left out because of what the export is for; an empty string if it is not."""
 _DIGEST_BYTES: Final = 16
 """Bytes of a text's digest: with 128 bits collisions do not occur in practice."""
 
@@ -68,8 +69,8 @@ class Selection(Struct, frozen=True):
 
     `sites` are hosts (with a port that is not the default), subdomains included. `include` are URL patterns as of a
     crawl. `languages` are tags as pages declare them: `de` selects `de-AT`, too. `dedupe`: of pages with the same main
-    text, only the one that was fetched first. `purpose` is `training` or `retrieval`: only pages whose sites
-    do not refuse that use (`docs/preferences.md`).
+    text, only the one that was fetched first. `purpose` is one of `policy.permissions.PURPOSES`: only pages that may be
+    used for it; `unknown`: whether pages of which nothing is stated are (`keep`, `drop`).
     """
 
     sites: tuple[str, ...] = ()
@@ -77,19 +78,23 @@ class Selection(Struct, frozen=True):
     languages: tuple[str, ...] = ()
     dedupe: bool = False
     purpose: str = ""
+    unknown: str = "keep"
 
     def __bool__(self) -> bool:
         return self != Selection()
 
 
 class PageFilter:
-    """Applies a selection to the pages of one export, in their order. `stated`: what sites say about their use."""
+    """Applies a selection to the pages of one export, in their order.
 
-    def __init__(self, selection: Selection, stated: StatedPreferences | None = None) -> None:
+    `refuses` knows what pages may be used for; without it nothing is known.
+    """
+
+    def __init__(self, selection: Selection, refuses: RefusesUse | None = None) -> None:
         self._sites = tuple(site.lower() for site in selection.sites)
         self._patterns: list[Callable[[str], object]] = [compiled(pattern) for pattern in selection.include]
         self._languages = tuple(language.lower().replace("_", "-") for language in selection.languages)
-        self._purpose, self._stated = selection.purpose, stated
+        self._refuses = (refuses or _is_unexplained) if selection.purpose else None
         self._seen: set[bytes] | None = set() if selection.dedupe else None
 
     def wants_url(self, url: Url) -> bool:
@@ -105,19 +110,13 @@ class PageFilter:
         """Why a page with a selected URL is left out; empty if it is not."""
         if self._languages and not self._is_in_language(page.language or ""):
             return OTHER_LANGUAGE
-        if self._purpose and self._is_refused(page):
-            return f"not-for-{self._purpose}"
+        if self._refuses is not None and (reason := self._refuses(page.url)):
+            return reason
         return DUPLICATE if self._seen is not None and self._is_known(page, self._seen) else ""
 
     def _is_in_language(self, language: str) -> bool:
         tag = language.lower().replace("_", "-")
         return any(tag == wanted or tag.startswith(f"{wanted}-") for wanted in self._languages)
-
-    def _is_refused(self, page: ParsedPage) -> bool:
-        preferences = page.preferences if self._stated is None else page.preferences.and_also(self._stated.of(page.url))
-        return (
-            preferences.forbids_training if self._purpose == TRAINING else preferences.ai_input is Preference.DISALLOW
-        )
 
     @staticmethod
     def _is_known(page: ParsedPage, seen: set[bytes]) -> bool:
@@ -129,6 +128,10 @@ class PageFilter:
         is_known = digest in seen
         seen.add(digest)
         return is_known
+
+
+def _is_unexplained(_url: Url) -> str:
+    return UNEXPLAINED
 
 
 STREAMS: Final = ("jsonl", "csv", "warc")
@@ -193,6 +196,7 @@ def export_stream(
     wants_markdown: bool = False,
     selection: Selection | None = None,
     changes: ChangedPages | None = None,
+    refuses: RefusesUse | None = None,
 ) -> Exported:
     """Write a collection as `jsonl`, `csv` or `warc`. `wants_markdown` adds the main text of each page in Markdown.
 
@@ -216,6 +220,7 @@ def export_stream(
         selection,
         lambda document: write(record_of(document, wants_markdown=wants_markdown)),
         changes=changes,
+        refuses=refuses,
     )
     if changes is not None:
         changes.write_deleted(out)
@@ -231,6 +236,7 @@ def export_folder(
     wants_markdown: bool = False,
     selection: Selection | None = None,
     changes: ChangedPages | None = None,
+    refuses: RefusesUse | None = None,
 ) -> Exported:
     """Write a collection as `text`, `markdown` or `parquet`, into a folder that is new or empty.
 
@@ -251,13 +257,19 @@ def export_folder(
             selection,
             lambda document: table.add(record_of(document, wants_markdown=wants_markdown)),
             changes=changes,
+            refuses=refuses,
         )
         table.finish()
         exported = replace(pages, written=rows + pages.written)
     else:
         suffix = MARKDOWN if form == "markdown" else TEXT
         exported = export_documents(
-            collection, committed, selection, lambda document: write_file(document, folder, suffix), changes=changes
+            collection,
+            committed,
+            selection,
+            lambda document: write_file(document, folder, suffix),
+            changes=changes,
+            refuses=refuses,
         )
     if changes is not None:
         with (folder / DELETED).open("wb") as out:
@@ -278,15 +290,16 @@ def export_documents(
     *,
     wants: Callable[[Url], bool] = lambda _url: True,
     changes: ChangedPages | None = None,
+    refuses: RefusesUse | None = None,
 ) -> Exported:
     """Every selected page in turn that `wants` accepts. One that cannot be written is counted, and the others go on.
 
     With `changes`, only pages that appeared or changed; the caller writes those that were deleted, afterwards.
+    `refuses` knows what pages may be used for.
     """
     check_digests(collection / "tables", ("fetches",))
     written, left_out = 0, Counter[str]()
-    stated = StatedPreferences(collection / "tables", committed.spooled) if selection.purpose else None
-    pages = PageFilter(selection, stated)
+    pages = PageFilter(selection, refuses)
     for capture in latest_captures(collection / "tables", committed.spooled):
         url, why = capture.url, ""
         if not pages.wants_url(url) or (

@@ -140,6 +140,13 @@ class FetchRow(TableRow, frozen=True):
     """the request had a signature ([identity.md](identity.md))"""
     signing_key: Word | None
     """of a signed request: the first 8 characters of the key's thumbprint"""
+    price_scheme: Word | None
+    """how a payment is asked for: `crawler-price` `x402` `payment-auth` `rsl` `unknown`; null: none is. Nothing is
+    ever paid ([permissions.md](permissions.md#payment))"""
+    price_amount: Text | None
+    """the amount as written"""
+    price_currency: Word | None
+    """its currency; of x402 network and asset"""
 
 
 class PageRow(TableRow, frozen=True):

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from periplus.content import decode_body
 from periplus.formats.image_size import image_size
 from periplus.formats.metadata_archive import read_name
+from periplus.formats.payment import MAX_DETAILS, NO_CHARGE, PAYMENT_REQUIRED, PageCharge, read_price
 from periplus.model import (
     NO_PREFERENCES,
     ChangeLevel,
@@ -54,6 +56,7 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | N
     outcome, ended_at, stored = event.outcome, event.ended_at, event.stored
     task = outcome.task
     status = reason = rule = detail = duration = size = kind = ip = target = width = height = None
+    price = NO_CHARGE
     is_truncated, key = False, ""
     match outcome:
         case Fetched():
@@ -62,6 +65,8 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | N
             kind = _content_type(outcome.headers)
             if kind is not None and kind[:6].lower() == "image/":
                 width, height = _extent(outcome.body)
+            if status == PAYMENT_REQUIRED or _is_charged(outcome.headers):
+                price = _price(outcome)
         case Redirected():
             word, status, size, target = "redirected", outcome.status, len(outcome.body), outcome.target
             started_at, duration, ip, key = outcome.started_at, outcome.duration, outcome.ip, outcome.signing_key
@@ -82,6 +87,7 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> FetchRow | N
         task.source._value_, word, status, reason, rule, detail, started_at, ended_at, duration, size, kind, ip, target,
         task.depth, task.attempt, task.redirects, is_truncated, digest, file, offset, length, is_revisit, width, height,
         bool(key), key or None,
+        price.scheme or None, price.amount, price.currency,
     )  # fmt: skip
 
 
@@ -93,6 +99,17 @@ def _extent(body: bytes) -> tuple[int | None, int | None]:
     """Width and height of a picture."""
     size = image_size(body)
     return (None, None) if size is None else (min(size.width, _MAX_EXTENT), min(size.height, _MAX_EXTENT))
+
+
+def _is_charged(headers: Headers) -> bool:
+    """Whether a response claims that it was paid for."""
+    return any([len(name) == 15 and name.lower() == "crawler-charged" for name, _ in headers])  # noqa: C419 - faster
+
+
+def _price(outcome: Fetched) -> PageCharge:
+    codings = ",".join(value for name, value in outcome.headers if name.lower() == "content-encoding")
+    body = decode_body(outcome.body, codings, max_size=MAX_DETAILS)[0]
+    return read_price(outcome.status, outcome.headers, body)
 
 
 def _content_type(headers: Headers) -> str | None:

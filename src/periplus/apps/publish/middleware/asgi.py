@@ -188,6 +188,9 @@ class _Tap:
         """Add validators to a page for everyone, and begin to look at its content."""
         pairs = list(message.get("headers", ()))
         fields = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+        if stated := self.live.usage_headers(self.path, fields):
+            pairs += _encoded(stated)
+            message = {**message, "headers": pairs}
         if not is_shared(200, fields) or is_personal(self.headers, self.live.settings):
             return message
         if self.method == "GET" and is_observable(fields) and self.live.wants(self.path, self.query):

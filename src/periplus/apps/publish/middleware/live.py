@@ -47,6 +47,7 @@ from ..ledger import Ledger, decode_content, keep_version, version_of
 from ..scan import hidden_reason
 from ..serving import Answer, Known, OwnFile, accepts, file_answer, not_modified
 from ..settings import PublishSettings, SignatureSettings
+from ..usage import UsagePolicy
 
 if TYPE_CHECKING:
     from periplus.apps.identity.verifier import SignatureVerifier
@@ -213,7 +214,9 @@ class Live:
         self.clock = clock
         self.base = base_url
         self.has_dictionaries = settings.serving.dictionaries and base_url.startswith("https://")
-        self.has_robots = settings.robots.manage and urlsplit(base_url).path == "/"
+        self.policy = UsagePolicy.of(settings.usage, base_url)
+        self._manages_robots = settings.robots.manage
+        self.has_robots = (settings.robots.manage or bool(self.policy)) and urlsplit(base_url).path == "/"
         self._origin = base_url[: len(base_url) - len(urlsplit(base_url).path)]
         self._root = urlsplit(base_url).path
         self._path = ledger
@@ -433,11 +436,17 @@ class Live:
             kinds = "select name from files where kind in ({}) and dropped_at is null order by {}"
             sitemaps = [name for (name,) in db.execute(kinds.format("'index', 'news'", "name"))]
             archives = [name for (name,) in db.execute(kinds.format("'archive'", "id desc"))]
-            self._robots = self._lines(sitemaps, archives)
+            self._robots = self._lines(sitemaps, archives) if self._manages_robots else []
         try:
-            return with_block(body, self._robots)
+            return with_block(body, self._robots, self.policy)
         except NotOurs:
             return body
+
+    def usage_headers(self, path: str, fields: Mapping[str, str]) -> list[tuple[str, str]]:
+        """What the policy states of a page, but for headers that the application has; names in `fields` are lower."""
+        if not self.policy:
+            return []
+        return [each for each in self.policy.headers(path) if each[0] == "Link" or each[0].lower() not in fields]
 
     def complain(self, error: Exception) -> None:
         """Log a failure of the middleware, at most once a minute."""
@@ -468,6 +477,7 @@ class Live:
         others = (changes_feed.NAME, f"{self._archives}/{LIST}", *((f"{key}.txt",) if key else ()))
         if self._llms:
             others = (*others, llms_guide.NAME)
+        others = (*others, *self.policy.files())
         if self._resync:
             lists = (f"{RESYNC_FOLDER}/{path.name}" for path in (self._folder / RESYNC_FOLDER).glob("*.xml"))
             others = (*others, WELL_KNOWN, *lists)

@@ -144,6 +144,7 @@ class _Tap:
 
     def _look(self, pairs: _Pairs) -> _Pairs:
         fields = lowered(pairs)
+        pairs = [*pairs, *self.live.usage_headers(self.path, fields)]
         if not is_shared(200, fields) or is_personal(self.headers, self.live.settings):
             return pairs
         if self.method == "GET" and is_observable(fields) and self.live.wants(self.path, self.query):
