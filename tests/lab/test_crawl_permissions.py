@@ -219,3 +219,30 @@ def assert_proofs_are_archived(folder: Path) -> None:
     inline = sha256(FREE[21:].encode()).hexdigest()
     assert {row["digest"] for row in rows} - {inline} <= digests
     assert all(row["record"] for row in rows)
+
+
+def test_limit_waits_for_the_files_of_its_pages(tmp_path: Path) -> None:
+    """A crawl of one page still asks for the licence that the page depends on; another run asks for nothing again."""
+    with said_web() as web:
+        options = web.settings | {"permissions.ledger": True, "crawl.limit": 1, "sitemaps.follow": False}
+        crawl(tmp_path, ["http://s6.test/"], options)
+        assert permitted(tmp_path)["http://s6.test/", "train"]["answer"] == NO
+        before = Counter(web.asked)
+        crawl(tmp_path, ["http://s6.test/"], options | {"crawl.limit": 9})
+        again = Counter(web.asked) - before
+    assert not any(url.endswith(("tdmrep.json", "l.xml")) for url in again)
+    assert permitted(tmp_path)["http://s6.test/paid", "search"]["answer"] == IF
+
+
+def test_shards_keep_one_ledger(tmp_path: Path) -> None:
+    """With two shards every page of a site is judged as with one, but for licences on sites of the other."""
+    seeds = [f"http://s{number}.test/" for number in range(1, SITES + 1)]
+    with said_web() as web:
+        options = web.settings | {"permissions.ledger": True, "retries.max_attempts": 2}
+        crawl(tmp_path, seeds, options, workers=2)
+    for (url, use), row in permitted(tmp_path).items():
+        if url not in ("http://s9.test/", "http://s11.test/"):
+            truth = TRUTH[url].get(use, UNSAID)
+            assert (row["answer"], row["decided_by"], row["conflict"], row["explained"]) == truth, (url, use)
+        elif use == "train":
+            assert row["answer"] in (NO, IF)
