@@ -56,15 +56,35 @@ class Authorities:
         root_key = ec.generate_private_key(ec.SECP256R1())
         root = self._certificate("Root of the tests", root_key, None, root_key)
         self.root.write_bytes(root.public_bytes(Encoding.PEM))
+        self._root = root, root_key
         key = ec.generate_private_key(ec.SECP256R1())
         leaf = self._certificate(DOMAIN, key, root, root_key, ExtendedKeyUsageOID.SERVER_AUTH, is_expired=is_expired)
         self.domain.write_bytes(pem(key) + leaf.public_bytes(Encoding.PEM) + root.public_bytes(Encoding.PEM))
         key = ec.generate_private_key(ec.SECP256R1())
         leaf = self._certificate("Time of the tests", key, root, root_key, ExtendedKeyUsageOID.TIME_STAMPING)
-        (folder / "tsa.key").write_bytes(pem(key))
-        (folder / "tsa.crt").write_bytes(leaf.public_bytes(Encoding.PEM))
+        self._give_time(key, leaf)
         (folder / "serial").write_text("01\n")
         (folder / "tsa.cnf").write_text(_TSA.format(folder=folder))
+
+    def _give_time(self, key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate) -> None:
+        (self.folder / "tsa.key").write_bytes(pem(key))
+        (self.folder / "tsa.crt").write_bytes(certificate.public_bytes(Encoding.PEM))
+
+    def issued(self, name: str, key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
+        """A certificate of a domain, from the root."""
+        return self._certificate(name, key, *self._root, ExtendedKeyUsageOID.SERVER_AUTH)
+
+    def self_issued(self, name: str, key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
+        """A certificate of a domain that nobody vouches for."""
+        root = self._certificate("Root of nobody", key, None, key)
+        return self._certificate(name, key, root, key, ExtendedKeyUsageOID.SERVER_AUTH)
+
+    def give_time_by_leaf(self) -> x509.Certificate:
+        """Have timestamps given by what a certificate of a domain has issued, which may issue none."""
+        above, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+        leaf = self.issued("other.example.org", above)
+        self._give_time(key, self._certificate("False time", key, leaf, above, ExtendedKeyUsageOID.TIME_STAMPING))
+        return leaf
 
     def _certificate(
         self,

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from tests.archives.authorities import DOMAIN, Authorities, new_key
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from tests.archives.authorities import DOMAIN, Authorities, new_key, pem
 
 from periplus.apps.export.exporting import Export, ExportOptions
 from periplus.collection.collection import existing
@@ -226,6 +226,31 @@ def test_a_certificate_that_had_expired_is_not_trusted(tmp_path: Path, authoriti
     now = datetime.now(UTC).isoformat(timespec="seconds")
     data = PackageSigner(old.domain, old.stamp).sign(DIGEST, now, "test")
     assert verify_signature(data, DIGEST, [old.root]).state == "untrusted"
+
+
+@pytest.mark.parametrize(("name", "state"), [(DOMAIN, "valid"), ("other.example.org", "untrusted")])
+def test_a_second_certificate_is_of_the_same_domain(
+    authorities: Authorities, tmp_path: Path, name: str, state: str
+) -> None:
+    """It stands for a first one that is not trusted; one of another domain with the same key does not."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    (tmp_path / "x.pem").write_bytes(pem(key) + authorities.self_issued(DOMAIN, key).public_bytes(Encoding.PEM))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    data = PackageSigner(tmp_path / "x.pem", authorities.stamp).sign(DIGEST, now, "test")
+    assert verify_signature(data, DIGEST, [authorities.root]).state == "untrusted"
+    data["crossSignedCert"] = authorities.issued(name, key).public_bytes(Encoding.PEM).decode()
+    assert verify_signature(data, DIGEST, [authorities.root]).state == state
+
+
+def test_a_certificate_of_a_domain_issues_no_others(tmp_path: Path) -> None:
+    """A timestamp from below one leads to no authority, however good the signatures are."""
+    false = Authorities(tmp_path)
+    above = false.give_time_by_leaf().public_bytes(Encoding.PEM).decode()
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    data = PackageSigner(false.domain, false.stamp).sign(DIGEST, now, "test")
+    data["timestampCert"] += above
+    judged = verify_signature(data, DIGEST, [false.root])
+    assert (judged.state, judged.reason) == ("untrusted", "the authority of the timestamp is not trusted")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -123,9 +124,10 @@ def _check_domain(data: SignedData, trusted: Sequence[Path]) -> tuple[datetime, 
         raise _WrongError("the timestamp is not within 10 minutes of the creation")
     if not is_trusted:
         return at, "the authority of the timestamp is not trusted"
-    if not _is_of_web(chain, data.domain or "", roots, at):
+    is_of_web = partial(_is_of_web, domain=data.domain or "", roots=roots, at=at)
+    if not is_of_web(chain):
         crossed = _certificates(data.cross_signed_cert, "crossSignedCert") if data.cross_signed_cert else []
-        if not crossed or _key_of(crossed[0]) != _key_of(chain[0]) or not _leads_to(crossed, roots, at):
+        if not crossed or _key_of(crossed[0]) != _key_of(chain[0]) or not is_of_web(crossed):
             return at, "the certificate of the domain is not trusted"
     return at, ""
 
@@ -205,13 +207,15 @@ def _leads_to(chain: Sequence[Certificate], roots: Sequence[Certificate], at: da
 
 
 def _is_issued(certificate: Certificate, by: Certificate) -> bool:
+    """Whether the other certificate is one of an authority, and has signed this one."""
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.x509 import BasicConstraints, ExtensionNotFound
 
     try:
         certificate.verify_directly_issued_by(by)
-    except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
+        return by.extensions.get_extension_for_class(BasicConstraints).value.ca
+    except (InvalidSignature, UnsupportedAlgorithm, ExtensionNotFound, ValueError, TypeError):
         return False
-    return True
 
 
 def _roots(trusted: Sequence[Path]) -> list[Certificate]:
