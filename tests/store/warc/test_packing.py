@@ -15,7 +15,7 @@ from periplus.model import Fetched, FetchTask, Lane, Problem, Purpose, Site, Sto
 from periplus.store import MemoryPayloads
 from periplus.store.warc import Archive, WarcEnd, WarcRecord, WarcSettings, merge_indexes, read_record, read_records
 from periplus.store.warc.copying import SourceRecord
-from periplus.store.warc.frames import dictionary_in
+from periplus.store.warc.frames import MAGIC, dictionary_in
 from periplus.store.warc.index import scan
 from periplus.store.warc.packing import SAMPLES, GzipPacking, ZstdPacking, trained
 from periplus.store.warc.reading import block_pieces
@@ -233,3 +233,15 @@ def test_no_file_makes_the_reader_fail(written: tuple[Path, list[Stored]], tmp_p
         records = [each for each in found if isinstance(each, WarcRecord)]
         assert all(blocks[each.id] == each.block for each in records)
         assert len(records) < len(blocks) or len(found) == len(records)
+
+
+@pytest.mark.parametrize("size", [(16 << 20) + 1, 1 << 46])
+def test_a_dictionary_that_is_too_large_is_not_unpacked(tmp_path: Path, size: int) -> None:
+    """Whether a few bytes unpack to so much, or only say so."""
+    frame = MAGIC + b"\xe0" + size.to_bytes(8, "little") + b"\x01\0\0"
+    if size < 1 << 30:
+        frame = zstandard.ZstdCompressor(level=1).compress(bytes(size))
+    path = tmp_path / "x.warc.zst"
+    path.write_bytes(b"\x5d\x2a\x4d\x18" + len(frame).to_bytes(4, "little") + frame + zstandard.compress(b"WARC/1.1"))
+    assert dictionary_in(path) == b""
+    assert all(isinstance(each, Problem) for each in read_records(path))

@@ -54,6 +54,8 @@ def _packed_dictionary(file: BinaryIO) -> bytes:
 def _unpacked(data: bytes) -> bytes:
     try:
         if data.startswith(MAGIC):
+            if zstandard.frame_content_size(data) > _LARGEST_DICTIONARY:  # `max_output_size` is for unstated sizes only
+                return b""
             plain = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
             return plain.decompress(data, max_output_size=_LARGEST_DICTIONARY)
     except ERROR:
