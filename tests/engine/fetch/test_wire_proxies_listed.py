@@ -113,3 +113,46 @@ def test_files_that_are_no_lists(tmp_path: Path, text: str) -> None:
     assert SECRET not in str(refused.value)
     with pytest.raises(ConfigError, match="cannot be read"):
         read_proxies(str(tmp_path / "none.txt"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"http://ann:{SECRET}@{HOME}:99999",
+        f"http://ann:{SECRET}@{HOME}:80a",
+        f"http://ann:{SECRET}#@{HOME}:9",
+        f"http://ann:{SECRET}?@{HOME}:9",
+        f"http://ann:{SECRET}@more@{HOME}:9",
+        f"http://ann:{SECRET}\N{LATIN SMALL LETTER E WITH ACUTE}@{HOME}:9",
+        f"http://ann:{SECRET}@[::1:9",
+        f"http://ann:{SECRET}@",
+    ],
+)
+def test_urls_that_libcurl_does_not_accept_are_refused(tmp_path: Path, url: str) -> None:
+    """Before it can quote them; the error does not show the password."""
+    (tmp_path / "proxies.txt").write_text(f"{url}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="line 1 of") as refused:
+        read_proxies(str(tmp_path / "proxies.txt"))
+    assert SECRET not in str(refused.value)
+    with pytest.raises(ConfigError, match="proxy must be") as refused:
+        WireSettings(proxy=url)
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("times", [1, 20])
+def test_the_url_that_libcurl_quotes_is_not_shown(times: int) -> None:
+    """A host name that only libcurl knows to be wrong, also if its message ends inside the password."""
+    wire = impatient_wire(proxy=f"http://ann:{SECRET * times}@a%b:9")
+    [outcome] = fetch_all(wire, [task_for("http://s.test/", ip="s.test")])
+    wire.close()
+    assert isinstance(outcome, Failed)
+    assert outcome.reason == "proxy"
+    assert outcome.detail.startswith("a%b:9 failed: Unsupported proxy syntax in 'a%b:9")
+    assert "hunter" not in outcome.detail
+    assert "ann" not in outcome.detail
+
+
+def test_proxies_are_known_by_their_form() -> None:
+    """Each of these is one to libcurl."""
+    for url in ("proxy.test:65535", "ann@proxy.test:1/", "http://h", "http://h:/", "socks5h://u:p%40[]@[::1]:1080"):
+        assert WireSettings(proxy=url).is_proxied

@@ -16,13 +16,18 @@ LISTS: Final = (Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
 """Purposes with long lists of URLs, which have a longer timeout than pages."""
 
 _MIB = 1 << 20
-_PROXY: Final = re.compile(r"(?:(?:https?|socks4a?|socks5h?)://[^\s/]+|[^\s/:]+:\d{1,5})/?")
+_PROXY: Final = re.compile(
+    r"""(?: (?:https?|socks4a?|socks5h?):// (?:[^\s/?#@]*@)? (?:\[[^\s/?#@\[\]]+\]|[^\s/?#@:\[\]]+) (?::([0-9]{0,5}))?
+        | (?:[^\s/?#@:]*@)? [^\s/?#@:]+ :([0-9]{1,5}) ) /?""",
+    re.VERBOSE,
+)
 """What libcurl takes for a proxy: a URL of a scheme it supports, or host:port."""
 
 
 def is_proxy(text: str) -> bool:
     """Whether libcurl takes a text for a proxy."""
-    return _PROXY.fullmatch(text) is not None
+    found = _PROXY.fullmatch(text) if text.isascii() and text.isprintable() else None
+    return found is not None and int(found[1] or found[2] or 0) < 1 << 16
 
 
 class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):

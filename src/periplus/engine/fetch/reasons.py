@@ -123,12 +123,16 @@ def is_of_server(reason: str, message: str) -> bool:
 
 
 def proxied(reason: str, detail: str, proxy: str, *, is_connected: bool, answered: int) -> tuple[str, str]:
-    """A failure behind a proxy: its reason and detail, which name the proxy.
+    """A failure behind a proxy: its reason and detail, which name the proxy and do not have its password.
 
     `is_connected`: the proxy has opened the way to the server. `answered` is its status for CONNECT, 0 without one.
     """
     name = proxy.partition("://")[2] or proxy
     name = name.rpartition("@")[2].rstrip("/")
+    quoted = proxy if proxy in detail else proxy[:_BEGINNING]
+    before, found, after = detail.partition(quoted)
+    if found and "@" in proxy:
+        detail = before + name + (after if quoted == proxy else "")
     if is_connected:
         return reason, f"{detail} (through the proxy {name})".strip()
     if answered >= 300 or 0 < answered < 200:
@@ -140,6 +144,8 @@ def proxied(reason: str, detail: str, proxy: str, *, is_connected: bool, answere
     return "proxy", f"{name} {_PROXY_FAILURES.get(reason, f'failed: {detail}')}"
 
 
+_BEGINNING: Final = 12
+"""Characters by which the URL of a proxy is known where libcurl, whose messages have 255 characters, has cut it off."""
 _PROXY_ANSWERS: Final = {407: ": it requires a user name and password"}
 _PROXY_FAILURES: Final = {
     "connect-refused": "refuses connections",
