@@ -89,8 +89,9 @@ def test_health(tmp_path: Path) -> None:
     alone = Proxies(WireSettings(proxy="http://proxy.test:3128"), f"ann:{SECRET}")
     [first] = [alone.of(site, 0.0)]
     assert first is not None
-    for _ in range(9):
+    for _ in range(1100):
         alone.failed(first, 0.0)
+    assert first.rests_until == 3600.0
     assert alone.of(site, 1.0) is first
     assert first.url == f"http://ann:{SECRET}@proxy.test:3128"
 

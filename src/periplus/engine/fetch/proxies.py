@@ -23,6 +23,8 @@ _FAILURES: Final = 3
 """Failures in a row after which a proxy rests."""
 _FIRST_REST: Final = 60.0
 _LONGEST_REST: Final = 3600.0
+_MOST_DOUBLED: Final = 6
+"""Times after which a rest is the longest."""
 _MOST: Final = 10_000
 """Proxies in a file."""
 
@@ -71,7 +73,8 @@ class Proxies:
         """Note that a proxy did not open a connection. One that was resting and fails again rests twice as long."""
         proxy.failures += 1
         if proxy.failures >= _FAILURES:
-            proxy.rests_until = now + min(_FIRST_REST * 2 ** (proxy.failures - _FAILURES), _LONGEST_REST)
+            doubled = min(proxy.failures - _FAILURES, _MOST_DOUBLED)
+            proxy.rests_until = now + min(_FIRST_REST * 2**doubled, _LONGEST_REST)
 
     def why_none(self, now: float) -> str:
         """Why there is no proxy, in words."""
