@@ -123,6 +123,22 @@ def test_a_directory_that_fails_replaces_nothing(web: Web, answer: DirectoryAnsw
     assert fresh.judge().outcome == "verified"
 
 
+@pytest.mark.parametrize("place", ["read_directory", "fresh_for"])
+def test_an_answer_that_breaks_its_reader_is_kept_as_a_failure(
+    web: Web, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    def broken(*_: object) -> None:
+        raise TypeError("unhashable")
+
+    monkeypatch.setattr(f"periplus.apps.identity.verifier.{place}", broken)
+    for _ in range(3):
+        assert web.judge().reason == "directory-unreadable"
+    assert len(web.asked) == 1
+    monkeypatch.undo()
+    web.now += FAILURES_KEPT
+    assert web.judge().outcome == "verified"
+
+
 def test_a_key_counts_for_its_own_agent_only(web: Web) -> None:
     assert web.judge().outcome == "verified"
     web.answer = directory(OTHER)

@@ -126,6 +126,8 @@ class KeyDirectories:
             self._fetching.add(url)
         try:
             self.put(url, self._fetch(url), now)
+        except Exception:  # what cannot be read is not asked for again at once, whatever is wrong with it
+            self.put(url, DirectoryAnswer(failure="directory-unreadable"), now)
         finally:
             with self._changed:
                 self._fetching.discard(url)
