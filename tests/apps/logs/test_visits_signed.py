@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,8 @@ def fetch(url: str) -> DirectoryAnswer:
     return DirectoryAnswer(200, (), write_directory([KEY]))
 
 
-def combined(path: str, escape: str) -> str:
-    fields = (SIGNED[name].replace('"', escape) for name in ("Signature-Agent", "Signature-Input", "Signature"))
+def combined(path: str, escape: str, signed: Mapping[str, str] = SIGNED) -> str:
+    fields = (signed[name].replace('"', escape) for name in ("Signature-Agent", "Signature-Input", "Signature"))
     quoted = " ".join(f'"{field}"' for field in fields)
     return f'a.test:443 192.0.2.1 - - {WHEN} "GET {path} HTTP/1.1" 200 10 "-" "{AGENT}" {quoted}\n'
 
@@ -65,6 +66,17 @@ def test_signatures_are_verified_and_counted(tmp_path: Path) -> None:
     assert (found.count, found.examples) == (1, ("bad-signature: /other",))
     [crawler] = report.crawlers
     assert (crawler.identity.verified, crawler.identity.unknown) == (2, 1)
+
+
+@pytest.mark.parametrize("place", ["/web/2026/https://a.test/jwks.json", "/jwks.json?of=mallory"])
+def test_keys_elsewhere_on_its_host_do_not_verify_a_crawler(tmp_path: Path, place: str) -> None:
+    agent, log = f"https://signer.googlebot.com{place}", tmp_path / "access.log"
+    fields = RequestSigning(KEY, agent).fields("GET", Url("https://a.test/x"), AT)
+    log.write_text(combined("/x", '\\"', dict(fields)))
+    report = read_logs([log], fetch_keys=lambda _: DirectoryAnswer(200, (), write_directory([KEY])))
+    assert report.signed.agents == {agent: 1}
+    [crawler] = report.crawlers
+    assert (crawler.identity.verified, crawler.identity.unknown) == (0, 1)
 
 
 def test_nothing_is_fetched_unless_asked(tmp_path: Path) -> None:

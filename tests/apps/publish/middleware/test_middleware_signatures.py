@@ -100,14 +100,14 @@ def wsgi(publisher: Publisher) -> Ask:
     return ask
 
 
-def until_known(ask: Ask) -> None:
+def until_known(ask: Ask, agent: str = AGENT) -> None:
     """Ask until the keys are there: the first request does not wait for them."""
-    _, _, first = ask(signed())
+    _, _, first = ask(signed(agent=agent))
     assert first is not None
     assert (first.outcome, first.reason) == ("unverified", "key-pending")
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        _, _, verdict = ask(signed())
+        _, _, verdict = ask(signed(agent=agent))
         if verdict is not None and verdict.outcome == "verified":
             return
         time.sleep(0.01)
@@ -145,6 +145,15 @@ def test_verdicts_reach_the_application_and_the_ledger(publisher: Publisher, kin
     assert ("", "invalid", "bad-signature") in found
     assert crawler.name == "Googlebot"
     assert crawler.verified >= 2
+
+
+def test_keys_elsewhere_on_its_host_do_not_verify_a_crawler(publisher: Publisher) -> None:
+    until_known(asgi(publisher), f"{AGENT}/web/2026/https://a.test/jwks.json")
+    publisher.close()
+    facts = Publisher(publisher.folder, publisher.settings)
+    [crawler] = facts.status().crawlers
+    facts.close()
+    assert (crawler.name, crawler.verified) == ("Googlebot", 0)
 
 
 def test_nothing_is_verified_unless_asked_for(tmp_path: Path) -> None:
