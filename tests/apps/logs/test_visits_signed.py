@@ -9,6 +9,7 @@ import pytest
 
 from periplus.apps.identity.verifier import DirectoryAnswer
 from periplus.apps.logs import read_logs
+from periplus.apps.logs.analysis import MOST_DIRECTORIES_FETCHED
 from periplus.formats.access_log import LoggedRequest, read
 from periplus.formats.web_bot_auth import RequestSigning, new_key, write_directory
 from periplus.model import Url
@@ -77,6 +78,21 @@ def test_keys_elsewhere_on_its_host_do_not_verify_a_crawler(tmp_path: Path, plac
     assert report.signed.agents == {agent: 1}
     [crawler] = report.crawlers
     assert (crawler.identity.verified, crawler.identity.unknown) == (0, 1)
+
+
+def test_a_log_cannot_ask_for_any_number_of_directories(tmp_path: Path) -> None:
+    asked, log = [], tmp_path / "access.log"
+    agents = [f"https://signer{number}.example" for number in range(MOST_DIRECTORIES_FETCHED + 50)]
+    signed = [dict(RequestSigning(KEY, agent).fields("GET", Url("https://a.test/x"), AT)) for agent in agents]
+    log.write_text("".join(combined("/x", '\\"', fields) for fields in signed) * 2)
+
+    def unreachable(url: str) -> DirectoryAnswer:
+        asked.append(url)
+        return DirectoryAnswer(failure="directory-unreachable")
+
+    report = read_logs([log], fetch_keys=unreachable)
+    assert len(asked) == MOST_DIRECTORIES_FETCHED
+    assert report.signed.reasons == {"directory-unreachable": 2 * MOST_DIRECTORIES_FETCHED, "key-pending": 100}
 
 
 def test_nothing_is_fetched_unless_asked(tmp_path: Path) -> None:

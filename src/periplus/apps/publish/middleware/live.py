@@ -34,7 +34,7 @@ from periplus.formats.web_bot_auth import (
     SignedMessage,
     needs_cryptography,
 )
-from periplus.urls import canonical
+from periplus.urls import canonical, domain_of
 
 from .. import changes_feed, llms_guide
 from ..archives import LIST, RESYNC_FOLDER
@@ -329,8 +329,11 @@ class Live:
         return judged
 
     def _learn(self, directory: str) -> None:
-        """Have a directory of keys fetched, by a thread of its own."""
-        if directory in self._asked.queue or self._asked.full():
+        """Have a directory of keys fetched, by a thread of its own. Of a registered domain one waits at a time."""
+        with self._asked.mutex:
+            waiting = list(self._asked.queue)
+        domain = domain_of(directory)
+        if len(waiting) >= MOST_DIRECTORIES_ASKED or any(each and domain_of(each) == domain for each in waiting):
             return
         if self._asking is None:
             self._asking = threading.Thread(target=self._fetch_directories, name="periplus-keys", daemon=True)
