@@ -323,6 +323,9 @@ HOSTILE = {
     "breaks": (b"<p>", b" <br>"),
     "nested code": (b"<pre>", b"`x"),
     "signs": (b"<p>", b"_*[a](~"),
+    "ampersands": (b"", b"a& " * 20),
+    "links to itself": (b"", b"<a href='#x'>ab</a> "),
+    "columns taken by rows above": (b"<table><tr><td colspan=50 rowspan=1000>a", b"<tr>"),
 }
 
 

@@ -182,7 +182,8 @@ def words_of(text: str) -> list[str]:
 def plain_text(text: str) -> bytes | None:
     """A text in UTF-8 in which words are runs of letters and digits of ASCII and of all that is not ASCII.
 
-    It has as many characters. `None` if scripts are written without spaces, or letters have lower case of two letters.
+    It has as many characters. `None` if scripts are written without spaces, or letters have lower case of two letters,
+    or one that depends on the letters around (a sigma at the end of a word).
     """
     if text.isascii():
         return text.encode()
@@ -192,7 +193,7 @@ def plain_text(text: str) -> bytes | None:
     if not any(map(str.isalnum, kinds)):  # quotes and dashes; "?" stands for each, which is not a word either
         return text.encode("ascii", "replace")
     lowered = text.lower()
-    if len(lowered) != len(text):
+    if len(lowered) != len(text) or "\u03a3" in text:
         return None
     plain = lowered.encode("utf-8", "replace")
     for char in kinds:

@@ -21,6 +21,8 @@ MAX_COLSPAN: Final = 50
 """Cells written for one that spans columns."""
 MAX_ROWSPAN: Final = 1000
 """Rows below a cell that keep its column free."""
+MAX_SPANNED_COLUMNS: Final = 100
+"""Columns that cells may keep free below; with the rows it bounds what a short table writes."""
 
 
 class RowSpans:
@@ -50,7 +52,8 @@ class RowSpans:
         width = min(_number(colspan), MAX_COLSPAN)
         below = min(_number(rowspan), MAX_ROWSPAN) - 1
         if below > 0:
-            self._left.update(dict.fromkeys(range(column, column + max(width, 1)), below))
+            end = min(column + max(width, 1), MAX_SPANNED_COLUMNS)
+            self._left.update(dict.fromkeys(range(column, end), below))
         return max(width - 1, 0)
 
 

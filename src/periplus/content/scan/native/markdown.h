@@ -36,6 +36,7 @@ static const char *const STYLE_MARKS[STYLE_COUNT][2] = {
 #define MAX_NESTING 12
 #define MAX_COLSPAN 50
 #define MAX_ROWSPAN 1000
+#define MAX_SPANNED_COLUMNS 100
 #define MAX_TIMES_OPENED 50
 #define LONGEST_WRITTEN_SIGN 2
 #define LANGUAGE_LEVELS 5
@@ -59,6 +60,8 @@ typedef struct {
     bool is_own;
     bool is_permalink;
     u32 times_opened;
+    u32 seen_in;    /* the block whose texts it was last looked up for */
+    u32 text_place; /* its place among these texts, from 1 */
 } WrittenLink;
 
 typedef struct {
@@ -136,6 +139,7 @@ typedef struct {
     Span anchor;
     bool has_own_anchor;
     bool has_own_links;
+    u32 looked_up; /* blocks whose own links were looked up */
     bool has_rule;
     bool is_in_cell;
     bool is_header;
@@ -343,6 +347,7 @@ static void add_run(Writer *writer, Span text, Styles styles, u8 kind, bool is_e
 
 /* Whether Markdown may read something in a text as markup: what it finds is looked at by `HOOK_ESCAPE`. */
 static bool may_be_special(Span text, bool is_in_link) {
+    bool may_have_reference = true;
     for (u32 i = 0; i < text.size; i++) {
         u8 next = i + 1 < text.size ? text.at[i + 1] : 0;
         switch (text.at[i]) {
@@ -361,9 +366,10 @@ static bool may_be_special(Span text, bool is_in_link) {
                 }
                 break;
             case '&':
-                if (memchr(text.at + i, ';', text.size - i)) {
+                if (may_have_reference && memchr(text.at + i, ';', text.size - i)) {
                     return true;
                 }
+                may_have_reference = false;
                 break;
             case '[':
                 if (is_in_link) {
@@ -782,7 +788,7 @@ static void add_block(Writer *writer, Span text, enum BlockKind kind, Span title
     Py_XDECREF(row);
 }
 
-/* `_Writer._without_permalinks`: returns the number of runs that are left. */
+
 typedef struct {
     i32 link;
     u32 count; /* characters, at most LONGEST_WRITTEN_SIGN + 1 */
@@ -790,6 +796,16 @@ typedef struct {
     bool is_dropped;
 } LinkText;
 
+/* The place of a link's text among those of a block, from 1; 0 if it has none yet. */
+static u32 place_of_text(const Writer *writer, i32 link, u32 plain_place) {
+    if (link == NONE) {
+        return plain_place;
+    }
+    const WrittenLink *found = &writer->links.items[link];
+    return found->seen_in == writer->looked_up ? found->text_place : 0;
+}
+
+/* `_Writer._without_permalinks`: returns the number of runs that are left. */
 static u32 drop_permalinks(Writer *writer) {
     Run *runs = writer->runs.items;
     u32 count = writer->runs.count;
@@ -798,22 +814,27 @@ static u32 drop_permalinks(Writer *writer) {
     }
     writer->has_own_links = own_link_of(writer, &writer->styles) != NONE;
     LIST(LinkText) texts = {0};
+    u32 plain_place = 0;
+    writer->looked_up++;
     for (u32 i = 0; i < count; i++) {
         Span text = stripped(runs[i].text);
         if (!text.size) {
             continue;
         }
         i32 link = own_link_of(writer, &runs[i].styles);
-        u32 place = texts.count;
-        while (place && texts.items[place - 1].link != link) {
-            place--;
-        }
+        u32 place = place_of_text(writer, link, plain_place);
         if (!place) {
             if (!HAS_ROOM(&texts, &writer->has_failed)) {
                 break;
             }
             texts.items[texts.count++] = (LinkText){.link = link};
             place = texts.count;
+            if (link == NONE) {
+                plain_place = place;
+            } else {
+                writer->links.items[link].seen_in = writer->looked_up;
+                writer->links.items[link].text_place = place;
+            }
         }
         LinkText *found = &texts.items[place - 1];
         for (u32 at = 0, size; at < text.size && found->count <= LONGEST_WRITTEN_SIGN; at += size) {
@@ -836,11 +857,8 @@ static u32 drop_permalinks(Writer *writer) {
     }
     for (u32 i = 0; i < count; i++) {
         i32 link = own_link_of(writer, &runs[i].styles);
-        bool is_dropped = false;
-        for (u32 place = 0; link != NONE && place < texts.count; place++) {
-            is_dropped |= texts.items[place].link == link && texts.items[place].is_dropped;
-        }
-        if (is_dropped) {
+        u32 place = link == NONE ? 0 : place_of_text(writer, link, plain_place);
+        if (place && texts.items[place - 1].is_dropped) {
             continue;
         }
         runs[kept] = runs[i];
@@ -1375,7 +1393,9 @@ static void open_cell(Writer *writer, const Event *event) {
     u32 below = span_number(writer, attribute_value(writer, event, ATTR_rowspan));
     width = width > MAX_COLSPAN ? MAX_COLSPAN : width;
     below = below > MAX_ROWSPAN ? MAX_ROWSPAN : below;
-    for (u32 i = column; below > 1 && i < column + (width ? width : 1); i++) {
+    u32 end = column + (width ? width : 1);
+    end = end > MAX_SPANNED_COLUMNS ? MAX_SPANNED_COLUMNS : end;
+    for (u32 i = column; below > 1 && i < end; i++) {
         while (writer->left_rows.count <= i && WRITER_ROOM(writer, left_rows)) {
             writer->left_rows.items[writer->left_rows.count++] = 0;
         }
