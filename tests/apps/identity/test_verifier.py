@@ -123,6 +123,22 @@ def test_a_directory_that_fails_replaces_nothing(web: Web, answer: DirectoryAnsw
     assert fresh.judge().outcome == "verified"
 
 
+@pytest.mark.parametrize("place", ["read_directory", "fresh_for"])
+def test_an_answer_that_breaks_its_reader_is_kept_as_a_failure(
+    web: Web, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    def broken(*_: object) -> None:
+        raise TypeError("unhashable")
+
+    monkeypatch.setattr(f"periplus.apps.identity.verifier.{place}", broken)
+    for _ in range(3):
+        assert web.judge().reason == "directory-unreadable"
+    assert len(web.asked) == 1
+    monkeypatch.undo()
+    web.now += FAILURES_KEPT
+    assert web.judge().outcome == "verified"
+
+
 def test_a_key_counts_for_its_own_agent_only(web: Web) -> None:
     assert web.judge().outcome == "verified"
     web.answer = directory(OTHER)
@@ -182,6 +198,36 @@ def test_few_directories_are_kept(web: Web) -> None:
     for number in range(MOST_DIRECTORIES + 50):
         web.judge(agent=f"https://signer{number}.example.net")
     assert len(web.directories._known) == MOST_DIRECTORIES
+
+
+def test_what_failed_is_dropped_first_and_then_what_was_used_longest_ago(web: Web) -> None:
+    def judge(*numbers: int) -> list[str]:
+        before = len(web.asked)
+        for number in numbers:
+            web.judge(agent=f"https://signer{number}.example.net")
+        return [url.removeprefix("https://signer").partition(".")[0] for url in web.asked[before:]]
+
+    judge(*range(MOST_DIRECTORIES - 1))
+    web.answer = DirectoryAnswer(failure="directory-unreachable")
+    assert judge(5000, 5001, 5001) == ["5000", "5001"]  # the second failure takes the place of the first
+    web.answer = directory(KEY)
+    assert judge(0, 6000, 6001) == ["6000", "6001"]  # in the places of the failure and of the first that was not used
+    assert judge(0, 2, 1) == ["1"]
+
+
+def test_a_bound_holds_for_all_directories_and_for_a_domain(web: Web) -> None:
+    web.directories = KeyDirectories(web.fetch, SignaturePolicy(), 50)
+    web.verifier = SignatureVerifier(web.directories, SignaturePolicy(), lambda: web.now)
+    for number in range(10):
+        web.judge(agent=f"https://signer{number}.example.net")
+        web.judge(agent=f"https://192.0.2.{number}")
+    assert len(web.asked) == 10
+    for number in range(100):
+        web.judge(agent=f"https://signer{number}.example")
+    assert len(web.asked) == 50
+    verdict = web.judge(agent="https://another.example")
+    assert (verdict.outcome, verdict.reason) == ("unverified", "key-pending")
+    assert web.judge(agent="https://signer0.example").outcome == "verified"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "10.0.0.1", "[::1]", "169.254.169.254"])

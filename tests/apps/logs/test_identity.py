@@ -19,6 +19,7 @@ from periplus.apps.logs.identity import (
     confirm,
     ends_with,
     read_ranges,
+    signs_for,
     verdict,
 )
 from periplus.apps.publish.ledger import Ledger
@@ -85,6 +86,23 @@ def test_suffixes_end_at_the_boundary_of_a_label() -> None:
     assert ends_with("googlebot.com", ["googlebot.com"])
     assert not ends_with("notgooglebot.com", ["googlebot.com"])
     assert not ends_with("googlebot.com.evil.test", ["googlebot.com"])
+
+
+@each_case(
+    ("agent", "signs"),
+    [
+        ("https://crawl.googlebot.com/.well-known/http-message-signatures-directory", True),
+        ("https://googlebot.com/.well-known/http-message-signatures-directory", True),
+        ("https://notgooglebot.com/.well-known/http-message-signatures-directory", False),
+        ("https://googlebot.com:8443/.well-known/http-message-signatures-directory", False),
+        ("https://googlebot.com/.well-known/http-message-signatures-directory?of=mallory", False),
+        ("https://googlebot.com/web/https://a.test/.well-known/http-message-signatures-directory", False),
+        ("https://googlebot.com/jwks.json", False),
+        ("https://googlebot.com/", False),
+    ],
+)
+def test_only_the_directory_of_an_own_host_signs_for_a_crawler(agent: str, signs: bool) -> None:
+    assert signs_for(agent, GOOGLE) is signs
 
 
 def test_published_ranges_verify(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from periplus.apps.identity.verifier import DirectoryAnswer
 from periplus.apps.logs import read_logs
+from periplus.apps.logs.analysis import MOST_DIRECTORIES_FETCHED
 from periplus.formats.access_log import LoggedRequest, read
 from periplus.formats.web_bot_auth import RequestSigning, new_key, write_directory
 from periplus.model import Url
@@ -28,8 +30,8 @@ def fetch(url: str) -> DirectoryAnswer:
     return DirectoryAnswer(200, (), write_directory([KEY]))
 
 
-def combined(path: str, escape: str) -> str:
-    fields = (SIGNED[name].replace('"', escape) for name in ("Signature-Agent", "Signature-Input", "Signature"))
+def combined(path: str, escape: str, signed: Mapping[str, str] = SIGNED) -> str:
+    fields = (signed[name].replace('"', escape) for name in ("Signature-Agent", "Signature-Input", "Signature"))
     quoted = " ".join(f'"{field}"' for field in fields)
     return f'a.test:443 192.0.2.1 - - {WHEN} "GET {path} HTTP/1.1" 200 10 "-" "{AGENT}" {quoted}\n'
 
@@ -65,6 +67,32 @@ def test_signatures_are_verified_and_counted(tmp_path: Path) -> None:
     assert (found.count, found.examples) == (1, ("bad-signature: /other",))
     [crawler] = report.crawlers
     assert (crawler.identity.verified, crawler.identity.unknown) == (2, 1)
+
+
+@pytest.mark.parametrize("place", ["/web/2026/https://a.test/jwks.json", "/jwks.json?of=mallory"])
+def test_keys_elsewhere_on_its_host_do_not_verify_a_crawler(tmp_path: Path, place: str) -> None:
+    agent, log = f"https://signer.googlebot.com{place}", tmp_path / "access.log"
+    fields = RequestSigning(KEY, agent).fields("GET", Url("https://a.test/x"), AT)
+    log.write_text(combined("/x", '\\"', dict(fields)))
+    report = read_logs([log], fetch_keys=lambda _: DirectoryAnswer(200, (), write_directory([KEY])))
+    assert report.signed.agents == {agent: 1}
+    [crawler] = report.crawlers
+    assert (crawler.identity.verified, crawler.identity.unknown) == (0, 1)
+
+
+def test_a_log_cannot_ask_for_any_number_of_directories(tmp_path: Path) -> None:
+    asked, log = [], tmp_path / "access.log"
+    agents = [f"https://signer{number}.example" for number in range(MOST_DIRECTORIES_FETCHED + 50)]
+    signed = [dict(RequestSigning(KEY, agent).fields("GET", Url("https://a.test/x"), AT)) for agent in agents]
+    log.write_text("".join(combined("/x", '\\"', fields) for fields in signed) * 2)
+
+    def unreachable(url: str) -> DirectoryAnswer:
+        asked.append(url)
+        return DirectoryAnswer(failure="directory-unreachable")
+
+    report = read_logs([log], fetch_keys=unreachable)
+    assert len(asked) == MOST_DIRECTORIES_FETCHED
+    assert report.signed.reasons == {"directory-unreachable": 2 * MOST_DIRECTORIES_FETCHED, "key-pending": 100}
 
 
 def test_nothing_is_fetched_unless_asked(tmp_path: Path) -> None:

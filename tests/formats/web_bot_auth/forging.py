@@ -47,7 +47,7 @@ class Forger:
     def is_verified(self, request: SignedMessage, now: float) -> bool:
         """Whether a verifier that has the agent's directory would believe a request."""
         for claim in read_claims(request, now, SignaturePolicy()):
-            if isinstance(claim, SignatureClaim) and claim.agent.startswith(AGENT):
+            if isinstance(claim, SignatureClaim) and claim.keys_url.startswith(AGENT):
                 key = self.directory.keys.get(claim.keyid)
                 if key is not None and judged(claim, key, request).outcome is SignatureOutcome.VERIFIED:
                     return True

@@ -225,6 +225,9 @@ def read(*keys: Any, url: str = WELL_KNOWN, fields: tuple[tuple[str, str], ...] 
         ({"nbf": NOW + 3600}, "key-not-yet-valid"),
         ({"use": "enc"}, "bad-key"),
         ({"alg": "HS256"}, "bad-key"),
+        ({"alg": []}, "bad-key"),
+        ({"nbf": 10**400}, "key-not-yet-valid"),
+        ({"exp": -(10**400)}, "key-expired"),
         ({"x": "AA"}, "bad-key"),
         ({"x": KEY.jwk["x"] + "="}, "bad-key"),
         ({"kty": "oct", "k": "AA"}, "bad-key"),
@@ -233,6 +236,10 @@ def read(*keys: Any, url: str = WELL_KNOWN, fields: tuple[tuple[str, str], ...] 
 def test_keys_that_are_not_used(given: dict[str, Any], problem: str) -> None:
     found = read({**KEY.jwk, **given})
     assert (dict(found.keys), found.problems) == ({}, (problem,))
+
+
+def test_a_key_may_hold_for_longer_than_a_float_can_say() -> None:
+    assert list(read({**KEY.jwk, "exp": 10**400}).keys) == [KEY.thumbprint]
 
 
 def test_directories_are_read_as_written() -> None:

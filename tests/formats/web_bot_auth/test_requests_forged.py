@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from random import Random
+from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from tests.formats.web_bot_auth.forging import AGENT, NOW, URL, Forger, directory_body, mutated
@@ -84,6 +86,27 @@ def test_long_fields_are_refused_quickly() -> None:
         [verdict] = read_claims(request, NOW, SignaturePolicy())
         assert verdict.reason == "unreadable-input"  # type: ignore[union-attr]
         assert time.perf_counter() - begun < SLOWEST
+
+
+@pytest.mark.parametrize(("count", "reason"), [(18, ""), (19, "unsupported-component"), (40, "unsupported-component")])
+def test_a_long_query_is_read_once(monkeypatch: pytest.MonkeyPatch, count: int, reason: str) -> None:
+    """Whose signature it is is not known yet."""
+    read: list[str] = []
+
+    def parse(query: str, **how: Any) -> list[tuple[str, str]]:
+        read.append(query)
+        return parse_qsl(query, **how)
+
+    monkeypatch.setattr("periplus.formats.web_bot_auth.message.parse_qsl", parse)
+    names = " ".join(f'"@query-param";name="a{number}"' for number in range(count))
+    parameters = f'created={NOW};expires={NOW + 60};keyid="x";tag="web-bot-auth"'
+    given = ", ".join(f'{label}=("@authority" "signature-agent" {names});{parameters}' for label in ("a", "b", "c"))
+    signatures = "a=:AA==:, b=:AA==:, c=:AA==:"
+    fields = (("Signature-Agent", f'"{AGENT}"'), ("Signature-Input", given), ("Signature", signatures))
+    url = f"{URL}&" + "&".join(f"a{number}=" for number in range(count)) + "&b=" * 20_000
+    claims = read_claims(SignedMessage("GET", url, fields, b""), NOW, SignaturePolicy())
+    assert [getattr(claim, "reason", "") for claim in claims] == [reason] * 3
+    assert len(read) == (0 if reason else 1)
 
 
 @pytest.mark.parametrize(

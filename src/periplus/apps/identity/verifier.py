@@ -3,7 +3,8 @@
 Directories of keys are fetched when a request names one that is not known: over https and from public addresses only,
 at most 64 KiB and 50 keys, in 3 seconds, one request at a time for each directory. A directory is kept as long as its
 server says, a day at most. If it cannot be fetched, it is not asked again for 5 minutes; if it lacks the key of a
-request, for one. A directory that was read replaces what was known of its agent; one that failed does not.
+request, for one. A directory that was read replaces what was known of its agent; one that failed does not. Who reads a
+log, which may name any number of directories, gives a bound of what is fetched.
 
 A verdict is for the site: the client is never told why it was not believed.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -35,6 +37,7 @@ from periplus.formats.web_bot_auth import (
     read_directory,
 )
 from periplus.model import Excluded, Fetched, FetchOutcome, Redirected, Url
+from periplus.urls import domain_of
 
 FETCH_TIMEOUT: Final = 3.0
 """Seconds for one directory."""
@@ -47,11 +50,13 @@ SHORTEST_KEPT: Final = 60.0
 UNSTATED: Final = 3_600.0
 """Seconds for which a directory is kept: the bounds, and the time where its server says nothing."""
 MOST_DIRECTORIES: Final = 1_000
-"""Directories that are kept; above it, the one that was asked longest ago is dropped."""
+"""Directories that are kept; above it, one that failed is dropped, else the one that was used longest ago."""
 MOST_NONCES: Final = 100_000
 """Nonces that are remembered until their signatures expire; above it, the oldest are dropped."""
 PENDING: Final = "key-pending"
-"""The reason of a verdict that did not wait for a directory."""
+"""The reason of a verdict that did not wait for a directory, or for which no more are fetched."""
+DOMAIN_SHARE: Final = 10
+"""The directories of one registered domain, of those that are fetched at most: a tenth. Addresses are one domain."""
 
 
 class DirectoryAnswer(Struct, frozen=True):
@@ -75,13 +80,16 @@ class KnownDirectory(Struct):
 
 
 class KeyDirectories:
-    """Directories by their URL. Any thread may use it."""
+    """Directories by their URL, of which at most `most_fetched` are fetched. Any thread may use it."""
 
-    def __init__(self, fetch: FetchDirectory, policy: SignaturePolicy) -> None:
+    def __init__(self, fetch: FetchDirectory, policy: SignaturePolicy, most_fetched: int | None = None) -> None:
         self._fetch = fetch
         self._policy = policy
         self._known: dict[str, KnownDirectory] = {}
         self._fetching: set[str] = set()
+        self._most = most_fetched
+        self._fetched: Counter[str | None] = Counter()
+        """By registered domain, if there is a bound."""
         self._changed = threading.Condition()
 
     def put(self, url: str, answer: DirectoryAnswer, fetched_at: float) -> None:
@@ -99,15 +107,15 @@ class KeyDirectories:
                 read, until = before.directory, before.until
             self._known[url] = KnownDirectory(read, until, ask_after)
             if len(self._known) > MOST_DIRECTORIES:
-                del self._known[next(iter(self._known))]
+                failed = (each for each, known in self._known.items() if known.directory.failed and each != url)
+                del self._known[next(failed, None) or next(iter(self._known))]
 
     def key(self, url: str, keyid: str, now: float, *, waits: bool) -> PublicKey | str:
         """The key that an agent publishes, or why it is not known. Without `waits`, nothing is fetched."""
-        found = self._known.get(url)
+        found = self._used(url)
         if found is None or (now >= found.ask_after and (now >= found.until or not _has(found.directory, keyid))):
-            if not waits:
+            if not waits or not self._refresh(url, now):
                 return PENDING
-            self._refresh(url, now)
             found = self._known.get(url)
         if found is None:
             return "directory-unreachable"
@@ -117,19 +125,42 @@ class KeyDirectories:
             return key if key.until > now else "key-expired"
         return directory.refused.get(keyid) or directory.failed or "key-unknown"
 
-    def _refresh(self, url: str, now: float) -> None:
-        """Fetch a directory; a thread that comes while another does waits for it."""
+    def _used(self, url: str) -> KnownDirectory | None:
+        """What is known of a directory, which is then the last to be dropped."""
+        with self._changed:
+            found = self._known.pop(url, None)
+            if found is not None:
+                self._known[url] = found
+        return found
+
+    def _refresh(self, url: str, now: float) -> bool:
+        """Fetch a directory, unless enough were; a thread that comes while another does waits for it."""
         with self._changed:
             if url in self._fetching:
                 self._changed.wait_for(lambda: url not in self._fetching, 2 * FETCH_TIMEOUT)
-                return
+                return True
+            if not self._is_within_bound(url):
+                return False
             self._fetching.add(url)
         try:
             self.put(url, self._fetch(url), now)
+        except Exception:  # what cannot be read is not asked for again at once, whatever is wrong with it
+            self.put(url, DirectoryAnswer(failure="directory-unreadable"), now)
         finally:
             with self._changed:
                 self._fetching.discard(url)
                 self._changed.notify_all()
+        return True
+
+    def _is_within_bound(self, url: str) -> bool:
+        """Whether a directory may be fetched, which is then counted."""
+        if self._most is None:
+            return True
+        domain = domain_of(url)
+        if self._fetched.total() >= self._most or self._fetched[domain] >= self._most // DOMAIN_SHARE:
+            return False
+        self._fetched[domain] += 1
+        return True
 
 
 def _has(directory: KeyDirectory, keyid: str) -> bool:

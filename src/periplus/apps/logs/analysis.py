@@ -39,6 +39,8 @@ ARCHIVE_BYTES: Final = 42_000
 """Bytes of the largest archive file of a day and type in the paper: what reading archives costs a crawler."""
 ROBOTS_CACHED: Final = 86_400.0
 """Seconds that crawlers may use an older robots.txt (RFC 9309, 2.4)."""
+MOST_DIRECTORIES_FETCHED: Final = 200
+"""Directories of keys that are fetched for a report: anyone can write names of more into a log."""
 _SHOWN: Final = 10
 _BATCH: Final = 500
 """URLs that are looked up in the ledger at once."""
@@ -90,7 +92,8 @@ def _judge(fetch_keys: FetchDirectory, base: str) -> JudgeSigned:
     """Judges signed requests of a log, by keys as they are now and at the time of the request."""
     from periplus.apps.identity.verifier import KeyDirectories, SignatureVerifier  # loads the wire
 
-    verifier = SignatureVerifier(KeyDirectories(fetch_keys, SignaturePolicy()), SignaturePolicy())
+    policy = SignaturePolicy()
+    verifier = SignatureVerifier(KeyDirectories(fetch_keys, policy, MOST_DIRECTORIES_FETCHED), policy)
     try:
         needs_cryptography()
     except ConfigError:

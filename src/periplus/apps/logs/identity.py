@@ -23,6 +23,9 @@ from msgspec import Struct
 
 from periplus.apps.publish.ledger import Ledger
 from periplus.formats.address_ranges import read_address_ranges
+from periplus.formats.web_bot_auth import WELL_KNOWN
+from periplus.model import Url
+from periplus.urls import host_of
 
 from .agents import Crawler, well_known
 
@@ -128,6 +131,15 @@ def ends_with(name: str, suffixes: Iterable[str]) -> bool:
     """Whether a host name is one of these or below it: `crawl.googlebot.com`, and not `notgooglebot.com`."""
     plain = name.rstrip(".").lower()
     return any(plain == suffix or plain.endswith("." + suffix) for suffix in suffixes)
+
+
+def signs_for(agent: str, crawler: Crawler) -> bool:
+    """Whether the agent of a verified signature is a crawler: its keys are at the well-known URL of an own host.
+
+    Elsewhere on a host may be what others put there: archived pages, uploads, answers to a query.
+    """
+    host = host_of(Url(agent))
+    return ends_with(host, crawler.suffixes) and agent == f"https://{host}{WELL_KNOWN}"
 
 
 def range_file(url: str) -> str:

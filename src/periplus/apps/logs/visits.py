@@ -17,12 +17,11 @@ from typing import Final
 from periplus.formats import access_log
 from periplus.formats.access_log import LONGEST_LINE, LoggedRequest
 from periplus.formats.web_bot_auth import SignatureOutcome, SignatureVerdict
-from periplus.model import Problem, Url, UsageError
-from periplus.urls import host_of
+from periplus.model import Problem, UsageError
 
 from .agents import AgentTable, Crawler
 from .findings import ChangeTimes, Visits, VisitTable
-from .identity import ends_with
+from .identity import signs_for
 from .results import SignedRequests
 
 MOST_ADDRESSES: Final = 200_000
@@ -131,7 +130,7 @@ class CrawlerCount:
         self.robots = 0
         self.statuses: Counter[int] = Counter()
         self.signed = 0
-        """Requests with a signature of one of the crawler's own hosts."""
+        """Requests with a signature of an agent that `signs_for` the crawler."""
         self.claims: dict[str, list[float]] = {}
         """By address: requests, and the time of the first."""
         self.lags: list[float] = []
@@ -304,7 +303,7 @@ class Tally:
         if count.delay is not None and at >= self._robots_since and 0 <= at - count.last_at < count.delay - 1:
             count.fast += count.requests > 1
         count.last_at = at
-        if signer and ends_with(host_of(Url(signer)), crawler.suffixes):
+        if signer and signs_for(signer, crawler):
             count.signed += 1
         elif crawler.suffixes or crawler.ranges:
             _claim(count.claims, hit.ip, at)

@@ -27,9 +27,9 @@ ED25519: Final = "ed25519"
 ECDSA: Final = "ecdsa-p256-sha256"
 RSA: Final = "rsa-pss-sha512"
 _LABELS: Final = {
-    ED25519: {"EdDSA", "Ed25519", ED25519},
-    ECDSA: {"ES256", ECDSA},
-    RSA: {"PS512", RSA},
+    ED25519: ("EdDSA", "Ed25519", ED25519),
+    ECDSA: ("ES256", ECDSA),
+    RSA: ("PS512", RSA),
 }
 """What a key may say of its algorithm (`alg`); a key for another one is not used."""
 TEST_KEYS: Final = frozenset({
@@ -102,7 +102,7 @@ def read_key(jwk: Mapping[str, Any]) -> PublicKey | None:
         return None
     is_for_signing = jwk.get("use", "sig") == "sig" and jwk.get("alg", algorithm) in _LABELS[algorithm]
     ends = jwk.get("exp")
-    until = float(ends) if isinstance(ends, int | float) else inf
+    until = ends if isinstance(ends, int | float) else inf  # as it is: an int may be too large for a float
     return PublicKey(print_, algorithm, key, until) if is_for_signing else None
 
 

@@ -7,7 +7,9 @@ to be dictionaries.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Callable
+from functools import cached_property
 from typing import Final
 from urllib.parse import parse_qsl, quote
 
@@ -19,11 +21,13 @@ MISSING: Final = "missing-component"
 """The problem of a signature over something that the message does not have."""
 UNSUPPORTED: Final = "unsupported-component"
 """The problem of a signature over something that is not read here."""
+MAX_COMPONENTS: Final = 20
+"""Components of a signature, which are read before it is known whose it is; there are 8 that are not fields."""
 _DICTIONARIES: Final = frozenset({"content-digest", "signature", "signature-agent", "signature-input"})
 _DEFAULT_PORTS: Final = {"https": ":443", "http": ":80"}
 
 
-class SignedMessage(Struct, frozen=True):
+class SignedMessage(Struct, frozen=True, dict=True):
     """A request, or a response with the URL of its request.
 
     `fields` are header fields in their order; names in any case. `body` is `None` where it is not known.
@@ -77,9 +81,16 @@ class SignedMessage(Struct, frozen=True):
 
     def parameter(self, name: str) -> str | None:
         """The value of a parameter of the query, in the form of section 2.2.8; `None` unless it is there once."""
-        pairs = parse_qsl(self.query[1:], keep_blank_values=True, errors="replace")
-        values = [quote(value, safe="*-._") for own, value in pairs if quote(own, safe="*-._") == name]
+        values = self._parameters.get(name, ())
         return values[0] if len(values) == 1 else None
+
+    @cached_property
+    def _parameters(self) -> dict[str, list[str]]:
+        """The values of each parameter of the query. Kept, as a query may be long and have many that are covered."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for name, value in parse_qsl(self.query[1:], keep_blank_values=True, errors="replace"):
+            found[quote(name, safe="*-._")].append(quote(value, safe="*-._"))
+        return found
 
 
 _DERIVED: Final[dict[str, Callable[[SignedMessage], str]]] = {
@@ -95,6 +106,8 @@ _DERIVED: Final[dict[str, Callable[[SignedMessage], str]]] = {
 
 def signature_base(message: SignedMessage, signed: InnerList) -> tuple[bytes, str]:
     """What a signature over these components signs, or the problem with it: `MISSING` or `UNSUPPORTED`."""
+    if len(signed.items) > MAX_COMPONENTS:
+        return b"", UNSUPPORTED
     lines = []
     for component in signed.items:
         value, problem = _value(message, component)

@@ -56,7 +56,7 @@ class SignatureOutcome(StrEnum):
 class SignatureVerdict(Struct, frozen=True):
     """The outcome for a request, why it is not better, and of a verified one the agent and its key.
 
-    `agent` is the URL that the keys were fetched from, without a query. `problems` do not change the outcome.
+    `agent` is the URL that the keys were fetched from. `problems` do not change the outcome.
     """
 
     outcome: SignatureOutcome
@@ -80,7 +80,6 @@ UNSIGNED: Final = SignatureVerdict(SignatureOutcome.UNSIGNED)
 class SignatureClaim(Struct, frozen=True):
     """What a signature claims, before its key is known: `keys_url` is where the agent publishes it."""
 
-    agent: str
     keys_url: str
     keyid: str
     algorithm: str | None
@@ -162,7 +161,6 @@ def _claim(
         raise _RefusedError("test-key")
     algorithm, nonce = signed.parameters.get("alg"), signed.parameters.get("nonce", "")
     return SignatureClaim(
-        agent=agent.fetch.partition("?")[0],
         keys_url=agent.fetch,
         keyid=keyid,
         algorithm=None if algorithm is None else str(algorithm),
@@ -234,7 +232,7 @@ def judged(claim: SignatureClaim, key: PublicKey, request: SignedMessage) -> Sig
             return claim.unverified("digest-unchecked")
         if not has_digest(request, request.body):
             return claim.invalid("digest-mismatch")
-    return SignatureVerdict(SignatureOutcome.VERIFIED, "", claim.agent, claim.keyid, claim.problems)
+    return SignatureVerdict(SignatureOutcome.VERIFIED, "", claim.keys_url, claim.keyid, claim.problems)
 
 
 def has_digest(message: SignedMessage, body: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from periplus.apps.identity.verifier import DirectoryAnswer
 from periplus.apps.publish import Publisher, PublishSettings
-from periplus.apps.publish.middleware.live import SIGNATURE
+from periplus.apps.publish.middleware.live import MOST_DIRECTORIES_ASKED, SIGNATURE
 from periplus.apps.publish.settings import SignatureSettings, SiteSettings
 from periplus.formats.web_bot_auth import RequestSigning, SignatureVerdict, new_key, write_directory
 from periplus.model import Url
@@ -100,14 +101,14 @@ def wsgi(publisher: Publisher) -> Ask:
     return ask
 
 
-def until_known(ask: Ask) -> None:
+def until_known(ask: Ask, agent: str = AGENT) -> None:
     """Ask until the keys are there: the first request does not wait for them."""
-    _, _, first = ask(signed())
+    _, _, first = ask(signed(agent=agent))
     assert first is not None
     assert (first.outcome, first.reason) == ("unverified", "key-pending")
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        _, _, verdict = ask(signed())
+        _, _, verdict = ask(signed(agent=agent))
         if verdict is not None and verdict.outcome == "verified":
             return
         time.sleep(0.01)
@@ -145,6 +146,38 @@ def test_verdicts_reach_the_application_and_the_ledger(publisher: Publisher, kin
     assert ("", "invalid", "bad-signature") in found
     assert crawler.name == "Googlebot"
     assert crawler.verified >= 2
+
+
+def test_keys_elsewhere_on_its_host_do_not_verify_a_crawler(publisher: Publisher) -> None:
+    until_known(asgi(publisher), f"{AGENT}/web/2026/https://a.test/jwks.json")
+    publisher.close()
+    facts = Publisher(publisher.folder, publisher.settings)
+    [crawler] = facts.status().crawlers
+    facts.close()
+    assert (crawler.name, crawler.verified) == ("Googlebot", 0)
+
+
+def test_a_slow_domain_does_not_keep_other_keys_from_being_learnt(
+    publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, is_learnt, slow = threading.Event(), threading.Event(), []
+
+    def fetch(url: str) -> DirectoryAnswer:
+        if url.startswith(AGENT):
+            is_learnt.set()
+        else:
+            slow.append(url)
+            release.wait(10)
+        return DirectoryAnswer(failure="directory-unreachable")
+
+    monkeypatch.setattr("periplus.apps.identity.verifier.fetch_directory", fetch)
+    ask = asgi(publisher)
+    for number in range(2 * MOST_DIRECTORIES_ASKED):
+        ask(signed(agent=f"https://host{number}.slow.example/jwks.json"))
+    ask(signed())
+    release.set()
+    assert is_learnt.wait(10)
+    assert len(slow) <= 2
 
 
 def test_nothing_is_verified_unless_asked_for(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from periplus.apps.logs.agents import Crawler, known_agents
-from periplus.apps.logs.identity import IdentityVerdict, LedgerAnswers, ends_with, read_ranges, verdict
+from periplus.apps.logs.identity import IdentityVerdict, LedgerAnswers, read_ranges, signs_for, verdict
 from periplus.content import read_page
 from periplus.formats.compression_dictionary import CODING, read_available, write_dcz, write_use_as_dictionary
 from periplus.formats.resourcesync import WELL_KNOWN
@@ -34,8 +34,7 @@ from periplus.formats.web_bot_auth import (
     SignedMessage,
     needs_cryptography,
 )
-from periplus.model import Url
-from periplus.urls import canonical, host_of
+from periplus.urls import canonical, domain_of
 
 from .. import changes_feed, llms_guide
 from ..archives import LIST, RESYNC_FOLDER
@@ -97,12 +96,12 @@ class CrawlerVisits:
     def count(self, agent: str, address: str, path: str, status: int, size: int, signed_by: str = "") -> None:
         """Count an answer, if it went to a crawler. `signed_by` is the agent of a verified signature.
 
-        A crawler is verified by a signature of an agent on one of its own hosts; without one, by its address.
+        A crawler is verified by a signature of an agent that `signs_for` it; without one, by its address.
         """
         crawler = self._crawler_of(agent)
         if crawler is None:
             return
-        if signed_by and ends_with(host_of(Url(signed_by)), crawler.suffixes):
+        if signed_by and signs_for(signed_by, crawler):
             verified = 1
         else:
             verified = self._verified(crawler, address) if crawler.suffixes or crawler.ranges else 0
@@ -330,8 +329,11 @@ class Live:
         return judged
 
     def _learn(self, directory: str) -> None:
-        """Have a directory of keys fetched, by a thread of its own."""
-        if directory in self._asked.queue or self._asked.full():
+        """Have a directory of keys fetched, by a thread of its own. Of a registered domain one waits at a time."""
+        with self._asked.mutex:
+            waiting = list(self._asked.queue)
+        domain = domain_of(directory)
+        if len(waiting) >= MOST_DIRECTORIES_ASKED or any(each and domain_of(each) == domain for each in waiting):
             return
         if self._asking is None:
             self._asking = threading.Thread(target=self._fetch_directories, name="periplus-keys", daemon=True)
