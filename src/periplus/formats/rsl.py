@@ -299,9 +299,8 @@ class _Reading:
                 kind = (each.get("type") or "usage").strip().lower()
                 if kind in found:
                     self._problems["repeated-permits"] = None
-                texts = (
-                    each.itertext() if name == "prohibits" else [each.text or "", *(part.tail or "" for part in each)]
-                )
+                own = [each.text or "", *(part.tail or "" for part in each)]
+                texts = [str(text) for text in each.itertext()] if name == "prohibits" else own
                 words = tuple(word for word in _WORDS.split(" ".join(texts).lower()) if word)
                 found[kind] = found.get(kind, ()) + words
         return found
