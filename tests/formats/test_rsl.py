@@ -33,6 +33,13 @@ def document(inner: str, url: str = "/") -> bytes:
         ),
         ("<license><prohibits type='usage'>ai-index</prohibits></license>", "allow", ()),
         ("<license><permits type='usage'>train-ai</permits></license>", "disallow", ()),
+        ("<license><prohibits type='usage'>search <!-- and --> ai-train</prohibits></license>", "disallow", ()),
+        ("<license><prohibits type='usage'><?x y?>ai-<!-- x -->train</prohibits></license>", "disallow", ()),
+        ("<license><prohibits type='usage'>search<x xmlns='urn:x'/>ai-train</prohibits></license>", "disallow", ()),
+        ("<license><prohibits><x xmlns='urn:x'>ai-train</x></prohibits></license>", "disallow", ()),
+        ("<license><permits type='usage'>search<x xmlns='urn:x'/>ai-train</permits></license>", "allow", ()),
+        ("<license><permits>search<x xmlns='urn:x'>no ai-train</x></permits></license>", "disallow", ()),
+        ("<license><prohibits type='usage'><![CDATA[ai-train]]></prohibits></license>", "disallow", ()),
         ("", "unknown", ()),
     ],
 )

@@ -246,3 +246,31 @@ def test_shards_keep_one_ledger(tmp_path: Path) -> None:
             assert (row["answer"], row["decided_by"], row["conflict"], row["explained"]) == truth, (url, use)
         elif use == "train":
             assert row["answer"] in (NO, IF)
+
+
+def test_reservation_outlives_whoever_names_it_as_a_licence(tmp_path: Path) -> None:
+    """A site that names another's tdmrep.json as its licence, and is crawled first, only refuses its own pages."""
+    victim = "http://victim.test/.well-known/tdmrep.json"
+    rules = [{"location": f"/{number}", "tdm-reservation": 0} for number in range(1000)]
+    said: dict[str, str | bytes] = {
+        "http://evil.test/robots.txt": f"License: {victim}\nUser-agent: *\nAllow: /\n",
+        "http://evil.test/": page("evil", "http://victim.test/"),
+        "http://victim.test/": page("victim"),
+        victim: RESERVED,
+        "http://long.test/": page("long"),
+        "http://long.test/.well-known/tdmrep.json": json.dumps([*rules, {"location": "/", "tdm-reservation": 1}]),
+    }
+    with ScriptedWeb(said) as web:
+        options = web.settings | {"permissions.ledger": True, "scope.kind": "any"}
+        crawl(tmp_path, ["http://evil.test/", "http://long.test/"], options)
+        assert web.asked.count(victim) == 1
+    found = {
+        url: (row["answer"], row["decided_by"], row["explained"])
+        for (url, use), row in permitted(tmp_path).items()
+        if use == "train"
+    }
+    assert found == {
+        "http://victim.test/": (NO, "tdmrep-json", True),
+        "http://evil.test/": (NO, "robots-license", True),
+        "http://long.test/": ("unknown", None, False),
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
@@ -204,11 +205,14 @@ def test_combination(said: list[Statement], random: Random) -> None:
     assert refused["train"].answer == "disallow"
 
 
+FETCHED_AT = 1_700_000_000.0
+
+
 def row_of(url: str, said: Statement) -> PermissionRow:
     """A statement as a row of the ledger."""
     conditions = ", ".join(said.conditions) or None
     return PermissionRow(
-        url, 1_700_000_000.0, said.use or None, said.answer, conditions, said.source, said.status,
+        url, FETCHED_AT, said.use or None, said.answer, conditions, said.source, said.status,
         None, None, None, None, None, None,
     )  # fmt: skip
 
@@ -243,9 +247,11 @@ def test_view_combines_as_the_policy_does(tmp_path: Path) -> None:
                 permitted.answer, permitted.conflict, permitted.explained
             ), (url, use, said)  # fmt: skip
             assert row["decided_by"] == (", ".join(sorted(permitted.decided_by)) or None), (url, use)
+    at = datetime.fromtimestamp(FETCHED_AT, UTC)
     for purpose, use in PURPOSES.items():
         refuses_use = page_refusals(tmp_path / "tables", (), purpose, drops_unknown=True, accepted=["attribution"])
         for url, said in pages.items():
             wanted = refusal(combine(said)[use], purpose, drops_unknown=True, accepted=["attribution"])
-            assert refuses_use(Url(url)) == wanted, (url, purpose)
-        assert refuses_use(Url("https://site.test/none")) == "unexplained"
+            assert refuses_use(Url(url), at) == wanted, (url, purpose)
+            assert refuses_use(Url(url), at + timedelta(seconds=1)) == "unexplained"
+        assert refuses_use(Url("https://site.test/none"), at) == "unexplained"

@@ -86,7 +86,7 @@ def read_content_signal(text: str, said_by: str = "") -> Preferences:
 
 
 MAX_TDM_RULES: Final = 1000
-"""Rules of one file that are read: a site has a few folders."""
+"""Rules of one file that are read: a site has a few folders. With more it is not understood."""
 MAX_TDM_BYTES: Final = 1 << 20
 """Bytes of a file that are read; a longer one is not understood."""
 
@@ -109,11 +109,12 @@ class TdmFile(Struct, frozen=True):
     """A file `/.well-known/tdmrep.json`: its rules in their order, and what is wrong with it.
 
     Problems: `tdmrep-unreadable` (it is not an array in JSON, or too long), `bad-reservation` (a value other than 0 and
-    1; the rule is left out).
+    1; the rule is left out). `is_too_long`: it may well say something, but it was not read.
     """
 
     rules: tuple[TdmRule, ...] = ()
     problems: tuple[str, ...] = ()
+    is_too_long: bool = False
 
     @property
     def is_readable(self) -> bool:
@@ -139,19 +140,22 @@ class TdmFile(Struct, frozen=True):
 TDM_UNREADABLE: Final = "tdmrep-unreadable"
 BAD_RESERVATION: Final = "bad-reservation"
 _UNREADABLE_FILE: Final = TdmFile(problems=(TDM_UNREADABLE,))
+_TOO_LONG_FILE: Final = TdmFile(problems=(TDM_UNREADABLE,), is_too_long=True)
 
 
 def read_tdmrep(body: bytes) -> TdmFile:
     """Read a file. Never raises; an object instead of an array is not understood, as the report has it."""
     if len(body) > MAX_TDM_BYTES:
-        return _UNREADABLE_FILE
+        return _TOO_LONG_FILE
     try:
         rows = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _UNREADABLE_FILE
     if not isinstance(rows, list):
         return _UNREADABLE_FILE
-    rules = [_rule(row) for row in rows[:MAX_TDM_RULES]]
+    if len(rows) > MAX_TDM_RULES:
+        return _TOO_LONG_FILE
+    rules = [_rule(row) for row in rows]
     problems = (BAD_RESERVATION,) if any(rule is None for rule in rules) else ()
     return TdmFile(tuple(rule for rule in rules if rule is not None), problems)
 

@@ -228,7 +228,15 @@ def _lxml() -> Any:
 
 def _parsed(body: bytes, *, recover: bool = False) -> etree._Element | None:
     lxml = _lxml()
-    parser = lxml.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover)
+    parser = lxml.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        recover=recover,
+        remove_comments=True,
+        remove_pis=True,
+    )
     try:
         root: etree._Element | None = lxml.fromstring(body.strip(), parser)
     except (lxml.XMLSyntaxError, ValueError, AssertionError):
@@ -281,14 +289,19 @@ class _Reading:
         )
 
     def _lists(self, element: etree._Element, name: str) -> dict[str, tuple[str, ...]]:
-        """The words of all `permits` or `prohibits` of a licence, by their type; several of one type are united."""
+        """The words of all `permits` or `prohibits` of a licence, by their type; several of one type are united.
+
+        What is written inside an extension is only obeyed where it prohibits.
+        """
         found: dict[str, tuple[str, ...]] = {}
         for each in element:
             if _name(each) == name:
                 kind = (each.get("type") or "usage").strip().lower()
                 if kind in found:
                     self._problems["repeated-permits"] = None
-                words = tuple(word for word in _WORDS.split((each.text or "").lower()) if word)
+                own = [each.text or "", *(part.tail or "" for part in each)]
+                texts = [str(text) for text in each.itertext()] if name == "prohibits" else own
+                words = tuple(word for word in _WORDS.split(" ".join(texts).lower()) if word)
                 found[kind] = found.get(kind, ()) + words
         return found
 

@@ -151,6 +151,10 @@ def test_old_settings_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"robots\.usage was replaced") as refused:
         load_settings(tmp_path)
     assert "[usage]" in str(refused.value.hint)
+    for broken, said in (("[robots", "Expected"), ("robots = 1", "robots is a table")):
+        path.write_text(broken)
+        with pytest.raises(ConfigError, match=said):
+            load_settings(tmp_path)
     path.write_text(f'[site]\nbase_url = "{BASE}"\n[usage]\ntrain = "disallow"\n')
     assert load_settings(tmp_path).usage.train == "disallow"
     assert msgspec.structs.asdict(load_settings(tmp_path).usage)["forms"][0] == "content-usage"

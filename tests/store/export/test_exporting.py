@@ -362,12 +362,34 @@ def test_pages_that_may_not_be_used_are_left_out_and_counted(collection: Collect
     reasons = {"https://example.org/closed": "not-for-training", "https://example.org/paid": "not-licensed"}
     training, out = Selection(purpose="training"), BytesIO()
     summary = export_stream(
-        collection.folder, "jsonl", out, selection=training, refuses=lambda url: reasons.get(url, "")
+        collection.folder, "jsonl", out, selection=training, refuses=lambda url, _: reasons.get(url, "")
     )
     assert [json.loads(line)["url"] for line in out.getvalue().splitlines()] == ["https://example.org/open"]
     assert summary.left_out == {"not-for-training": 1, "not-licensed": 1}
     assert export_stream(collection.folder, "jsonl", BytesIO(), selection=training).left_out == {"unexplained": 3}
     assert len(collection.lines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("purpose", "name", "value"),
+    [
+        ("training", "X-Robots-Tag", "noai"),
+        ("training", "tdm-reservation", "1"),
+        ("search", "X-Robots-Tag", "noindex"),
+        ("search", "Content-Usage", "search=n"),
+        ("archive", "X-Robots-Tag", "noarchive"),
+        ("archive", "Content-Signal", "use=immediate"),
+        ("retrieval", "Content-Signal", "ai-input=no"),
+    ],
+)
+def test_what_a_page_says_itself_counts(collection: Collection, purpose: str, name: str, value: str) -> None:
+    """Whatever else is known of it: the exported version may say more than those before."""
+    collection.fetch("https://example.org/a", b"<p>Before")
+    collection.fetch("https://example.org/a", b"<p>After", headers=(*HTML, (name, value)))
+    collection.settle()
+    asked = Selection(purpose=purpose)
+    summary = export_stream(collection.folder, "jsonl", BytesIO(), selection=asked, refuses=lambda *_: "")
+    assert (summary.written, summary.left_out) == (0, {f"not-for-{purpose}": 1})
 
 
 @pytest.mark.parametrize(

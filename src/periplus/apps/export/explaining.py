@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from periplus.view.notebook import Displayed
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
+    from periplus.store.export.exporting import RefusesUse
 
 _SETTING = "permissions.accept"
 
@@ -70,12 +70,12 @@ def explain(found: CollectionSetup, url: str) -> PagePermissions:
         return page_permissions(views, url)
 
 
-def refusals(found: CollectionSetup, committed: Committed, selection: Selection) -> Callable[[Url], str] | None:
+def refusals(found: CollectionSetup, committed: Committed, selection: Selection) -> RefusesUse | None:
     """What tells why a page is left out of an export for a use; `None` if it is for none, or nothing is recorded."""
     if not selection.purpose:
         return None
     for module in parts.offered("exports"):
-        refuses: Callable[[Url], str] = module.page_refusals(
+        refuses: RefusesUse = module.page_refusals(
             found.layout.tables,
             committed.spooled,
             selection.purpose,

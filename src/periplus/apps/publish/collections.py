@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,12 +62,15 @@ def load_settings(
 ) -> PublishSettings:
     """The settings of a published site, with those given on the command line over them."""
     path = settings_path(out, ledger)
-    if path.exists() and tomllib.loads(path.read_text("utf-8")).get("robots", {}).get("usage"):
+    try:
+        settings = load(PublishSettings, path) if path.exists() else PublishSettings()
+    except ConfigError as error:
+        if str(error) != f"{path}: [robots] has no setting 'usage'":
+            raise
         raise ConfigError(
             f"{path}: robots.usage was replaced by the table [usage]",
             hint='remove the line, and write [usage] with train, search and ai_input = "allow" or "disallow"',
-        )
-    settings = load(PublishSettings, path) if path.exists() else PublishSettings()
+        ) from error
     return with_options(settings, options or {}, "options")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,9 +24,10 @@ Answers = tuple[Statement, ...]
 
 def page_refusals(
     tables: Path, spooled: Sequence[Spooled], purpose: str, *, drops_unknown: bool, accepted: Sequence[str]
-) -> Callable[[Url], str]:
+) -> Callable[[Url, datetime], str]:
     """What tells why a page is left out of an export for a purpose; it returns an empty string for one that is not.
 
+    It is given when the exported version was fetched: rows that are older were written about another one.
     Memory grows with the pages by two numbers each: few combinations of statements are different.
     """
     use = PURPOSES[purpose]
@@ -43,7 +45,12 @@ def page_refusals(
             pages[key] = at, kept.setdefault(answers, answers)
     reasons = {answers: _reason(answers, purpose, drops_unknown=drops_unknown, accepted=accepted) for answers in kept}
     nothing = refusal(Permitted(), purpose)
-    return lambda url: reasons[page[1]] if (page := pages.get(fingerprint(url))) is not None else nothing
+
+    def refuses(url: Url, fetched_at: datetime) -> str:
+        page = pages.get(fingerprint(url))
+        return nothing if page is None or page[0] < fetched_at.timestamp() else reasons[page[1]]
+
+    return refuses
 
 
 def _reason(answers: Answers, purpose: str, *, drops_unknown: bool, accepted: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from periplus.formats.preferences import MAX_TDM_BYTES, TdmFile, read_tdmrep
 from periplus.formats.rsl import MAX_LICENSE_BYTES, RslDocument, read_rsl
 from periplus.model import Url
-from periplus.policy.permissions import UNREACHABLE, Statement
+from periplus.policy.permissions import UNREACHABLE, UNREADABLE, Statement
 
 from .statements import NO_PLACE, Place, status_of_file
 
@@ -52,12 +52,11 @@ class WaitingPage(Struct, frozen=True, array_like=True):
 
 
 class AskedFile(Struct, array_like=True):
-    """A file that was asked for: of TDMRep, or a licence.
+    """A file that was asked for, read both as a file of TDMRep and as a licence: who asks says which one it needs.
 
     `expires_at` is 0 until there is an answer; `target` is where it was moved to.
     """
 
-    is_tdm: bool = False
     expires_at: float = 0.0
     status: str = UNREACHABLE
     digest: str = ""
@@ -67,20 +66,26 @@ class AskedFile(Struct, array_like=True):
     target: Url | None = None
     waiting: list[WaitingPage] = field(default_factory=list)
 
-    def place(self, url: str) -> Place:
-        """Where its statements were read."""
-        return Place(url, self.status, self.digest, self.record)
+    def tdm_place(self, url: str) -> Place:
+        """Where reservations were read. A file that was not read to its end counts as one that is unreachable."""
+        is_cut = self.tdm.is_too_long if self.tdm is not None else self.status == UNREADABLE
+        return Place(url, UNREACHABLE if is_cut else self._status(self.tdm), self.digest, self.record)
+
+    def license_place(self, url: str) -> Place:
+        """Where a licence was read."""
+        return Place(url, self._status(self.license), self.digest, self.record)
+
+    def _status(self, said: TdmFile | RslDocument | None) -> str:
+        return self.status if said is None or said.is_readable else UNREADABLE
 
     def take(self, body: bytes | None, status: int | None, record: str, now: float) -> None:
         """Take an answer; `body` is `None` without one that can be read."""
-        self.tdm, self.license, days, is_readable = None, None, 1, False
-        if body is not None and self.is_tdm:
-            self.tdm = read_tdmrep(body)
-            is_readable = self.tdm.is_readable
-        elif body is not None:
-            self.license = read_rsl(body)
-            is_readable, days = self.license.is_readable, min(max(self.license.max_age_days, 1), MAX_DAYS)
-        self.status = status_of_file(status, is_readable=is_readable)
+        self.tdm = None if body is None else read_tdmrep(body)
+        self.license = None if body is None else read_rsl(body)
+        days = 1
+        if self.license is not None and self.license.is_readable:
+            days = min(max(self.license.max_age_days, 1), MAX_DAYS)
+        self.status = status_of_file(status, is_readable=body is not None)
         self.digest = "" if body is None else sha256(body).hexdigest()
         self.record, self.expires_at = record, now + days * DAY
 

@@ -165,7 +165,7 @@ class PermissionLedger(Part):
         for url in (tdmrep, *(each.url for each in page.licenses)):
             if url is None:
                 continue
-            found = self._file(url, now, is_tdm=url == tdmrep)
+            found = self._file(url, now)
             if isinstance(found, str):
                 self._wait(page, Url(found))
                 return
@@ -174,11 +174,11 @@ class PermissionLedger(Part):
         if tdmrep is not None:
             file = files[tdmrep]
             statements += of_reservations(
-                page.url, file.place(tdmrep), file.tdm, page.head, page.tdm_headers, page.body, page.tdm_metas
+                page.url, file.tdm_place(tdmrep), file.tdm, page.head, page.tdm_headers, page.body, page.tdm_metas
             )
         for named in page.licenses:
             file = files[named.url]
-            statements += of_license(file.place(named.url), named.source, file.license, page.url, named.line)
+            statements += of_license(file.license_place(named.url), named.source, file.license, page.url, named.line)
         rows = [_row(page.url, page.fetched_at, each) for each in statements]
         self._events.record(rows)
         if page.head is NO_PLACE and not page.licenses and tdmrep is not None:
@@ -242,11 +242,11 @@ class PermissionLedger(Part):
             kept.robots_digest, kept.robots_record = sha256(file.body).hexdigest(), _record(stored)
             self._records.changed(record)
         if site_of(url) == site and (tdmrep := canonical(TDMREP_PATH, url)) is not None:
-            self._file(tdmrep, now, is_tdm=True)
+            self._file(tdmrep, now)
             for named in self._rules_of(site, url)[2]:
                 self._file(named.url, now)
 
-    def _file(self, url: Url, now: float, *, is_tdm: bool = False) -> AskedFile | str:
+    def _file(self, url: Url, now: float) -> AskedFile | str:
         """A file that was read and is still good; if it is under way, its URL at the end of its redirects."""
         for redirects in range(MAX_REDIRECTS + 1):
             site = site_of(url)
@@ -255,13 +255,13 @@ class PermissionLedger(Part):
             kept = self._records.get(site).value(SitePermissions)
             file = None if kept is None else kept.files.get(url)
             if file is None or file.expires_at <= now:
-                return url if self._ask(url, now, redirects, is_tdm=is_tdm) else AskedFile()
+                return url if self._ask(url, now, redirects) else AskedFile()
             if file.target is None:
                 return file
             url = file.target
         return AskedFile()
 
-    def _ask(self, url: Url, now: float, redirects: int, *, is_tdm: bool) -> bool:
+    def _ask(self, url: Url, now: float, redirects: int) -> bool:
         """Ask for a file that is not known, or not any more; `False` if its site has too many."""
         record = self._records.get(site_of(url))
         kept = record.value(SitePermissions) or record.keep(SitePermissions())
@@ -271,7 +271,7 @@ class PermissionLedger(Part):
                 del kept.files[old]
             if len(kept.files) >= MAX_FILES:
                 return False
-            file = kept.files[url] = AskedFile(is_tdm)
+            file = kept.files[url] = AskedFile()
         file.target, file.expires_at = None, 0.0
         self._records.changed(record)
         found = Discovery(url, Source.LINK, now, redirects=redirects)
@@ -312,7 +312,7 @@ class PermissionLedger(Part):
         waiting, file.waiting = file.waiting, []
         self._records.changed(site)
         if file.target is not None:
-            self._file(url, now, is_tdm=file.is_tdm)
+            self._file(url, now)
         for page in waiting:
             self._complete(page, now)
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -28,9 +29,9 @@ import pyarrow as pa
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from periplus.model import ParsedPage, Url, UsageError
+from periplus.model import ParsedPage, Preference, Url, UsageError, UseLimit
 from periplus.policy.filters.patterns import compiled
-from periplus.policy.permissions import UNEXPLAINED
+from periplus.policy.permissions import DISALLOW, UNEXPLAINED, Permitted, refusal
 from periplus.urls import site_of
 from periplus.view.notebook import Displayed
 
@@ -58,8 +59,11 @@ from .records import (
 )
 
 OTHER_LANGUAGE, DUPLICATE = "other-language", "duplicate"
-RefusesUse = Callable[[Url], str]
-"""Tells why a page is left out because of what the export is for; an empty string if it is not."""
+RefusesUse = Callable[[Url, datetime], str]
+"""Tells why a page is left out because of what the export is for; an empty string if it is not.
+
+What is known of a version that was fetched before the given time does not count.
+"""
 _DIGEST_BYTES: Final = 16
 """Bytes of a text's digest: with 128 bits collisions do not occur in practice."""
 
@@ -87,14 +91,14 @@ class Selection(Struct, frozen=True):
 class PageFilter:
     """Applies a selection to the pages of one export, in their order.
 
-    `refuses` knows what pages may be used for; without it nothing is known.
+    `refuses` knows what pages may be used for; without it nothing is known but what a page says itself.
     """
 
     def __init__(self, selection: Selection, refuses: RefusesUse | None = None) -> None:
         self._sites = tuple(site.lower() for site in selection.sites)
         self._patterns: list[Callable[[str], object]] = [compiled(pattern) for pattern in selection.include]
         self._languages = tuple(language.lower().replace("_", "-") for language in selection.languages)
-        self._refuses = (refuses or _is_unexplained) if selection.purpose else None
+        self._purpose, self._refuses = selection.purpose, refuses or _is_unexplained
         self._seen: set[bytes] | None = set() if selection.dedupe else None
 
     def wants_url(self, url: Url) -> bool:
@@ -106,12 +110,16 @@ class PageFilter:
     def _is_of_site(self, site: str) -> bool:
         return any(site == wanted or site.endswith(f".{wanted}") for wanted in self._sites)
 
-    def refusal(self, page: ParsedPage) -> str:
+    def refusal(self, document: DecodedCapture) -> str:
         """Why a page with a selected URL is left out; empty if it is not."""
+        page = document.page
         if self._languages and not self._is_in_language(page.language or ""):
             return OTHER_LANGUAGE
-        if self._refuses is not None and (reason := self._refuses(page.url)):
-            return reason
+        if self._purpose:
+            if _refuses_itself(page, self._purpose):
+                return refusal(Permitted(DISALLOW), self._purpose)
+            if reason := self._refuses(page.url, document.capture.fetched_at):
+                return reason
         return DUPLICATE if self._seen is not None and self._is_known(page, self._seen) else ""
 
     def _is_in_language(self, language: str) -> bool:
@@ -130,8 +138,22 @@ class PageFilter:
         return is_known
 
 
-def _is_unexplained(_url: Url) -> str:
+def _is_unexplained(_url: Url, _fetched_at: datetime) -> str:
     return UNEXPLAINED
+
+
+def _refuses_itself(page: ParsedPage, purpose: str) -> bool:
+    """Whether a page or its headers refuse a use, whatever else is known of it."""
+    said, directives = page.preferences, page.directives
+    if purpose == "retrieval":
+        return said.ai_input is Preference.DISALLOW
+    if said.use is UseLimit.IMMEDIATE:
+        return True
+    if purpose == "training":
+        return said.forbids_training
+    if purpose == "search":
+        return said.search is Preference.DISALLOW or directives.noindex
+    return directives.noarchive
 
 
 STREAMS: Final = ("jsonl", "csv", "warc")
@@ -313,7 +335,7 @@ def export_documents(
         document = read_document(collection / "warc", capture, texts_only=True)
         if isinstance(document, str):
             why = document
-        elif not (why := pages.refusal(document.page)) and write(document) is False:
+        elif not (why := pages.refusal(document)) and write(document) is False:
             why = document.no_text
         if not why:
             written += 1
