@@ -39,7 +39,7 @@ class PageCharge(Struct, frozen=True):
     """What a response asks to be paid, or says that was.
 
     `scheme` is `crawler-price`, `x402`, `payment-auth`, `rsl` or `unknown`; empty if the response names no price.
-    `amount` is as written, since a price is no measure. `error` is what `crawler-error` says. `is_charged`: the server
+    `amount` is text, as written. `error` is what `crawler-error` says. `is_charged`: the server
     claims that it was paid, although nothing was offered.
     """
 

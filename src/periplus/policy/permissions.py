@@ -5,7 +5,7 @@
 
 The strictest answer counts: disallow, conditional, allow, unknown. Only TDMRep has an order of its own: what a page
 says replaces what its headers say, and that the file of its site; what is left counts like any other statement. An
-answer is `explained` if every source that can speak of the use was asked. The view `permitted` computes the same in
+answer is `explained` if every source that can state a preference was read. The view `permitted` computes the same in
 SQL.
 """
 

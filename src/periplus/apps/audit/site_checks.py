@@ -328,7 +328,7 @@ SITE_CHECKS: Final = (
     ),
     _check(
         Area.COST, "charged-without-consent", E, "Responses that claim to have been paid: {count} of {of} responses",
-        "The crawler offered nothing: whoever is charged for this did not agree to it.",
+        "The crawler sends no offer to pay, so nobody agreed to this charge.",
         "Charge only for requests that offer a price (crawler-exact-price, crawler-max-price); answer others with 402.",
         """
         select url, concat_ws(' ', price_currency, price_amount) as note, '' as via, '' as kind, 1.0 as weight

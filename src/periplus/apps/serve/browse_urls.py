@@ -171,7 +171,7 @@ def _permitted(name: str) -> TableQuery:
         (Column("use", "use"), Column("answer", "answer"), Column("decided_by", "decided by"),
          Column("conditions", "conditions"), Column("conflict", "conflict"), Column("explained", "explained"),
          Column("evidence", "evidence")),
-        empty="Nobody asked: periplus crawl --permissions records what sites permit.",
+        empty="Not recorded: periplus crawl --permissions records what sites permit.",
     )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ class Proxies:
             proxy.rests_until = now + min(_FIRST_REST * 2**doubled, _LONGEST_REST)
 
     def why_none(self, now: float) -> str:
-        """Why there is no proxy, in words."""
+        """Why no proxy can be used now, for people."""
         soonest = min(proxy.rests_until for proxy in self._all) - now
         return f"all {len(self._all)} proxies rest after failures, the next one for {max(soonest, 0.0):.0f} s"
 

@@ -79,7 +79,7 @@ static void join_main(Page *page) {
     }
 }
 
-/* Choose the blocks of the main text. Returns false if there is no memory. */
+/* Choose the blocks of the main text. Returns false if memory runs out. */
 static bool choose_main_blocks(Page *page) {
     const Scanner *scanner = &page->scanner;
     page->is_main = calloc(scanner->blocks.count + 1, 1);
@@ -88,7 +88,7 @@ static bool choose_main_blocks(Page *page) {
                        scanner->elements.items, scanner->elements.count, page->is_main);
 }
 
-/* Choose the main text and sketch it. Returns false if there is no memory. */
+/* Choose the main text and sketch it. Returns false if memory runs out. */
 static bool choose_main_text(Page *page) {
     const Scanner *scanner = &page->scanner;
     size_t room = (size_t)scanner->text.size + scanner->blocks.count + PADDING;
@@ -111,7 +111,7 @@ static void count_page_words(Page *page) {
     page->counts = count_words(page->main_size ? (Span){page->main, page->main_size} : text);
 }
 
-/* Pass over a page. Returns false if there is no memory. */
+/* Pass over a page. Returns false if memory runs out. */
 static bool pass_over(Page *page, const u8 *html, size_t size) {
     page->page = malloc(size + PADDING);
     if (!page->page) {
@@ -127,7 +127,7 @@ static bool pass_over(Page *page, const u8 *html, size_t size) {
     return !scanner->has_failed;
 }
 
-/* All that needs no Python. Returns false if there is no memory. */
+/* All that needs no Python. Returns false if memory runs out. */
 static bool read_page(Page *page, const u8 *html, size_t size, Span url) {
     Scanner *scanner = &page->scanner;
     bool is_read = pass_over(page, html, size) && resolve_links(scanner, &page->targets, url) &&
