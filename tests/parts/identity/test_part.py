@@ -18,8 +18,9 @@ from periplus.apps.identity.verifier import DirectoryAnswer
 from periplus.apps.publish import Publisher, PublishSettings
 from periplus.apps.publish.middleware.live import SIGNATURE
 from periplus.apps.publish.settings import SignatureSettings, SiteSettings
-from periplus.formats.web_bot_auth import SignatureVerdict, read_private_key
-from periplus.model import ConfigError, UsageError
+from periplus.engine.clock import SystemClock
+from periplus.formats.web_bot_auth import RequestSigning, SignatureVerdict, read_private_key
+from periplus.model import ConfigError, Fetched, FetchTask, Lane, Purpose, Site, Url, UsageError
 from periplus.parts.identity.key_files import (
     CACHE_LIFETIME,
     load_key,
@@ -29,6 +30,8 @@ from periplus.parts.identity.key_files import (
     rotate,
     state_of,
 )
+from periplus.parts.identity.part import Signer
+from periplus.parts.identity.settings import IdentitySettings
 from periplus.store.warc import read_records
 from periplus.store.warc.reading import WarcRecord
 
@@ -205,6 +208,19 @@ def test_a_site_is_signed_for_that_asks(site: SignedSite, tmp_path: Path) -> Non
     assert outcomes(site, "/a") == ["verified"]
     found = rows(tmp_path / "mine", "select url, status, signed from fetches where purpose = 'page'")
     assert {(row["signed"], row["status"] < 400) for row in found} == {(True, True)}
+
+
+@pytest.mark.parametrize(("status", "is_repeated"), [(401, True), (403, True), (429, False)])
+def test_a_site_that_asks_for_a_rest_gets_it(tmp_path: Path, status: int, is_repeated: bool) -> None:
+    """Its requests are signed from then on, whether the first is repeated at once or not."""
+    url = Url("https://a.test/")
+    signing = RequestSigning(make_key(tmp_path / "key.pem"), "https://signer.test", 300)
+    signer = Signer(signing, IdentitySettings(sign="asked"), SystemClock())
+    asking = (("Accept-Signature", 'sig1=("@authority");tag="web-bot-auth"'),)
+    assert not signer.sign("GET", url)
+    task = FetchTask(url, Site("a.test"), Purpose.PAGE, Lane.DISCOVERY, 1.0)
+    assert signer.is_asked(Fetched(task, status, asking, b"", 0.0, 0.0)) is is_repeated
+    assert signer.sign("GET", url)
 
 
 def test_nobody_is_signed_for_that_does_not_ask(site: SignedSite, tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 KEY_SHOWN: Final = 8
 """Characters of a thumbprint that tables have."""
 _NONCE_BYTES: Final = 16
-_ASKING: Final = (401, 403, 429)
+_TOO_MANY: Final = 429
+_ASKING: Final = (401, 403, _TOO_MANY)
 _MOST_ASKING: Final = 100_000
 """Sites that asked for signatures and are remembered."""
 
@@ -84,7 +85,10 @@ class Signer:
         return self._signing.fields(method, url, self._clock.now(), nonce)
 
     def is_asked(self, outcome: FetchOutcome) -> bool:
-        """Whether an answer asks for a signature, for the first time at its site; it is remembered."""
+        """Whether a request is to be repeated at once with a signature: the first time that its site asks for one.
+
+        A site that asks with 429 asks for a rest, too: the retry that follows it is signed.
+        """
         if self._asking is None or not isinstance(outcome, Fetched) or outcome.status not in _ASKING:
             return False
         from periplus.formats.web_bot_auth import is_signature_wanted
@@ -97,4 +101,4 @@ class Signer:
         self._asking[site_of(url)] = None
         if len(self._asking) > _MOST_ASKING:
             del self._asking[next(iter(self._asking))]
-        return True
+        return outcome.status != _TOO_MANY
