@@ -22,8 +22,8 @@ RUNS = sorted({(case.group, case.trial, FAILS[case.group][case.name]) for case i
 
 def small_crawler(group: str, fault: str) -> Adapter:
     """The adapter of the small crawler."""
-    command = [sys.executable, "-m", "tests.conformance_lab.small_crawler", group, fault, "{seed}", "{folder}", "{limit}"]
-    return Adapter("small crawler", command)
+    start = [sys.executable, "-m", "tests.conformance_lab.small_crawler", group, fault]
+    return Adapter("small crawler", [*start, "{seed}", "{folder}", "{limit}"])
 
 
 @pytest.mark.parametrize(("group", "trial", "fault"), RUNS, ids=str)
