@@ -28,7 +28,7 @@ def ordinary(web: Web) -> Trial:
             near = [targets[(number + step) % _PAGES] for step in (1, 2, 3)]
             site.page(target, "/", *near, f"{target}#top", body="<p>" + "All the same words. " * 200)
     site.page("/", *targets[:4], *with_fragments, *targets, "/")
-    return Trial(seed=site.url(), limit=_LIMIT, seconds=120, cases=(*_requests(site), *_name(site), *_number(site)))
+    return Trial(seed=site.url(), limit=_LIMIT, seconds=120, cases=(*_requests(site), *_name(), *_number(site)))
 
 
 def _gets(evidence: Evidence) -> list[Visit]:
@@ -151,12 +151,11 @@ def _requests(site: Site) -> tuple[Case, ...]:
 
 
 _CODING = re.compile(r"\b(?:gzip|deflate|br|zstd)\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
+_CONTACT = re.compile(r"https?://|@", re.IGNORECASE)
 _SELF = re.compile(r"compatible;|bot\b|crawl|spider|archiv|https?://|@", re.IGNORECASE)
 
 
-def _name(site: Site) -> tuple[Case, ...]:
-    del site
-
+def _name() -> tuple[Case, ...]:
     def named(evidence: Evidence) -> Failure | None:
         found = [visit for visit in evidence.visits if product_token(visit.agent) == "*"]
         return Failure("sent no product name in User-Agent", tuple(found)) if found else None
@@ -173,6 +172,10 @@ def _name(site: Site) -> tuple[Case, ...]:
         ]
         return Failure(f"called itself {found[0].agent}", tuple(found)) if found else None
 
+    def reachable(evidence: Evidence) -> Failure | None:
+        found = [visit for visit in evidence.visits if not _CONTACT.search(f"{visit.agent} {visit.field('from')}")]
+        return Failure(f"sent only {found[0].agent or 'no name'}", tuple(found)) if found else None
+
     return (
         Case(
             name="user-agent",
@@ -184,7 +187,6 @@ def _name(site: Site) -> tuple[Case, ...]:
             name="same-user-agent",
             says="A crawler has the same name in all requests: robots.txt is asked for by who comes for the pages.",
             source="RFC 9309 section 2.2.1",
-            wants=(),
             judge=same,
         ),
         Case(
@@ -192,5 +194,11 @@ def _name(site: Site) -> tuple[Case, ...]:
             says="A crawler does not pass for a browser: products do not use the tokens of others.",
             source="RFC 9110 section 10.1.5",
             judge=undisguised,
+        ),
+        Case(
+            name="contact",
+            says="A robotic user agent SHOULD say who can be contacted: in From, or by an address in User-Agent.",
+            source="RFC 9110 section 10.1.2",
+            judge=reachable,
         ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...cases import Case, CrawlerRun, Evidence, Failure, Trial, trial
 from ...sites import Web
+from .pace import slow_page
 
 _UNDER_WAY = 2.0
 """Seconds after SIGINT in which requests may arrive that were under way."""
@@ -13,8 +14,9 @@ _UNDER_WAY = 2.0
 def interrupted(web: Web) -> Trial:
     """SIGINT after some pages."""
     site = web.site()
-    targets = [f"/page-{number}" for number in range(60)]
-    site.pages(targets)
+    targets = [f"/page-{number}" for number in range(200)]
+    for target in targets:
+        slow_page(site, target, 0.3)
     site.page("/", *targets)
 
     def silent(evidence: Evidence) -> Failure | None:
@@ -27,6 +29,7 @@ def interrupted(web: Web) -> Trial:
     return Trial(
         seed=site.url(),
         runs=(CrawlerRun(interrupt_after=8),),
+        limit=300,
         seconds=90,
         cases=(
             Case(
