@@ -15,7 +15,9 @@ from periplus.apps.lab.conformance.judging import judge, listed_cases
 
 CASES = listed_cases()
 GROUPS = list(dict.fromkeys(case.group for case in CASES))
-FAILS = {group: import_module(f"tests.conformance_lab.faults_{group}").FAILS for group in GROUPS}
+FAULTS = {group: import_module(f"tests.conformance_lab.faults_{group}") for group in GROUPS}
+FAILS = {group: module.FAILS for group, module in FAULTS.items()}
+PASSES = [(group, *item) for group, module in FAULTS.items() for item in getattr(module, "PASSES", {}).items()]
 RUNS = sorted({(case.group, case.trial, FAILS[case.group][case.name]) for case in CASES})
 """One crawl shows all cases of a trial that the same fault fails."""
 
@@ -39,6 +41,16 @@ def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytes
                 pytest.skip(verdict.reason)
             assert verdict.outcome is Outcome.FAILED, case
             assert "made no request" not in verdict.reason
+
+
+@pytest.mark.parametrize(("group", "case", "good"), PASSES, ids=str)
+def test_a_good_crawler_passes(group: str, case: str, good: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    found = judge(small_crawler(group, good), [f"{group}/{case}"])
+    verdict = next(verdict for verdict in found.verdicts if verdict.case == case)
+    if verdict.outcome is Outcome.NOT_APPLICABLE:
+        pytest.skip(verdict.reason)
+    assert verdict.outcome is Outcome.PASSED, verdict
 
 
 def test_every_case_has_a_fault() -> None:
