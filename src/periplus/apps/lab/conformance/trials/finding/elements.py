@@ -101,16 +101,29 @@ _HEAD = (
 def elements(web: Web) -> Trial:
     """Elements that are links; on pages of their own, those that say something about the page that has them."""
     site = web.site()
-    own = ("/frames", "/refreshed", "/known-as?also=1", "/form", "/schemes")
+    own = ("/frames", "/refreshed", "/refreshed-too", "/known-as?also=1", "/form", "/schemes")
     cases = on_one_page(site, _ELEMENTS, head=_HEAD, links=own)
-    site.pages(("/link-next", "/link-prev", "/auf-deutsch", "/frame", "/meta-refresh", "/canonical", "/post", "/last"))
+    site.pages(
+        (
+            "/link-next",
+            "/link-prev",
+            "/auf-deutsch",
+            "/frame",
+            "/meta-refresh",
+            "/in-quotes",
+            "/canonical",
+            "/post",
+            "/last",
+        )
+    )
     site.text(
         "/frames",
         "<!doctype html><html><head><title>Frames</title></head>"
         '<frameset cols="50%,50%"><frame src="/frame"></frameset></html>\n',
         "text/html; charset=utf-8",
     )
-    site.page("/refreshed", head='<meta http-equiv="Refresh" content="0; URL=\'/meta-refresh\'">')
+    site.page("/refreshed", head='<meta http-equiv="refresh" content="0; url=/meta-refresh">')
+    site.page("/refreshed-too", head='<meta content="3;URL = \'/in-quotes\'" http-equiv="Refresh">')
     site.page("/known-as?also=1", head='<link rel="canonical" href="/canonical">')
     fields = '<input name="vessel" value="keel"><input type="submit" value="Delete it">'
     site.page("/form", body=f'<form action="/post" method="post">{fields}</form>')
@@ -143,6 +156,12 @@ def _on_pages_of_their_own(site: Site) -> tuple[Case, ...]:
             says="`meta http-equiv=refresh` leads to the page that its content names.",
             source=f"{HTML} Refresh state",
             wants=site.urls("/refreshed", "/meta-refresh"),
+        ),
+        Case(
+            name="meta-refresh-in-quotes",
+            says="The URL of a refresh may be in quotes, with spaces around the equals sign.",
+            source=f"{HTML} Shared declarative refresh steps",
+            wants=site.urls("/refreshed-too", "/in-quotes"),
         ),
         Case(
             name="canonical",
