@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...cases import Case, Evidence, Failure, Trial, trial
-from ...sites import Site, Web
+from ...sites import TrialSite, Web
 from .link_kinds import FEW_PAGES, HTML, URL, LinkKind, on_one_page
 
 _PICTURE = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
@@ -131,7 +131,7 @@ def elements(web: Web) -> Trial:
     return Trial(seed=site.url(), seconds=FEW_PAGES, cases=(*cases, *_on_pages_of_their_own(site)))
 
 
-def _on_pages_of_their_own(site: Site) -> tuple[Case, ...]:
+def _on_pages_of_their_own(site: TrialSite) -> tuple[Case, ...]:
     return (
         Case(
             name="link-next",

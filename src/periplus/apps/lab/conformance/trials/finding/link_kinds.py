@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from ...cases import Case, Evidence, Failure, Judge
-from ...sites import Site
+from ...sites import TrialSite
 
 HTML = "WHATWG HTML:"
 URL = "WHATWG URL:"
@@ -33,7 +33,7 @@ class LinkKind(Struct, frozen=True, kw_only=True):
     judge: Judge | None = None
 
 
-def case_of(site: Site, kind: LinkKind, *behind: str) -> Case:
+def case_of(site: TrialSite, kind: LinkKind, *behind: str) -> Case:
     """Serve the pages that a kind leads to, and say what is judged. `behind` has the page with its markup."""
     site.pages((*kind.leads_to, *kind.spellings, *kind.not_to))
     judge = kind.judge or (one_of(*site.urls(*kind.spellings)) if kind.spellings else None)
@@ -48,7 +48,7 @@ def case_of(site: Site, kind: LinkKind, *behind: str) -> Case:
 
 
 def on_one_page(
-    site: Site, kinds: Iterable[LinkKind], target: str = "/", *, head: str = "", links: Iterable[str] = ()
+    site: TrialSite, kinds: Iterable[LinkKind], target: str = "/", *, head: str = "", links: Iterable[str] = ()
 ) -> tuple[Case, ...]:
     """Serve a page with the markup of all kinds: for well-formed markup, where no kind can hide another."""
     kinds = tuple(kinds)
@@ -56,7 +56,9 @@ def on_one_page(
     return tuple(case_of(site, kind, target) for kind in kinds)
 
 
-def on_own_pages(site: Site, kinds: Iterable[LinkKind], serve: Callable[[str, LinkKind], object]) -> tuple[Case, ...]:
+def on_own_pages(
+    site: TrialSite, kinds: Iterable[LinkKind], serve: Callable[[str, LinkKind], object]
+) -> tuple[Case, ...]:
     """Serve one page for each kind at `/on/NAME` by `serve(target, kind)`, and a seed that links them."""
     kinds = tuple(kinds)
     targets = [f"/on/{kind.name}" for kind in kinds]

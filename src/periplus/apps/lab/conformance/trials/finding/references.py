@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...cases import Evidence, Failure, Judge, Trial, trial
-from ...sites import Site, Web
+from ...sites import TrialSite, Web
 from .link_kinds import FEW_PAGES, HTML, URL, LinkKind, escaped, on_one_page, on_own_pages, once
 
 _RFC = "RFC 3986 section"
@@ -14,7 +14,7 @@ def _link(href: str) -> str:
     return f'<p><a href="{href}">A link</a></p>'
 
 
-def _kinds(site: Site) -> tuple[LinkKind, ...]:
+def _kinds(site: TrialSite) -> tuple[LinkKind, ...]:
     """The page that has them is `/a/b/page`."""
     long = "/long?".ljust(_LONG - len(site.base), "x")
     return (
@@ -143,7 +143,7 @@ def _kinds(site: Site) -> tuple[LinkKind, ...]:
     )
 
 
-def _without_fragments(site: Site) -> Judge:
+def _without_fragments(site: TrialSite) -> Judge:
     fetched_once = once(site.url("/fragments"))
 
     def judge(evidence: Evidence) -> Failure | None:
@@ -207,16 +207,20 @@ def hosts(web: Web) -> Trial:
             name="case-of-hosts",
             says="Scheme and host are case-insensitive: what differs in their case is one URL.",
             source=f"{_RFC} 6.2.2.1",
-            markup=_link(f"HTTP://{site.host.upper()}/case-of-hosts") + _link("/case-of-hosts"),
-            leads_to=("/case-of-hosts",),
+            markup=_link(f"HTTP://{site.host.upper()}/case-of-hosts")
+            + _link("/case-of-hosts")
+            + _link(f"HTTP://{site.host.upper()}/upper-case-host"),
+            leads_to=("/case-of-hosts", "/upper-case-host"),
             judge=once(site.url("/case-of-hosts")),
         ),
         LinkKind(
             name="default-port",
             says="The default port of the scheme is no part of a URL: with and without it is one page.",
             source=f"{_RFC} 6.2.3",
-            markup=_link(f"http://{site.host}:80/default-port") + _link("/default-port"),
-            leads_to=("/default-port",),
+            markup=_link(f"http://{site.host}:80/default-port")
+            + _link("/default-port")
+            + _link(f"http://{site.host}:80/with-default-port"),
+            leads_to=("/default-port", "/with-default-port"),
             judge=once(site.url("/default-port")),
         ),
         LinkKind(

@@ -8,7 +8,7 @@ from gzip import compress
 from html import escape
 
 from ...cases import Case, Trial, trial
-from ...sites import ALLOW_ALL, Site, Web
+from ...sites import ALLOW_ALL, TrialSite, Web
 from .link_kinds import FEW_PAGES, one_of
 
 _PROTOCOL = "sitemaps.org, protocol:"
@@ -25,7 +25,7 @@ def sitemap(urls: Iterable[str], dates: Iterable[str] = ()) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{_NAMESPACE}">\n{entries}</urlset>\n'
 
 
-def _prefixed(site: Site) -> str:
+def _prefixed(site: TrialSite) -> str:
     return (
         f'<?xml version="1.0"?>\n<s:urlset xmlns:s="{_NAMESPACE}"'
         ' xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">\n'
@@ -34,7 +34,7 @@ def _prefixed(site: Site) -> str:
     )
 
 
-def _rss(site: Site) -> str:
+def _rss(site: TrialSite) -> str:
     return (
         '<?xml version="1.0"?>\n<rss version="2.0"><channel><title>New</title><description>New</description>'
         f"<link>{site.url()}</link><item><title>A page</title><link>{site.url('/in-rss')}</link></item>"
@@ -86,7 +86,7 @@ def sitemaps(web: Web) -> Trial:
     return Trial(seed=url(), seconds=FEW_PAGES, cases=_written(site))
 
 
-def _written(site: Site) -> tuple[Case, ...]:
+def _written(site: TrialSite) -> tuple[Case, ...]:
     return (
         Case(
             name="sitemap",
