@@ -39,12 +39,13 @@ class Verdict(Struct, frozen=True):
 class CrawlerRun(Struct, frozen=True, kw_only=True):
     """One start of the crawler.
 
-    `kill_after` is the number of requests after which it is killed with SIGKILL; 0 lets it end. `is_refresh`: with the
-    adapter's `refresh` command, in a folder that has a crawl. `before` changes the sites first; `disturb` is called
-    once, in a thread of its own, after `disturb_after` requests.
+    `kill_after` is the number of requests after which it is killed with SIGKILL, `interrupt_after` with SIGINT; 0 lets
+    it end. `is_refresh`: with the adapter's `refresh` command, in a folder that has a crawl. `before` changes the sites
+    first; `disturb` is called once, in a thread of its own, after `disturb_after` requests.
     """
 
     kill_after: int = 0
+    interrupt_after: int = 0
     is_refresh: bool = False
     before: Callable[[], None] | None = None
     disturb_after: int = 0
@@ -52,13 +53,17 @@ class CrawlerRun(Struct, frozen=True, kw_only=True):
 
 
 class RunEnd(Struct, frozen=True):
-    """How one start of the crawler ended. `was_stopped`: it was still running when its time was up."""
+    """How one start of the crawler ended. `was_stopped`: it was still running when its time was up.
+
+    `interrupted_at` is the real time of the SIGINT that the trial asked for; 0: there was none.
+    """
 
     code: int
     seconds: float
     was_stopped: bool = False
     was_killed: bool = False
     output: str = ""
+    interrupted_at: float = 0.0
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -117,7 +122,7 @@ class Case(Struct, frozen=True, kw_only=True):
     """One thing that a good crawler does. `says` is the rule in one sentence, `source` where it is stated.
 
     The case fails unless every URL of `wants` was requested, or if one of `forbids` was; `judge` looks at the rest. The
-    seed is always wanted, or a crawler that requests nothing would pass.
+    seed is wanted, or a crawler that requests nothing would pass; not so where a good crawler leaves it alone.
     """
 
     name: str
@@ -125,6 +130,7 @@ class Case(Struct, frozen=True, kw_only=True):
     source: str
     wants: tuple[str, ...] = ()
     forbids: tuple[str, ...] = ()
+    wants_seed: bool = True
     judge: Judge | None = None
 
 
@@ -161,16 +167,15 @@ class DeclaredTrial(Struct, frozen=True):
         return f"{self.group}/{self.name}"
 
 
-TRIALS: dict[str, DeclaredTrial] = {}
-"""Every trial by `group/trial`, in the order of the groups."""
+REGISTERED: list[DeclaredTrial] = []
+"""Every trial, in the order in which their modules were imported."""
 
 
 def trial(group: str) -> Callable[[Callable[[Web], Trial]], Callable[[Web], Trial]]:
     """Register a function that builds a trial, under its own name."""
 
     def register(build: Callable[[Web], Trial]) -> Callable[[Web], Trial]:
-        name = build.__name__.replace("_", "-")
-        TRIALS[f"{group}/{name}"] = DeclaredTrial(group, name, build)
+        REGISTERED.append(DeclaredTrial(group, build.__name__.replace("_", "-"), build))
         return build
 
     return register
@@ -205,7 +210,8 @@ def _failure(case: Case, seed: str, evidence: Evidence) -> Failure | None:
     if not visited:
         last = evidence.ends[-1] if evidence.ends else RunEnd(0, 0.0)
         return Failure(f"{NO_REQUEST}; exit code {last.code}: {last.output[-500:].strip() or 'no output'}")
-    missing = [url for url in (seed, *case.wants) if without_port(url) not in visited]
+    wanted = (seed, *case.wants) if case.wants_seed else case.wants
+    missing = [url for url in wanted if without_port(url) not in visited]
     if missing:
         return Failure(f"never requested {', '.join(missing[:3])}", tuple(evidence.visits[-3:]))
     if found := evidence.to(*case.forbids):

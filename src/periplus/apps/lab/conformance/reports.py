@@ -12,17 +12,8 @@ from periplus.view.wording import counted, lasting
 
 from .cases import CaseOutcome, Verdict
 from .judging import Judgement, ListedCase, listed_cases
+from .trials import GROUPS
 
-TITLES = {
-    "robots": "robots.txt",
-    "load": "load",
-    "finding": "finding pages",
-    "drowning": "not drowning",
-    "freshness": "freshness",
-    "safety": "safety",
-    "life": "kills and faults",
-}
-"""What a group is called in tables."""
 SIGNS = {CaseOutcome.PASSED: "pass", CaseOutcome.FAILED: "FAIL", CaseOutcome.NOT_APPLICABLE: "n/a"}
 
 
@@ -30,7 +21,7 @@ def score_table(judgements: Sequence[Judgement]) -> Sheet:
     """Groups by crawlers: the cases that passed, of those that apply."""
     groups = list(dict.fromkeys(verdict.group for one in judgements for verdict in one.verdicts))
     columns = [Column("group", "cases"), *(Column(one.name) for one in judgements)]
-    rows = [[TITLES.get(group, group), *(_score(one.verdicts, group) for one in judgements)] for group in groups]
+    rows = [[GROUPS[group], *(_score(one.verdicts, group) for one in judgements)] for group in groups]
     rows.append(["all", *(_score(one.verdicts) for one in judgements)])
     return sheet_of("Cases passed, of those that apply", columns, rows)
 

@@ -143,11 +143,16 @@ async def _started(argv: list[str], trial: Trial, run: CrawlerRun, ground: Groun
     output = asyncio.create_task(_last_output(process))
     watch = _Watch(process.pid)
     disturbance: asyncio.Task[None] | None = None
+    interrupted_at = 0.0
     while process.returncode is None and time.monotonic() - began < trial.seconds:
         requests = ground.log.total - before
         if run.kill_after and requests >= run.kill_after:
             watch.end(signal.SIGKILL)
             await process.wait()
+            break
+        if run.interrupt_after and requests >= run.interrupt_after:
+            interrupted_at = time.time()
+            await _stop(process, watch)
             break
         if run.disturb and disturbance is None and requests >= run.disturb_after:
             disturbance = asyncio.create_task(asyncio.to_thread(run.disturb))
@@ -163,7 +168,7 @@ async def _started(argv: list[str], trial: Trial, run: CrawlerRun, ground: Groun
     said = await output
     took = time.monotonic() - began
     was_killed = bool(run.kill_after) and process.returncode == -signal.SIGKILL and not was_stopped
-    return RunEnd(process.returncode or 0, took, was_stopped, was_killed, said), watch.most
+    return RunEnd(process.returncode or 0, took, was_stopped, was_killed, said, interrupted_at), watch.most
 
 
 async def _stop(process: asyncio.subprocess.Process, watch: _Watch) -> None:
