@@ -11,7 +11,7 @@ from ....hostile.script import HTML, Wait, head
 from ....http import Request
 from ....log import Visit
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Handler, Site, Web, html_page
+from ...sites import Handler, TrialSite, Web, html_page
 
 MERCATOR = "Heydon and Najork, Mercator: A Scalable, Extensible Web Crawler (1999), section 3.2"
 _KOSTER = "Koster, Guidelines for Robot Writers (1993): Walk, don't run"
@@ -19,7 +19,7 @@ _MOST_AT_ONCE = 2
 _LEAST_GAP = 0.1
 
 
-def slow_page(site: Site, target: str, seconds: float) -> None:
+def slow_page(site: TrialSite, target: str, seconds: float) -> None:
     """Serve a page that takes some time."""
     site.answers[target] = _slow(html_page(site.url(target)), seconds)
 
@@ -42,7 +42,7 @@ def most_at_once(visits: Sequence[Visit]) -> int:
     return most
 
 
-def few_at_once(*sites: Site) -> Judge:
+def few_at_once(*sites: TrialSite) -> Judge:
     """Fail if more than two requests to these sites were under way at once."""
 
     def judge(evidence: Evidence) -> Failure | None:
@@ -53,7 +53,7 @@ def few_at_once(*sites: Site) -> Judge:
     return judge
 
 
-def unhurried(*sites: Site) -> Judge:
+def unhurried(*sites: TrialSite) -> Judge:
     """Fail if there is no pause between most requests to these sites."""
 
     def judge(evidence: Evidence) -> Failure | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from signal import Signals
+
 from ...cases import Case, CrawlerRun, Evidence, Failure, Trial, trial
 from ...sites import Web
 
@@ -18,7 +20,7 @@ def interrupted(web: Web) -> Trial:
     site.page("/", *targets)
 
     def silent(evidence: Evidence) -> Failure | None:
-        at = evidence.ends[0].interrupted_at
+        at = evidence.ends[0].signalled_at
         if not at:
             return Failure("ended before it was interrupted", tuple(evidence.visits[-3:]))
         late = [visit for visit in evidence.visits if visit.real_started_at > at + _UNDER_WAY]
@@ -26,7 +28,7 @@ def interrupted(web: Web) -> Trial:
 
     return Trial(
         seed=site.url(),
-        runs=(CrawlerRun(interrupt_after=8),),
+        runs=(CrawlerRun(kill_after=8, signal=Signals.SIGINT),),
         seconds=90,
         cases=(
             Case(

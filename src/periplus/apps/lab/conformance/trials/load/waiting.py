@@ -8,7 +8,7 @@ from ....hostile.script import HTML
 from ....http import Answer, Request
 from ....log import Visit
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Handler, Site, Web, html_page
+from ...sites import Handler, TrialSite, Web, html_page
 
 _RETRY = "RFC 9110 section 10.2.3"
 _UNDER_WAY = 0.5
@@ -17,7 +17,7 @@ _TOLERANCE = 0.75
 _SORRY = b"<!doctype html><title>Later</title><p>Please come back later.\n"
 
 
-def once(site: Site, target: str, status: int, *, wait: str = "", date_in: float | None = None) -> Handler:
+def once(site: TrialSite, target: str, status: int, *, wait: str = "", date_in: float | None = None) -> Handler:
     """Refuse the first request for a page, with Retry-After if there is one; then serve it."""
     refused: list[float] = []
 
@@ -32,12 +32,12 @@ def once(site: Site, target: str, status: int, *, wait: str = "", date_in: float
     return handler
 
 
-def refusal(evidence: Evidence, site: Site, target: str) -> Visit | None:
+def refusal(evidence: Evidence, site: TrialSite, target: str) -> Visit | None:
     """The answer that asked to wait."""
     return next((visit for visit in evidence.to(site.url(target)) if visit.status in (429, 503)), None)
 
 
-def rested(site: Site, target: str, seconds: float) -> Judge:
+def rested(site: TrialSite, target: str, seconds: float) -> Judge:
     """Fail if the host was asked for anything while it wanted to rest."""
 
     def judge(evidence: Evidence) -> Failure | None:
@@ -51,7 +51,7 @@ def rested(site: Site, target: str, seconds: float) -> Judge:
     return judge
 
 
-def fetched_later(site: Site, target: str) -> Judge:
+def fetched_later(site: TrialSite, target: str) -> Judge:
     """Fail if a page that was refused was not fetched in the end."""
 
     def judge(evidence: Evidence) -> Failure | None:
@@ -61,7 +61,7 @@ def fetched_later(site: Site, target: str) -> Judge:
     return judge
 
 
-def _waiting(web: Web, status: int, seconds: float, wait: str = "", date_in: float | None = None) -> Site:
+def _waiting(web: Web, status: int, seconds: float, wait: str = "", date_in: float | None = None) -> TrialSite:
     del seconds
     site = web.site()
     once(site, "/busy", status, wait=wait, date_in=date_in)
