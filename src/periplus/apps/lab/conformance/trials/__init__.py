@@ -2,5 +2,6 @@
 
 from ..cases import TRIALS
 from . import robots
+from . import drowning  # isort: skip
 
-__all__ = ["TRIALS", "robots"]
+__all__ = ["TRIALS", "drowning", "robots"]
