@@ -13,5 +13,6 @@ class LeavesTheHost(SmallCrawler):
     def is_in_scope(self, url: str) -> bool:
         return urlsplit(url).scheme == "http"
 
+
 FAULTS = {"leaves-the-host": LeavesTheHost}
 FAILS = {}
