@@ -37,6 +37,7 @@ from periplus.store.tables import Tables
 
 from .clock import RateLimiter, TokenBucket
 from .frontier import AddressClaims, AddressShares, ClaimsReport
+from .frontier.overview import FrontierStats, frontier_stats
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -65,7 +66,7 @@ from .machine import Machine
 from .router import OutgoingMessages
 from .settings import EngineSettings
 from .standstill import PATIENCE, DefectLog, Standstill, stands_still
-from .stats import CrawlStats, FrontierStats, frontier_stats
+from .stats import CrawlStats
 from .wire import Wire
 
 log = logging.getLogger(__name__)
