@@ -29,7 +29,7 @@ from periplus.apps.simulate.web import site_name
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
-from periplus.engine.frontier.overview import FrontierStats
+from periplus.engine.overview import FrontierStats
 from periplus.engine.router import ShardPlacement, owner_of
 from periplus.engine.shard import MakeShard, Shard, ShardOutput, ShardStatus
 from periplus.engine.sharding import ShardedCrawl

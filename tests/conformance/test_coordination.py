@@ -22,7 +22,7 @@ from periplus.apps.cluster.actors import CoordinatorActor, Plan
 from periplus.apps.cluster.leases import claim
 from periplus.apps.cluster.links import Lease
 from periplus.engine.frontier import AddressClaims
-from periplus.engine.frontier.overview import FrontierStats
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.messages import Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam

@@ -21,7 +21,7 @@ from typing import Any, Self
 import msgspec
 from msgspec import Struct
 
-from periplus.engine.frontier.overview import SiteNow
+from periplus.engine.overview import SiteNow
 from periplus.engine.shard import Controls
 from periplus.model import CollectionError, UsageError
 

@@ -14,7 +14,7 @@ from itertools import chain
 from msgspec import Struct
 
 from periplus.engine.frontier import Setback
-from periplus.engine.frontier.overview import FrontierStats
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.stats import CrawlStats
 from periplus.model import Freshness, NextVisit, Site

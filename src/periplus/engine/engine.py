@@ -37,7 +37,6 @@ from periplus.store.tables import Tables
 
 from .clock import RateLimiter, TokenBucket
 from .frontier import AddressClaims, AddressShares, ClaimsReport
-from .frontier.overview import FrontierStats, frontier_stats
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -63,6 +62,7 @@ from .inputs import (
 )
 from .log import InputLog
 from .machine import Machine
+from .overview import FrontierStats, frontier_stats
 from .router import OutgoingMessages
 from .settings import EngineSettings
 from .standstill import PATIENCE, DefectLog, Standstill, stands_still

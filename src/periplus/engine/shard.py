@@ -15,7 +15,7 @@ from msgspec import Struct
 from periplus.model import Batch, Bid, Discovery, Freshness, NextVisit, Url
 
 from .frontier import AddressShares, ClaimsReport, Preview
-from .frontier.overview import FrontierStats, SiteNow, largest_sites
+from .overview import FrontierStats, SiteNow, largest_sites
 from .stats import CrawlStats
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from periplus.apps.cluster.leases import (
     save_memory,
 )
 from periplus.apps.cluster.links import Lease, Renewal, Wait
-from periplus.engine.frontier.overview import FrontierStats
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.coordinator import MAX_STARTS
 from periplus.engine.sharding.messages import Orders, ShardFailure, StatusReport

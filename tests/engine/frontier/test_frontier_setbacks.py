@@ -6,8 +6,8 @@ from tests.engine.frontier.opened_frontier import FrontierOptions, OpenedFrontie
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import Frontier
-from periplus.engine.frontier.overview import frontier_stats
 from periplus.engine.frontier.politeness import MAX_SETBACKS
+from periplus.engine.overview import frontier_stats
 from periplus.model import Discovery, Excluded, Failed, Fetched, FetchEnded, FetchTask, Located, Source, Url
 from periplus.store import MemoryState
 

@@ -11,8 +11,8 @@ from tests.engine.frontier.opened_frontier import FrontierOptions, OpenedFrontie
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import Frontier, PolitenessSettings, Revisiting
-from periplus.engine.frontier.overview import frontier_stats
 from periplus.engine.frontier.revisiting import ToldPage
+from periplus.engine.overview import frontier_stats
 from periplus.model import (
     Accept,
     Discovery,

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from periplus.engine.frontier import Setback
-from periplus.engine.frontier.overview import FrontierStats
 from periplus.engine.frontier.politeness import MAX_SETBACKS
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.crawl import are_unreachable, has_begun
 from periplus.engine.stats import CrawlStats

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from periplus.engine.frontier.overview import FrontierStats
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import Controls, ShardQuestion, ShardStatus
 from periplus.engine.sharding.crawl import ShardedCrawl
 from periplus.engine.sharding.messages import Asked, Orders, StatusReport

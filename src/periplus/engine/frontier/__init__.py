@@ -16,9 +16,9 @@ their budgets and `discounts`, `heap` is the priority queue behind both. `select
 has patterns that people gave while the crawl ran. `preflight` asks each site for its address and its robots.txt,
 `robots` says what that allows, `politeness` how long a site rests and what a failure means, and remembers failures, for
 people. `leases` are the tasks that are out, `reports` decides what follows from an outcome, `frontier_state` is what a
-commit holds besides rows, `adoption` learns from archived answers of a crawl whose state is lost, `overview` shows the
-frontier in numbers. All of it is pure: time is an argument, chance is a `Random` that was given. docs/politeness.md
-describes it for site owners, docs/internals.md for those who change it.
+commit holds besides rows, `adoption` learns from archived answers of a crawl whose state is lost. All of it is pure:
+time is an argument, chance is a `Random` that was given. docs/politeness.md describes it for site owners,
+docs/internals.md for those who change it.
 """
 
 from typing import TYPE_CHECKING

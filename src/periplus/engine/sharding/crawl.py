@@ -16,8 +16,8 @@ from periplus.policy.filters.patterns import compiled
 from periplus.store import MessageInbox, Pushed
 from periplus.urls import site_of
 
-from ..frontier.overview import FrontierStats
 from ..frontier.politeness import MAX_SETBACKS, NO_SERVER
+from ..overview import FrontierStats
 from ..part import MakeMarket
 from ..shard import Controls, MakeShard, ShardQuestion, ShardStatus, ShardView
 from . import requests

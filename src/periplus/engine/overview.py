@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from periplus.model import Lane, Site
 
-from ..stats import waiting_urls
-from .politeness import Setback, delay_after
-from .site import NOT_PAGES, ActiveSite, SiteStage
+from .frontier.politeness import Setback, delay_after
+from .frontier.site import NOT_PAGES, ActiveSite, SiteStage
+from .stats import waiting_urls
 
 if TYPE_CHECKING:
     from periplus.store import State
