@@ -14,10 +14,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bench.crawl import nginx, process, report
-from bench.crawl.contestants import BENCH, CONTESTANTS, Contestant, Job, Work
+from bench.crawl.contestants import CONTESTANTS, Contestant, Job, Work
 from bench.crawl.log import count
 from bench.crawl.sites import PORT
-from bench.crawl.web import HOME, SEED, SITEMAPS, URLS_A_SITEMAP, Web, prepare
+from bench.crawl.web import SEED, SITEMAPS, URLS_A_SITEMAP, Web, prepare
+from bench.peers import BENCH, HOME
 
 RESULTS = BENCH / "results"
 PAGE = BENCH.parent / "docs" / "benchmarks.md"
