@@ -10,8 +10,9 @@ import pytest
 
 from periplus.apps.lab.conformance import enclosure
 from periplus.apps.lab.conformance.adapters import Adapter
-from periplus.apps.lab.conformance.cases import Outcome
+from periplus.apps.lab.conformance.cases import CaseOutcome
 from periplus.apps.lab.conformance.judging import judge, listed_cases
+from periplus.apps.lab.conformance.trials import TRIALS
 
 CASES = listed_cases()
 GROUPS = list(dict.fromkeys(case.group for case in CASES))
@@ -34,10 +35,10 @@ def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytes
     for case, wanted in FAILS[group].items():
         if wanted == fault and case in verdicts:
             verdict = verdicts[case]
-            if verdict.outcome is Outcome.NOT_APPLICABLE:
+            if verdict.outcome is CaseOutcome.NOT_APPLICABLE:
                 assert verdict.reason == enclosure.WHY_NOT
                 pytest.skip(verdict.reason)
-            assert verdict.outcome is Outcome.FAILED, case
+            assert verdict.outcome is CaseOutcome.FAILED, case
             assert "made no request" not in verdict.reason
 
 
@@ -47,3 +48,10 @@ def test_every_case_has_a_fault() -> None:
 
 def test_names_are_unique() -> None:
     assert len({(case.group, case.name) for case in CASES}) == len(CASES)
+
+
+def test_every_trial_can_be_told_from_its_case() -> None:
+    """`--only group/name` takes both: a case that shares the name of a trial is the only one of it."""
+    for trial in TRIALS.values():
+        cases = {case.name for case in CASES if (case.group, case.trial) == (trial.group, trial.name)}
+        assert trial.name not in {case.name for case in CASES if case.group == trial.group} or cases == {trial.name}

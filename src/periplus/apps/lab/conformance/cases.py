@@ -10,10 +10,10 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from ..log import Visit
-from .sites import Site, Web, without_port
+from .sites import TrialSite, Web, without_port
 
 
-class Outcome(Enum):
+class CaseOutcome(Enum):
     """What a case ended with."""
 
     PASSED = "pass"
@@ -26,7 +26,7 @@ class Verdict(Struct, frozen=True):
 
     group: str
     case: str
-    outcome: Outcome
+    outcome: CaseOutcome
     reason: str = ""
     proof: tuple[str, ...] = ()
 
@@ -85,7 +85,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
         begin = without_port(prefix)
         return [visit for visit in self.visits if visit.url.startswith(begin)]
 
-    def pages(self, site: Site | None = None) -> list[Visit]:
+    def pages(self, site: TrialSite | None = None) -> list[Visit]:
         """The visits to a site, or to all of them, without those to robots.txt and sitemaps."""
         return [
             visit
@@ -155,6 +155,11 @@ class DeclaredTrial(Struct, frozen=True):
     name: str
     build: Callable[[Web], Trial]
 
+    @property
+    def full_name(self) -> str:
+        """`group/trial`, as the command line takes it."""
+        return f"{self.group}/{self.name}"
+
 
 TRIALS: dict[str, DeclaredTrial] = {}
 """Every trial by `group/trial`, in the order of the groups."""
@@ -171,33 +176,35 @@ def trial(group: str) -> Callable[[Callable[[Web], Trial]], Callable[[Web], Tria
     return register
 
 
-_PRODUCT = re.compile(r"compatible;\s*([A-Za-z][A-Za-z_-]*)|^\s*([A-Za-z][A-Za-z_-]*)")
+_COMPATIBLE = re.compile(r"compatible;\s*([A-Za-z][A-Za-z_-]*)")
+_FIRST = re.compile(r"\s*([A-Za-z][A-Za-z_-]*)")
 
 
 def product_token(agent: str) -> str:
     """The name in a User-Agent field that groups of robots.txt are matched with (RFC 9309 section 2.2.1)."""
-    found = _PRODUCT.search(agent)
-    return (found[1] or found[2]) if found else "*"
+    found = _COMPATIBLE.search(agent) or _FIRST.match(agent)
+    return found[1] if found else "*"
 
 
 def verdict_of(group: str, case: Case, seed: str, evidence: Evidence) -> Verdict:
     """Judge one case."""
     failure = _failure(case, seed, evidence)
     if failure is None:
-        return Verdict(group, case.name, Outcome.PASSED)
+        return Verdict(group, case.name, CaseOutcome.PASSED)
     began = evidence.starts[0] if evidence.starts else 0.0
     proof = tuple(_line(visit, began) for visit in failure.proof[:_MOST_LINES])
-    return Verdict(group, case.name, Outcome.FAILED, failure.reason, proof)
+    return Verdict(group, case.name, CaseOutcome.FAILED, failure.reason, proof)
 
 
 _MOST_LINES = 12
+NO_REQUEST = "made no request"
 
 
 def _failure(case: Case, seed: str, evidence: Evidence) -> Failure | None:
     visited = {visit.url for visit in evidence.visits}
     if not visited:
         last = evidence.ends[-1] if evidence.ends else RunEnd(0, 0.0)
-        return Failure(f"made no request; exit code {last.code}: {last.output[-500:].strip() or 'no output'}")
+        return Failure(f"{NO_REQUEST}; exit code {last.code}: {last.output[-500:].strip() or 'no output'}")
     missing = [url for url in (seed, *case.wants) if without_port(url) not in visited]
     if missing:
         return Failure(f"never requested {', '.join(missing[:3])}", tuple(evidence.visits[-3:]))

@@ -19,7 +19,7 @@ from ..log import RequestLog
 from ..server import Listeners, RunningClock, open_loopback
 from . import enclosure
 from .adapters import Adapter
-from .cases import CrawlerRun, DeclaredTrial, Evidence, Outcome, RunEnd, Trial, Verdict, verdict_of
+from .cases import CaseOutcome, CrawlerRun, DeclaredTrial, Evidence, RunEnd, Trial, Verdict, verdict_of
 from .name_server import NameServer
 from .sites import Web
 
@@ -48,7 +48,7 @@ async def run_trial(declared: DeclaredTrial, adapter: Adapter, folder: Path, *, 
         trial = declared.build(ground.web)
         lacking = _lacking(trial, ground.web)
         if lacking:
-            return [Verdict(declared.group, case.name, Outcome.NOT_APPLICABLE, lacking) for case in trial.cases]
+            return [Verdict(declared.group, case.name, CaseOutcome.NOT_APPLICABLE, lacking) for case in trial.cases]
         evidence = await _crawled(trial, adapter, ground, folder / "crawl")
         return [_judged(declared.group, trial, number, adapter, evidence) for number in range(len(trial.cases))]
 
@@ -56,7 +56,7 @@ async def run_trial(declared: DeclaredTrial, adapter: Adapter, folder: Path, *, 
 def _judged(group: str, trial: Trial, number: int, adapter: Adapter, evidence: Evidence) -> Verdict:
     case = trial.cases[number]
     if reason := adapter.reason(group, case.name):
-        return Verdict(group, case.name, Outcome.NOT_APPLICABLE, reason)
+        return Verdict(group, case.name, CaseOutcome.NOT_APPLICABLE, reason)
     return verdict_of(group, case, trial.seed, evidence)
 
 

@@ -66,7 +66,7 @@ def rules(web: Web) -> Trial:
 
 
 @trial("robots")
-def own_group(web: Web) -> Trial:
+def groups(web: Web) -> Trial:
     """Which group holds for a crawler: the site answers with one for the name that it is asked by."""
     site = web.site()
 
