@@ -107,12 +107,25 @@ class Npm:
         if done.exists() and done.read_bytes() == wanted.read_bytes():
             return
         subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent"], cwd=self.home, check=True)
+        # A package with a part in machine code is installed without an error where there is none for this machine.
+        loaded = f"import {json.dumps(self._package)}"
+        subprocess.run(
+            ["node", "--input-type=module", "-e", loaded], cwd=self.home, check=True, capture_output=True, text=True
+        )
         shutil.copyfile(wanted, done)
 
     def version(self) -> str:
         """The pinned version of its one dependency."""
-        (pinned,) = json.loads((self.folder / "package.json").read_text())["dependencies"].values()
-        return str(pinned)
+        return self._dependencies[self._package]
+
+    @property
+    def _dependencies(self) -> dict[str, str]:
+        return dict(json.loads((self.folder / "package.json").read_text())["dependencies"])
+
+    @property
+    def _package(self) -> str:
+        (package,) = self._dependencies
+        return package
 
 
 @dataclass(frozen=True)
@@ -138,3 +151,16 @@ class Tool:
         said = subprocess.run([self.name, "--version"], capture_output=True, text=True, check=False)
         number = re.search(r"\d+(?:\.\d+)+", said.stdout or said.stderr)
         return number.group() if number else "unknown"
+
+
+def why_absent(peer: Install) -> str | None:
+    """Install a peer; the reason if it cannot be had here."""
+    why = peer.missing()
+    if why is not None:
+        return why
+    try:
+        peer.ensure()
+    except subprocess.CalledProcessError as error:
+        said = re.findall(r"^\w*Error: .*|^E: .*", error.stderr or "", re.MULTILINE)
+        return f"its installation failed: {said[0] if said else error}"
+    return None
