@@ -12,6 +12,7 @@ const crawler = new CheerioCrawler(
         respectRobotsTxtFile: { userAgent },
         maxConcurrency: 1,
         sameDomainDelaySecs: 0.2,
+        ignoreSslErrors: false,
         maxRequestsPerCrawl: Number(limit),
         // A lock of the process that was killed would hold its request for a minute.
         experiments: { requestLocking: false },
