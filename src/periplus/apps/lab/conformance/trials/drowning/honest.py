@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....log import Visit
 from ...cases import Evidence, Failure, Judge
-from ...sites import Site
+from ...sites import TrialSite
 
 GROUP = "drowning"
 MEBIBYTE = 1024 * 1024
@@ -16,7 +16,7 @@ _SPARE = 1.25
 """How many requests may be made for each page of the limit: crawlers count redirects and errors in different ways."""
 
 
-def tell_stories(site: Site) -> tuple[str, ...]:
+def tell_stories(site: TrialSite) -> tuple[str, ...]:
     """Serve 16 pages: `/town/`, and what is up to three clicks from there; returns their URLs."""
     urls = [site.page("/town/", *(f"/town/{section}/" for section in _SECTIONS))]
     for section in _SECTIONS:

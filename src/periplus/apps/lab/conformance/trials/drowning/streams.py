@@ -9,7 +9,7 @@ from ....hostile.connections import BETWEEN_CHUNKS
 from ....hostile.script import HTML, TEXT, Action, Script, Wait, head, page
 from ....http import Request
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Handler, Site, Web
+from ...sites import Handler, TrialSite, Web
 from .honest import GROUP, MEBIBYTE, goes_on, tell_stories
 
 _BODY, _MOST_BODY = 256 * MEBIBYTE, 128 * MEBIBYTE
@@ -65,7 +65,7 @@ def _hints_start(_request: Request) -> bytes:
     return _HINTS
 
 
-def _takes(site: Site, target: str, most: int) -> Judge:
+def _takes(site: TrialSite, target: str, most: int) -> Judge:
     """No answer was read beyond a bound, and the crawl went on."""
 
     def judge(evidence: Evidence) -> Failure | None:
