@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urljoin, urlsplit
+from string import punctuation
+from urllib.parse import quote, urljoin, urlsplit
 
 from tests.conformance_lab.small_crawler import AGENT, Response, SmallCrawler
 
@@ -52,6 +53,10 @@ class _OwnReader(SmallCrawler):
     def is_match(self, rule: str, path: str) -> bool:
         """Whether a rule is about a path: octet by octet."""
         return path.startswith(rule)
+
+    def target(self, url: str) -> str:
+        """With octets beyond ASCII escaped."""
+        return quote(super().target(url), safe=punctuation)
 
 
 class MatchesInAnyCase(_OwnReader):

@@ -7,7 +7,7 @@ from collections import Counter
 
 from ....log import Visit
 from ...cases import Case, Evidence, Failure, Trial, product_token, trial
-from ...sites import Site, Web
+from ...sites import TrialSite, Web
 from .pace import MERCATOR, few_at_once, slow_page, unhurried
 
 _KOSTER = "Koster, Guidelines for Robot Writers (1993)"
@@ -35,7 +35,7 @@ def _gets(evidence: Evidence) -> list[Visit]:
     return [visit for visit in evidence.pages() if visit.method == "GET"]
 
 
-def _number(site: Site) -> tuple[Case, ...]:
+def _number(site: TrialSite) -> tuple[Case, ...]:
     def kept(evidence: Evidence) -> Failure | None:
         number = len({visit.url for visit in _gets(evidence)})
         return Failure(f"fetched {number} pages; {_LIMIT} were asked for") if number > _LIMIT else None
@@ -88,7 +88,7 @@ def _number(site: Site) -> tuple[Case, ...]:
 _MOST_ROBOTS = 3
 
 
-def _requests(site: Site) -> tuple[Case, ...]:
+def _requests(site: TrialSite) -> tuple[Case, ...]:
     def robots_kept(evidence: Evidence) -> Failure | None:
         found = evidence.to(site.url("/robots.txt"))
         return Failure(f"fetched robots.txt {len(found)} times", tuple(found)) if len(found) > _MOST_ROBOTS else None

@@ -9,14 +9,14 @@ from statistics import median
 from ....hostile.script import HTML, Reset, Script
 from ....http import Answer, Request
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Site, Web, html_page
+from ...sites import TrialSite, Web, html_page
 
 _MOST_ATTEMPTS = 6
 _SOON = 0.5
 _SORRY = b"<!doctype html><title>Error</title><p>Something went wrong.\n"
 
 
-def few_attempts(site: Site, target: str, most: int) -> Judge:
+def few_attempts(site: TrialSite, target: str, most: int) -> Judge:
     """Fail if a URL was asked for more often."""
 
     def judge(evidence: Evidence) -> Failure | None:
@@ -26,7 +26,7 @@ def few_attempts(site: Site, target: str, most: int) -> Judge:
     return judge
 
 
-def spaced_attempts(site: Site, target: str) -> Judge:
+def spaced_attempts(site: TrialSite, target: str) -> Judge:
     """Fail if a URL was asked for again at once."""
 
     def judge(evidence: Evidence) -> Failure | None:

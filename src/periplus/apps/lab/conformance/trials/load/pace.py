@@ -11,14 +11,14 @@ from ....hostile.script import HTML, Wait, head
 from ....http import Request
 from ....log import Visit
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Handler, Site, Web, html_page
+from ...sites import Handler, TrialSite, Web, html_page
 
 MERCATOR = "Heydon and Najork, Mercator: A Scalable, Extensible Web Crawler (1999), section 3.2"
 _KOSTER = "Koster, Guidelines for Robot Writers (1993): Walk, don't run"
 _LEAST_GAP = 0.1
 
 
-def slow_page(site: Site, target: str, seconds: float, *links: str) -> None:
+def slow_page(site: TrialSite, target: str, seconds: float, *links: str) -> None:
     """Serve a page that takes some time."""
     site.answers[target] = _slow(html_page(site.url(target), links), seconds)
 
@@ -41,7 +41,7 @@ def most_at_once(visits: Sequence[Visit]) -> int:
     return most
 
 
-def few_at_once(*sites: Site, most: int = 2) -> Judge:
+def few_at_once(*sites: TrialSite, most: int = 2) -> Judge:
     """Fail if more requests to these sites were under way at once."""
 
     def judge(evidence: Evidence) -> Failure | None:
@@ -52,7 +52,7 @@ def few_at_once(*sites: Site, most: int = 2) -> Judge:
     return judge
 
 
-def unhurried(*sites: Site) -> Judge:
+def unhurried(*sites: TrialSite) -> Judge:
     """Fail if there is no pause between most requests to these sites."""
 
     def judge(evidence: Evidence) -> Failure | None:

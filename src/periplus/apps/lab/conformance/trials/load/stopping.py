@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from signal import Signals
+
 from ...cases import Case, CrawlerRun, Evidence, Failure, Trial, trial
 from ...sites import Web
 from .pace import slow_page
@@ -14,13 +16,13 @@ _UNDER_WAY = 2.0
 def interrupted(web: Web) -> Trial:
     """SIGINT after some pages."""
     site = web.site()
-    targets = [f"/page-{number}" for number in range(200)]
+    targets = [f"/page-{number}" for number in range(120)]
     for target in targets:
         slow_page(site, target, 0.3)
     site.page("/", *targets)
 
     def silent(evidence: Evidence) -> Failure | None:
-        at = evidence.ends[0].interrupted_at
+        at = evidence.ends[0].signalled_at
         if not at:
             return Failure("ended before it was interrupted", tuple(evidence.visits[-3:]))
         late = [visit for visit in evidence.visits if visit.real_started_at > at + _UNDER_WAY]
@@ -28,9 +30,9 @@ def interrupted(web: Web) -> Trial:
 
     return Trial(
         seed=site.url(),
-        runs=(CrawlerRun(interrupt_after=8),),
-        limit=300,
-        seconds=90,
+        runs=(CrawlerRun(kill_after=8, signal=Signals.SIGINT),),
+        limit=200,
+        seconds=40,
         cases=(
             Case(
                 name="interrupted",

@@ -10,7 +10,7 @@ from periplus.formats.dates import write_http
 from ....hostile.script import HTML, TEXT
 from ....http import Answer, Request
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import ALLOW_ALL, Site, Web, html_page
+from ...sites import ALLOW_ALL, TrialSite, Web, html_page
 
 _RETRY = "RFC 9110 section 10.2.3"
 _UNDER_WAY = 0.5
@@ -24,7 +24,7 @@ def _refused(status: int, wait: str) -> Answer:
     return Answer(status, (HTML, ("Retry-After", wait)), _SORRY)
 
 
-def _busy_site(web: Web, refuse: Callable[[Request], Answer], *, again: bool = False) -> Site:
+def _busy_site(web: Web, refuse: Callable[[Request], Answer], *, again: bool = False) -> TrialSite:
     """A site that refuses the third page, whichever it is: once, or again and again."""
     site = web.site()
     targets = [f"/page-{number}" for number in range(8)]
@@ -46,7 +46,7 @@ def _busy_site(web: Web, refuse: Callable[[Request], Answer], *, again: bool = F
     return site
 
 
-def rested(site: Site, seconds: float) -> Judge:
+def rested(site: TrialSite, seconds: float) -> Judge:
     """Fail if the host was asked for anything while it wanted to rest."""
 
     def judge(evidence: Evidence) -> Failure | None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ....hostile.script import HTML, TEXT
 from ....http import Answer
 from ...cases import Case, Trial, trial
-from ...sites import Site, Web, html_page
+from ...sites import TrialSite, Web, html_page
 
 _PARSEABLE = "Crawlers MUST try to parse each line of the robots.txt file, and MUST use the parseable rules"
 
 
-def _site(web: Web) -> Site:
+def _site(web: Web) -> TrialSite:
     site = web.site()
     site.pages(("/open", "/forbidden"))
     site.page("/", "/open", "/forbidden")

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from ....hostile.script import TEXT
 from ....http import Answer, Request
 from ...cases import Case, Trial, product_token, trial
-from ...sites import Site, Web
+from ...sites import TrialSite, Web
 
 _SOURCE = "RFC 9309 section 2.2.1"
 
 
-def _site(web: Web, text_for: Callable[[str], str], *targets: str) -> Site:
+def _site(web: Web, text_for: Callable[[str], str], *targets: str) -> TrialSite:
     """A site with some pages, whose robots.txt depends on the crawler's product token."""
     site = web.site()
 

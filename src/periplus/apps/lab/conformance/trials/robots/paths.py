@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....hostile.script import XML
 from ....http import Answer
 from ...cases import Case, Evidence, Failure, Trial, trial
-from ...sites import Site, Web
+from ...sites import TrialSite, Web
 
 _RFC = "RFC 9309 section"
 
@@ -42,7 +42,7 @@ def rules(web: Web) -> Trial:
     return Trial(seed=site.url(), seconds=90, cases=(*_matching(site), *_writing(site), *_reach(site)))
 
 
-def _matching(site: Site) -> tuple[Case, ...]:
+def _matching(site: TrialSite) -> tuple[Case, ...]:
     return (
         Case(
             name="longest-match",
@@ -102,7 +102,7 @@ def _matching(site: Site) -> tuple[Case, ...]:
     )
 
 
-def _writing(site: Site) -> tuple[Case, ...]:
+def _writing(site: TrialSite) -> tuple[Case, ...]:
     return (
         Case(
             name="comment",
@@ -128,7 +128,7 @@ def _writing(site: Site) -> tuple[Case, ...]:
     )
 
 
-def _reach(site: Site) -> tuple[Case, ...]:
+def _reach(site: TrialSite) -> tuple[Case, ...]:
     return (
         Case(
             name="redirect-to-forbidden",
@@ -183,7 +183,7 @@ def encodings(web: Web) -> Trial:
     return Trial(seed=site.url(), seconds=90, cases=_encodings(site, raw.encode().decode("latin-1")))
 
 
-def _encodings(site: Site, raw: str) -> tuple[Case, ...]:
+def _encodings(site: TrialSite, raw: str) -> tuple[Case, ...]:
     return (
         Case(
             name="non-ascii-rule",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Site, Web
+from ...sites import TrialSite, Web
 
 _TOLERANCE = 0.75
 
 
-def pauses(site: Site, seconds: float) -> Judge:
+def pauses(site: TrialSite, seconds: float) -> Judge:
     """Fail if two requests for pages were closer to each other."""
 
     def judge(evidence: Evidence) -> Failure | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from ....hostile.script import HTML, TEXT, Reset, Script
 from ....http import Answer, Request
 from ...cases import Case, Evidence, Failure, Trial, trial
-from ...sites import Site, Web
+from ...sites import TrialSite, Web
 
 _RFC = "RFC 9309 section"
 
 
-def _site(web: Web) -> Site:
+def _site(web: Web) -> TrialSite:
     site = web.site()
     site.pages(("/open", "/forbidden"))
     site.page("/", "/open", "/forbidden")
