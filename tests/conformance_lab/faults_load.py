@@ -157,8 +157,9 @@ class CannotBeStopped(SmallCrawler):
     """Does not hear SIGINT."""
 
     def crawl(self) -> None:
-        """Go on."""
+        """Go on for a while."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.limit = 30
         super().crawl()
 
 

@@ -100,7 +100,7 @@ _HEALTHY, _SICK = 6, 40
 
 
 @trial("load")
-def overload(web: Web) -> Trial:
+def overloaded_site(web: Web) -> Trial:
     """After some pages the site is overloaded: 503 without Retry-After, for everything."""
     site = web.site()
     targets = [f"/page-{number}" for number in range(_HEALTHY + _SICK)]

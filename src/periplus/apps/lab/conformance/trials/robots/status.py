@@ -154,7 +154,7 @@ def redirect_loop(web: Web) -> Trial:
 
 
 @trial("robots")
-def disallow_all(web: Web) -> Trial:
+def closed_site(web: Web) -> Trial:
     """Nothing may be crawled."""
     site = _site(web)
     site.robots("User-agent: *\nDisallow: /\n")
