@@ -62,6 +62,14 @@ class Nameless(SmallCrawler):
         return {"User-Agent": ""}
 
 
+class Reachable(SmallCrawler):
+    """Says whom to write to; no fault."""
+
+    def headers(self, url: str) -> dict[str, str]:
+        """As robots should."""
+        return {"User-Agent": AGENT, "From": "owner@lab.test"}
+
+
 class HasTwoNames(SmallCrawler):
     """Asks for robots.txt by one name, and for pages by another."""
 
@@ -169,6 +177,7 @@ FAULTS = {
     "forgets-robots": ForgetsRobots,
     "asks-for-heads-first": AsksForHeadsFirst,
     "nameless": Nameless,
+    "reachable": Reachable,
     "has-two-names": HasTwoNames,
     "disguised": Disguised,
     "unlimited": Unlimited,
@@ -218,3 +227,5 @@ FAILS = {
     "interrupted": "cannot-be-stopped",
 }
 """The fault that fails each case."""
+PASSES = {"contact": "reachable"}
+"""The small crawler that passes a case."""

@@ -127,7 +127,7 @@ def too_long(web: Web) -> Trial:
     site = _busy_site(web, lambda _request: _refused(503, "31536000"), again=True)
     return Trial(
         seed=site.url(),
-        seconds=25,
+        seconds=30,
         cases=(
             Case(
                 name="retry-after-a-year",

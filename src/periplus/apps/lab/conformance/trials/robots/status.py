@@ -42,7 +42,7 @@ def server_error(web: Web) -> Trial:
     site.answers["/robots.txt"] = Answer(500, (HTML,), b"<!doctype html><title>Error</title><p>Sorry.\n")
     return Trial(
         seed=site.url(),
-        seconds=20,
+        seconds=30,
         cases=(
             Case(
                 name="server-error",
@@ -63,7 +63,7 @@ def network_error(web: Web) -> Trial:
     site.answers["/robots.txt"] = lambda _request: Script(0, iter((Reset(),)))
     return Trial(
         seed=site.url(),
-        seconds=20,
+        seconds=30,
         cases=(
             Case(
                 name="network-error",
@@ -139,7 +139,7 @@ def redirect_loop(web: Web) -> Trial:
 
     return Trial(
         seed=site.url(),
-        seconds=20,
+        seconds=30,
         cases=(
             Case(
                 name="redirect-loop",
