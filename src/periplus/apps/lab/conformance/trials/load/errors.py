@@ -12,7 +12,7 @@ from ...cases import Case, Evidence, Failure, Judge, Trial, trial
 from ...sites import TrialSite, Web, html_page
 
 _MOST_ATTEMPTS = 6
-_SOON = 0.5
+_SOON = 0.1
 _SORRY = b"<!doctype html><title>Error</title><p>Something went wrong.\n"
 
 

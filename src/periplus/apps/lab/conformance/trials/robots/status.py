@@ -21,7 +21,7 @@ def _site(web: Web) -> TrialSite:
 def not_found(web: Web) -> Trial:
     """There is no robots.txt."""
     site = _site(web)
-    site.answers["/robots.txt"] = Answer(404, (HTML,), b"User-agent: *\nDisallow: /\n")
+    del site.answers["/robots.txt"]
     return Trial(
         seed=site.url(),
         cases=(
