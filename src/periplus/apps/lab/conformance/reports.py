@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from periplus.view.html import html_file, html_table
+from periplus.view.html import html_file, html_table, prose
 from periplus.view.junit import JUnitCase, junit_file
 from periplus.view.values import Column, Sheet, sheet_of
 from periplus.view.wording import counted, lasting
@@ -69,8 +69,8 @@ def to_html(judgements: Sequence[Judgement]) -> str:
         '<header><p class="mark">Periplus conformance lab</p><h1>',
         ", ".join(escape(_called(one)) for one in judgements),
         '</h1><p class="soft">Judged from the logs of the servers that the crawlers visited.</p></header>\n',
-        f"<h2>Scores</h2>{html_table(score_table(judgements))}",
-        f"<h2>Every case</h2>{html_table(case_table(judgements))}",
+        f'<h2>Scores</h2><section class="card">{html_table(score_table(judgements))}</section>',
+        f'<h2>Every case</h2><section class="card">{html_table(case_table(judgements))}</section>',
         *(part for one in judgements for part in _explained(one, listed)),
     ]
     return html_file("Conformance lab", content)
@@ -85,14 +85,15 @@ def _explained(judgement: Judgement, listed: dict[str, ListedCase]) -> Iterator[
         case = listed[verdict.name]
         proof = escape("\n".join(verdict.proof))
         yield (
-            f'<section class="card"><h3>{escape(verdict.name)}</h3><p>{escape(case.says)}'
+            f'<section class="card"><h3>{escape(verdict.name)}</h3><p>{prose(case.says)}'
             f' <span class="soft">{escape(case.source)}</span></p><p class="do">{escape(verdict.reason)}</p>'
         )
         yield f"<pre>{proof}</pre></section>\n" if proof else "</section>\n"
     others = [verdict for verdict in judgement.verdicts if verdict.outcome is CaseOutcome.NOT_APPLICABLE]
     if others:
         columns = (Column("case"), Column("reason"))
-        yield html_table(sheet_of("Not applicable", columns, [(other.name, other.reason) for other in others]))
+        table = html_table(sheet_of("Not applicable", columns, [(other.name, other.reason) for other in others]))
+        yield f'<section class="card">{table}</section>\n'
 
 
 def _called(judgement: Judgement) -> str:

@@ -21,7 +21,7 @@ from ..log import RequestLog
 from ..server import Listeners, RunningClock, open_loopback
 from . import enclosure
 from .adapters import Adapter
-from .cases import CaseOutcome, CrawlerRun, DeclaredTrial, Evidence, RunEnd, Trial, Verdict, verdict_of
+from .cases import Case, CaseOutcome, CrawlerRun, DeclaredTrial, Evidence, RunEnd, Trial, Verdict, verdict_of
 from .name_server import NameServer
 from .sites import Web
 
@@ -52,14 +52,13 @@ async def run_trial(declared: DeclaredTrial, adapter: Adapter, folder: Path, *, 
         if lacking:
             return [Verdict(declared.group, case.name, CaseOutcome.NOT_APPLICABLE, lacking) for case in trial.cases]
         evidence = await _crawled(trial, adapter, ground, folder / "crawl")
-        return [_judged(declared.group, trial, number, adapter, evidence) for number in range(len(trial.cases))]
+        return [_judged(declared, trial, case, adapter, evidence) for case in trial.cases]
 
 
-def _judged(group: str, trial: Trial, number: int, adapter: Adapter, evidence: Evidence) -> Verdict:
-    case = trial.cases[number]
-    if reason := adapter.reason(group, case.name):
-        return Verdict(group, case.name, CaseOutcome.NOT_APPLICABLE, reason)
-    return verdict_of(group, case, trial.seed, evidence)
+def _judged(declared: DeclaredTrial, trial: Trial, case: Case, adapter: Adapter, evidence: Evidence) -> Verdict:
+    if reason := adapter.reason(declared.group, declared.name, case.name):
+        return Verdict(declared.group, case.name, CaseOutcome.NOT_APPLICABLE, reason)
+    return verdict_of(declared.group, case, trial.seed, evidence)
 
 
 def _lacking(trial: Trial, web: Web) -> str:
