@@ -23,7 +23,7 @@ still refers to (`ask_gone`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,9 +108,7 @@ def _queue_shard(layout: Layout, number: int, now: float, wanted: frozenset[Url]
     total = 0
     with opened(layout, number) as state:
         for site in [each.site for each in state.sites]:
-            _forget_robots(state, site)
-            for kind in part_kinds():
-                kind.make_due(state, site)
+            _make_lists_due(state, site, missing=True)
             records = (record for record in state.records.of_site(site) if _was_asked(record, now))
             total += _queue_again(state, site, [each.url for each in records if _is_worth(each, wanted)])
         _commit(state, 0)
@@ -126,6 +124,12 @@ def _forget_robots(state: DiskState, site: Site) -> None:
     if known is not None:
         known.robots_expire_at = 0.0
         state.sites.put([known])
+
+
+def _make_lists_due(state: DiskState, site: Site, *, missing: bool) -> None:
+    """Have the lists of a site read again, such as sitemaps; with `missing`, also those that were not there."""
+    for kind in part_kinds():
+        kind.make_due(state, site, missing=missing)
 
 
 def _queue_again(state: DiskState, site: Site, asked: Sequence[Url]) -> int:
@@ -273,7 +277,7 @@ def begin_refresh(
         plan = replace(kept, resumed=True)
     else:
         if fetches_new is None:
-            fetches_new = not _has_first_visits(layout)
+            fetches_new = not _waits(layout, _FIRST_VISITS)
         plan = RefreshPlan(selection, now, 0, fetches_new, stats_of(layout))
     _write(layout, plan)
     visited = sum(_queue(layout, number, plan) for number in range(layout.shards))
@@ -299,11 +303,11 @@ def stats_of(layout: Layout) -> CrawlStats:
     return sum((meta.stats for meta in metas(layout, layout.shards, ShardMeta)), CrawlStats())
 
 
-def _has_first_visits(layout: Layout) -> bool:
-    """Whether URLs wait for their first visit."""
+def _waits(layout: Layout, lanes: Collection[Lane]) -> bool:
+    """Whether URLs wait in one of these lanes, or for a place in one."""
     for number in range(layout.shards):
         with opened(layout, number) as state:
-            if any(lane in _FIRST_VISITS for _, lane, _ in state.queues.waiting()) or state.standings.pooled:
+            if any(lane in lanes for _, lane, _ in state.queues.waiting()) or state.standings.pooled:
                 return True
     return False
 
@@ -319,6 +323,10 @@ def _queue(layout: Layout, number: int, plan: RefreshPlan) -> int:
         for site in sites:
             if plan.selection.includes_site(site):
                 _revive(state, site)
+                if not plan.resumed:
+                    _forget_robots(state, site)
+                    if plan.fetches_new:
+                        _make_lists_due(state, site, missing=False)
                 total += _queue_site(state, site, plan)
             else:
                 _unqueue(state, site, plan.started_at)
@@ -397,7 +405,7 @@ def for_new_pages(config: Config, layout: Layout, plan: RefreshPlan) -> Config |
 
     `crawl.limit` is a limit of pages: revisits, which a crawl counts as well, do not use it up.
     """
-    if not plan.fetches_new or not _has_first_visits(layout):
+    if not plan.fetches_new or not _waits(layout, (*_FIRST_VISITS, Lane.FILES)):
         return None
     left = config.crawl.limit - stats_of(layout).new
     if config.crawl.limit and left <= 0:

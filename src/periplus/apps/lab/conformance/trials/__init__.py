@@ -1,6 +1,6 @@
 """All trials, by group, in the order in which they are listed."""
 
 from ..cases import TRIALS
-from . import finding, robots
+from . import finding, freshness, robots
 
-__all__ = ["TRIALS", "finding", "robots"]
+__all__ = ["TRIALS", "finding", "freshness", "robots"]
