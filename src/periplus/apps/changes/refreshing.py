@@ -1,9 +1,9 @@
 """Ask every page of a collection again, once: which pages that are, and what it found.
 
 A refresh queues the pages in the lane of revisits and lets a crawl run that fetches nothing else, with the validators
-of the last answer (`If-None-Match`, `If-Modified-Since`) and the politeness of any crawl. Where the collection had been
-crawled to its end before, the new pages that were found on the way are fetched afterwards; otherwise they join those
-that wait.
+of the last answer (`If-None-Match`, `If-Modified-Since`) and the politeness of any crawl; robots.txt is read again
+first. Where the collection had been crawled to its end before, sitemaps are read again afterwards, and the new pages
+that were found by then are fetched; otherwise these join those that wait.
 
 It can be killed at any time. Its plan is a file, written before the first page is queued; the next refresh with the
 same selection continues it: pages that were visited since it began are not asked again.
@@ -16,8 +16,7 @@ same selection continues it: pages that were visited since it began are not aske
 `refresh` does all of this. Commands that show progress call the parts.
 
 A refresh leaves out what is not a page; an audit judges that as well. So `ask_again` queues URLs that returned an error
-or a redirect too, and makes robots.txt and sitemaps due at once, also those that were given up because they were
-missing. Pages that were gone (404, 410) wait until all else was asked: only then is it known which of them the site
+or a redirect too, and makes sitemaps due that were given up because they were missing. Pages that were gone (404, 410) wait until all else was asked: only then is it known which of them the site
 still refers to (`ask_gone`).
 """
 
