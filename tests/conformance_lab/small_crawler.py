@@ -11,6 +11,7 @@ import http.client
 import re
 import sys
 import time
+from html import unescape
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -74,7 +75,9 @@ class SmallCrawler:
 
     def links(self, response: Response) -> list[str]:
         """The links of a page."""
-        return re.findall(r'<a\s[^>]*href="([^"]+)"', response.body.decode("utf-8", "replace"))
+        return [
+            unescape(link) for link in re.findall(r'<a\s[^>]*href="([^"]+)"', response.body.decode("utf-8", "replace"))
+        ]
 
     def is_allowed(self, url: str) -> bool:
         """Whether robots.txt allows a URL."""
