@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain, repeat
+
 from ....log import Visit
 from ...cases import Evidence, Failure, Judge
-from ...sites import Site
+from ...sites import Handler, Reply, Site
 
 GROUP = "drowning"
 MEBIBYTE = 1024 * 1024
@@ -26,6 +29,22 @@ def tell_stories(site: Site) -> tuple[str, ...]:
             more = story.replace(".html", "-continued.html")
             urls += [site.page(story, more), site.page(more)]
     return tuple(urls)
+
+
+def spread(site: Site, targets: Iterable[str]) -> list[str]:
+    """Links to these targets with an honest page after each: a crawler may leave a site that fails again and again."""
+    links = []
+    for number, target in enumerate(targets, 1):
+        between = f"/between/{number}.html"
+        site.page(between)
+        links += [target, between]
+    return links
+
+
+def at_first(handler: Handler, afterwards: Reply) -> Handler:
+    """Answer the first request in one way and all others in another, so that it pays to try again."""
+    handlers = chain([handler], repeat(lambda _request: afterwards))
+    return lambda request: next(handlers)(request)
 
 
 def covers(urls: tuple[str, ...], limit: int) -> Judge:

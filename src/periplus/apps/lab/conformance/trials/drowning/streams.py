@@ -7,10 +7,10 @@ from itertools import chain
 
 from ....hostile.connections import BETWEEN_CHUNKS
 from ....hostile.script import HTML, TEXT, Action, Script, Wait, head, page
-from ....http import Request
+from ....http import Answer, Request
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Handler, Site, Web
-from .honest import GROUP, MEBIBYTE, goes_on, tell_stories
+from ...sites import ALLOW_ALL, Handler, Site, Web, html_page
+from .honest import GROUP, MEBIBYTE, at_first, goes_on, spread, tell_stories
 
 _BODY, _MOST_BODY = 256 * MEBIBYTE, 128 * MEBIBYTE
 _HEAD, _MOST_HEAD = 64 * MEBIBYTE, 16 * MEBIBYTE
@@ -155,16 +155,17 @@ def _late(request: Request) -> Script:
     return Script(200, iter([Wait(_LONG), head(request, 200, HTML, ("Content-Length", str(len(body)))) + body]))
 
 
-def _held_up(url: str, honest: tuple[str, ...]) -> Judge:
-    """The slow answer was given up before it ended, or the honest pages were requested meanwhile."""
+def _held_up(url: str) -> Judge:
+    """Something else was requested, or the same again, while the slow answer was under way."""
 
     def judge(evidence: Evidence) -> Failure | None:
-        patient = [v for v in evidence.to(url) if v.real_ended_at - v.real_started_at > _TOO_LONG]
-        if not patient:
-            return goes_on(evidence)
-        until = patient[0].real_started_at + _TOO_LONG
-        late = [visit for visit in evidence.to(*honest) if visit.real_started_at > until]
-        return Failure(f"waited for {url} with everything else", (patient[0], *late)) if late else goes_on(evidence)
+        for slow_visit in evidence.to(url)[:1]:
+            began = slow_visit.real_started_at
+            after = [visit for visit in evidence.visits if visit.real_started_at > began]
+            if after and after[0].real_started_at > began + _TOO_LONG:
+                waited = after[0].real_started_at - began
+                return Failure(f"made no other request for {waited:.0f} seconds", (slow_visit, after[0]))
+        return goes_on(evidence)
 
     return judge
 
@@ -174,12 +175,13 @@ def slow(web: Web) -> Trial:
     """Answers that take a minute and a half."""
     site, other = web.site(), web.site("slow")
     honest = tell_stories(site)
-    site.answers["/late"] = _late
-    site.answers["/drip"] = _drip(_page_start)
-    site.answers["/drip-head"] = _drip(_field_start)
-    other.answers["/robots.txt"] = _drip(_robots_start)
+    quick = Answer(200, (HTML,), html_page("Quick"))
+    site.answers["/late"] = at_first(_late, quick)
+    site.answers["/drip"] = at_first(_drip(_page_start), quick)
+    site.answers["/drip-head"] = at_first(_drip(_field_start), quick)
+    other.answers["/robots.txt"] = at_first(_drip(_robots_start), Answer(200, (TEXT,), ALLOW_ALL.encode()))
     other.page("/")
-    site.page("/", "/late", "/drip", "/drip-head", other.url(), "/town/")
+    site.page("/", *spread(site, ("/late", "/drip", "/drip-head", other.url())), "/town/")
     waits = "OWASP, Denial of Service Cheat Sheet: Slow HTTP attacks (here from the server's side)"
     return Trial(
         seed=site.url(),
@@ -191,28 +193,28 @@ def slow(web: Web) -> Trial:
                 says="A server that takes the request and does not answer does not hold up the crawl.",
                 source=waits,
                 wants=(site.url("/late"), *honest),
-                judge=_held_up(site.url("/late"), honest),
+                judge=_held_up(site.url("/late")),
             ),
             Case(
                 name="slow-body",
                 says="A body that comes a byte a second does not hold up the crawl: the whole fetch has a bound.",
                 source=waits,
                 wants=(site.url("/drip"), *honest),
-                judge=_held_up(site.url("/drip"), honest),
+                judge=_held_up(site.url("/drip")),
             ),
             Case(
                 name="slow-head",
                 says="A head that comes a byte a second does not hold up the crawl: the whole fetch has a bound.",
                 source=waits,
                 wants=(site.url("/drip-head"), *honest),
-                judge=_held_up(site.url("/drip-head"), honest),
+                judge=_held_up(site.url("/drip-head")),
             ),
             Case(
                 name="slow-robots",
                 says="A robots.txt that comes a byte a second does not hold up the pages of other hosts.",
                 source=waits,
                 wants=honest,
-                judge=_held_up(other.url("/robots.txt"), honest),
+                judge=_held_up(other.url("/robots.txt")),
             ),
         ),
     )
