@@ -2,6 +2,7 @@
 
 from ..cases import TRIALS
 from . import robots
+
 from . import drowning  # isort: skip
 
 __all__ = ["TRIALS", "drowning", "robots"]

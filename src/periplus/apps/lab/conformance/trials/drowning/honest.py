@@ -13,6 +13,8 @@ GROUP = "drowning"
 MEBIBYTE = 1024 * 1024
 MOST_MEMORY = 1024 * MEBIBYTE
 """What a crawler may hold in memory during a small crawl, whatever it is sent."""
+_MOST_TRIES = 10
+"""Requests for a page that is broken, or wants to be requested again and again."""
 _SECTIONS = ("harbor", "lighthouse", "market")
 _STORIES = ("history", "people")
 _SPARE = 1.25
@@ -78,3 +80,15 @@ def goes_on(evidence: Evidence, *, most_memory: int = MOST_MEMORY) -> Failure | 
     if evidence.ends[-1].was_stopped:
         return Failure(f"was still running after {evidence.ends[-1].seconds:.0f} seconds", tuple(evidence.visits[-3:]))
     return None
+
+
+def tries(url: str) -> Judge:
+    """The URL was not requested again and again, and the crawl ended by itself."""
+
+    def judge(evidence: Evidence) -> Failure | None:
+        visits = evidence.to(url)
+        if len(visits) > _MOST_TRIES:
+            return Failure(f"requested {url} {len(visits)} times", tuple(visits))
+        return goes_on(evidence)
+
+    return judge

@@ -89,7 +89,7 @@ def spellings(web: Web) -> Trial:
             Case(
                 name="session-in-query",
                 says="Session identifiers in the query (PHPSESSID) do not make new pages.",
-                source="Bar-Yossef et al. 2009, Do Not Crawl in the DUST; Heritrix, StripSessionIDs canonicalization rule",
+                source="Bar-Yossef et al. 2009, Do Not Crawl in the DUST; Heritrix, StripSessionIDs rule",
                 judge=_SESSIONS.judge,
             ),
             Case(

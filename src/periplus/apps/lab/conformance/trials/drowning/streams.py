@@ -49,6 +49,15 @@ def _drip(start: Start) -> Handler:
     return handler
 
 
+def first_bytes(actions: Iterator[Action], most: int) -> Iterator[Action]:
+    """What a script sends, up to `most` bytes."""
+    for action in actions:
+        yield action
+        most -= len(action) if isinstance(action, bytes) else 0
+        if most < 0:
+            return
+
+
 def _page_start(request: Request) -> bytes:
     return head(request, 200, HTML)
 
@@ -102,7 +111,7 @@ def streams(web: Web) -> Trial:
             Case(
                 name="endless-head",
                 says="Fields without an end are left at a largest size of the head.",
-                source="RFC 9110 section 5.4: a client MAY discard or truncate what is larger than it wishes to process",
+                source="RFC 9110 section 5.4: a client MAY discard or truncate fields that are larger than it wishes",
                 wants=(site.url("/endless-head"), *honest),
                 judge=_takes(site, "/endless-head", _MOST_HEAD),
             ),

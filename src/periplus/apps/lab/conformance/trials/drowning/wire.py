@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from ....hostile.connections import close_before_body, close_before_head, reset, reset_in_body
 from ....hostile.script import HTML, Action, Script, head
 from ....http import Answer, Request
-from ...cases import Case, Evidence, Failure, Judge, Trial, trial
+from ...cases import Case, Trial, trial
 from ...sites import Handler, Site, Web, html_page
-from .honest import GROUP, at_first, goes_on, spread, tell_stories
+from .honest import GROUP, at_first, spread, tell_stories, tries
 
-_MOST_TRIES = 10
 _FRAMING = "RFC 9112 section 6.3"
 
 
@@ -32,18 +31,6 @@ def _answer(fields: bytes, body: bytes) -> bytes:
 
 def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-def _tries(url: str) -> Judge:
-    """The URL was not requested again and again, and the crawl ended by itself."""
-
-    def judge(evidence: Evidence) -> Failure | None:
-        visits = evidence.to(url)
-        if len(visits) > _MOST_TRIES:
-            return Failure(f"requested {url} {len(visits)} times", tuple(visits))
-        return goes_on(evidence)
-
-    return judge
 
 
 class _Broken:
@@ -72,7 +59,7 @@ class _Broken:
                 source=source,
                 wants=(self._site.url(f"/{name}"), *self._honest, *self._site.urls(*wants)),
                 forbids=self._site.urls(*forbids),
-                judge=_tries(self._site.url(f"/{name}")),
+                judge=tries(self._site.url(f"/{name}")),
             )
         )
 
