@@ -8,7 +8,7 @@ from ....hostile.connections import binary_as_html, deep_html
 from ....hostile.script import HTML
 from ....http import Answer
 from ...cases import Case, Judge, Trial, trial
-from ...sites import Handler, Site, Web, html_page, prose
+from ...sites import Handler, TrialSite, Web, html_page, prose
 from .honest import GROUP, goes_on, spread, tell_stories, tries
 
 _HUGE = 50_000_000
@@ -22,12 +22,12 @@ _RESOURCES = "OWASP API Security Top 10 (2023), API4: Unrestricted Resource Cons
 class _Odd:
     """The odd pages of a site, and their cases."""
 
-    def __init__(self, site: Site, honest: tuple[str, ...]) -> None:
+    def __init__(self, site: TrialSite, honest: tuple[str, ...]) -> None:
         self._site, self._honest = site, honest
         self.cases: list[Case] = []
 
     def add(
-        self, name: str, says: str, source: str, handler: Handler, *, leads_to: str = "", judge: Judge = goes_on
+        self, name: str, says: str, source: str, handler: Handler, *, leads_to: str = "", judge: Judge | None = None
     ) -> None:
         """A page, the rule about it, and a page that it leads to."""
         self._site.answers[f"/{name}"] = handler
@@ -62,6 +62,7 @@ def _add_sizes(odd: _Odd) -> None:
         _RESOURCES,
         lambda _request: Answer(200, (HTML,), _huge()),
         leads_to="/from-the-beginning",
+        judge=goes_on,
     )
     odd.add(
         "many-links",
@@ -141,7 +142,7 @@ def _add_labels(odd: _Odd) -> None:
     )
 
 
-def _add_loops(odd: _Odd, site: Site) -> None:
+def _add_loops(odd: _Odd, site: TrialSite) -> None:
     def jar(number: int) -> Handler:
         """Each page gives a cookie of 4 KB, and links to the next."""
         cookie = ("Set-Cookie", f"c{number}={'x' * 4000}; Path=/cookies")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain, repeat
+from itertools import count
 
 from ....log import Visit
 from ...cases import Evidence, Failure, Judge
-from ...sites import Handler, Reply, Site
+from ...sites import Handler, Reply, TrialSite
 
 GROUP = "drowning"
 MEBIBYTE = 1024 * 1024
@@ -21,7 +21,7 @@ _SPARE = 1.25
 """How many requests may be made for each page of the limit: crawlers count redirects and errors in different ways."""
 
 
-def tell_stories(site: Site) -> tuple[str, ...]:
+def tell_stories(site: TrialSite) -> tuple[str, ...]:
     """Serve 16 pages: `/town/`, and what is up to three clicks from there; returns their URLs."""
     urls = [site.page("/town/", *(f"/town/{section}/" for section in _SECTIONS))]
     for section in _SECTIONS:
@@ -33,7 +33,7 @@ def tell_stories(site: Site) -> tuple[str, ...]:
     return tuple(urls)
 
 
-def spread(site: Site, targets: Iterable[str]) -> list[str]:
+def spread(site: TrialSite, targets: Iterable[str]) -> list[str]:
     """Links to these targets with an honest page after each: a crawler may leave a site that fails again and again."""
     links = []
     for number, target in enumerate(targets, 1):
@@ -45,8 +45,8 @@ def spread(site: Site, targets: Iterable[str]) -> list[str]:
 
 def at_first(handler: Handler, afterwards: Reply) -> Handler:
     """Answer the first request in one way and all others in another, so that it pays to try again."""
-    handlers = chain([handler], repeat(lambda _request: afterwards))
-    return lambda request: next(handlers)(request)
+    requests = count()
+    return lambda request: afterwards if next(requests) else handler(request)
 
 
 def covers(urls: tuple[str, ...], limit: int) -> Judge:
@@ -73,9 +73,9 @@ def kills_after(limit: int) -> int:
     return 3 * limit + 50
 
 
-def goes_on(evidence: Evidence, *, most_memory: int = MOST_MEMORY) -> Failure | None:
+def goes_on(evidence: Evidence) -> Failure | None:
     """It ended by itself, and held little in memory."""
-    if evidence.memory > most_memory:
+    if evidence.memory > MOST_MEMORY:
         return Failure(f"held {evidence.memory / MEBIBYTE:,.0f} MiB in memory")
     if evidence.ends[-1].was_stopped:
         return Failure(f"was still running after {evidence.ends[-1].seconds:.0f} seconds", tuple(evidence.visits[-3:]))
@@ -83,12 +83,12 @@ def goes_on(evidence: Evidence, *, most_memory: int = MOST_MEMORY) -> Failure | 
 
 
 def tries(url: str) -> Judge:
-    """The URL was not requested again and again, and the crawl ended by itself."""
+    """The URL was not requested again and again."""
 
     def judge(evidence: Evidence) -> Failure | None:
         visits = evidence.to(url)
         if len(visits) > _MOST_TRIES:
             return Failure(f"requested {url} {len(visits)} times", tuple(visits))
-        return goes_on(evidence)
+        return None
 
     return judge

@@ -11,9 +11,9 @@ from ....hostile.answers import endless_sitemap, xml_bomb, xxe
 from ....hostile.script import TEXT, XML, Script
 from ....http import Answer, Request
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Handler, Reply, Site, Web
+from ...sites import Handler, Reply, TrialSite, Web
 from .honest import GROUP, MEBIBYTE, goes_on, tell_stories, tries
-from .streams import first_bytes
+from .streams import first_bytes, takes
 
 _LEVELS = 9
 """Of entities that multiply by ten: two gigabytes."""
@@ -35,7 +35,7 @@ def _index(*urls: str) -> Answer:
     return Answer(200, (XML,), f'<sitemapindex xmlns="{_NAMESPACE}">{places}</sitemapindex>'.encode())
 
 
-def _feed(site: Site, number: int) -> Answer:
+def _feed(site: TrialSite, number: int) -> Answer:
     """A feed whose archive goes on in the next one, with an entry that is that one."""
     following = site.url(f"/feed/{number + 1}.xml")
     text = (
@@ -53,23 +53,14 @@ def _bounded(prefix: str) -> Judge:
         visits = evidence.below(prefix)
         if len(visits) > _MOST_LISTS:
             return Failure(f"requested {len(visits)} lists below {prefix}", tuple(visits[-6:]))
-        return goes_on(evidence)
-
-    return judge
-
-
-def _took_little(url: str) -> Judge:
-    def judge(evidence: Evidence) -> Failure | None:
-        if large := [visit for visit in evidence.to(url) if visit.sent > _MOST_SENT]:
-            return Failure(f"took {large[0].sent / MEBIBYTE:,.0f} MiB of {url}", tuple(large))
-        return goes_on(evidence)
+        return None
 
     return judge
 
 
 def _stole_nothing(evidence: Evidence) -> Failure | None:
     stolen = [visit for visit in evidence.visits if "root:" in visit.target or "root%3A" in visit.target]
-    return Failure("sent the contents of a local file", tuple(stolen)) if stolen else goes_on(evidence)
+    return Failure("sent the contents of a local file", tuple(stolen)) if stolen else None
 
 
 @trial(GROUP)
@@ -104,7 +95,7 @@ def _endless(request: Request) -> Reply:
     return Script(script.status, first_bytes(script.actions, _SENT)) if isinstance(script, Script) else script
 
 
-def _cases(site: Site, honest: tuple[str, ...]) -> tuple[Case, ...]:
+def _cases(site: TrialSite, honest: tuple[str, ...]) -> tuple[Case, ...]:
     return (
         Case(
             name="entity-expansion",
@@ -119,7 +110,6 @@ def _cases(site: Site, honest: tuple[str, ...]) -> tuple[Case, ...]:
             source="OWASP, XML External Entity Prevention Cheat Sheet; CWE-611",
             wants=honest,
             forbids=site.urls("/dtd", "/stolen"),
-            judge=goes_on,
         ),
         Case(
             name="local-file-entities",
@@ -133,7 +123,7 @@ def _cases(site: Site, honest: tuple[str, ...]) -> tuple[Case, ...]:
             says="A sitemap has no more than 50,000 URLs and 50 MB; one without an end is not read on and on.",
             source=f"{_PROTOCOL}, Using Sitemap index files",
             wants=honest,
-            judge=_took_little(site.url("/sitemap/endless.xml")),
+            judge=takes(site.url("/sitemap/endless.xml"), _MOST_SENT),
         ),
         Case(
             name="sitemap-index-loop",

@@ -9,7 +9,7 @@ from ....hostile.connections import cookies_required
 from ....hostile.script import HTML
 from ....http import Answer, Request
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Reply, Site, Web, html_page
+from ...sites import Reply, TrialSite, Web, html_page
 from .honest import GROUP, tell_stories
 
 _MOST_HOPS = 32
@@ -20,7 +20,7 @@ _FETCH = "WHATWG Fetch, HTTP-redirect fetch: a redirect count of 20 is a network
 _RFC = "RFC 9110 section 15.4"
 
 
-def _not_often(site: Site, *targets: str) -> Judge:
+def _not_often(site: TrialSite, *targets: str) -> Judge:
     """None of these is requested again and again."""
 
     def judge(evidence: Evidence) -> Failure | None:
@@ -33,7 +33,7 @@ def _not_often(site: Site, *targets: str) -> Judge:
     return judge
 
 
-def _on_and_on(site: Site, prefix: str) -> Judge:
+def _on_and_on(site: TrialSite, prefix: str) -> Judge:
     """The number of URLs that are requested below a prefix has a bound."""
 
     def judge(evidence: Evidence) -> Failure | None:
@@ -52,7 +52,7 @@ def _refreshing(target: str, *, by_field: bool = False) -> Answer:
     return Answer(200, (HTML,), html_page(target, head=f'<meta http-equiv="refresh" content="0; url={target}">'))
 
 
-def _endless(site: Site, prefix: str) -> None:
+def _endless(site: TrialSite, prefix: str) -> None:
     """Redirects whose query grows by one each time: there is no circle to see."""
 
     def answer(request: Request) -> Reply:

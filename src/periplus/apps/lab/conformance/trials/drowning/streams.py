@@ -9,13 +9,13 @@ from ....hostile.connections import BETWEEN_CHUNKS
 from ....hostile.script import HTML, TEXT, Action, Script, Wait, head, page
 from ....http import Answer, Request
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import ALLOW_ALL, Handler, Site, Web, html_page
-from .honest import GROUP, MEBIBYTE, at_first, goes_on, spread, tell_stories
+from ...sites import ALLOW_ALL, Handler, Web, html_page
+from .honest import GROUP, MEBIBYTE, at_first, spread, tell_stories
 
 _BODY, _MOST_BODY = 256 * MEBIBYTE, 128 * MEBIBYTE
 _HEAD, _MOST_HEAD = 64 * MEBIBYTE, 16 * MEBIBYTE
 """Bytes that are sent to a crawler that takes all, and how many a crawler takes that has a bound."""
-_LONG, _TOO_LONG = 120.0, 100.0
+_LONG, _TOO_LONG = 90.0, 75.0
 """Seconds that a slow answer takes, and within which a crawler has given it up or gone on besides."""
 _HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
 _COMMENT = b"# This line says nothing, and there are many more like it.\n"
@@ -74,14 +74,13 @@ def _hints_start(_request: Request) -> bytes:
     return _HINTS
 
 
-def _takes(site: Site, target: str, most: int) -> Judge:
-    """No answer was read beyond a bound, and the crawl went on."""
+def takes(url: str, most: int) -> Judge:
+    """No answer was read beyond a bound."""
 
     def judge(evidence: Evidence) -> Failure | None:
-        visits = evidence.to(site.url(target))
-        if longest := [visit for visit in visits if visit.sent > most]:
-            return Failure(f"took {longest[0].sent / MEBIBYTE:,.0f} MiB of {target}", tuple(longest))
-        return goes_on(evidence)
+        if longest := [visit for visit in evidence.to(url) if visit.sent > most]:
+            return Failure(f"took {longest[0].sent / MEBIBYTE:,.0f} MiB of {url}", tuple(longest))
+        return None
 
     return judge
 
@@ -106,28 +105,28 @@ def streams(web: Web) -> Trial:
                 says="A page that never ends is left at a largest size, and the crawl goes on.",
                 source=_OWASP,
                 wants=(site.url("/endless-body"), *honest),
-                judge=_takes(site, "/endless-body", _MOST_BODY),
+                judge=takes(site.url("/endless-body"), _MOST_BODY),
             ),
             Case(
                 name="endless-head",
                 says="Fields without an end are left at a largest size of the head.",
                 source="RFC 9110 section 5.4: a client MAY discard or truncate fields that are larger than it wishes",
                 wants=(site.url("/endless-head"), *honest),
-                judge=_takes(site, "/endless-head", _MOST_HEAD),
+                judge=takes(site.url("/endless-head"), _MOST_HEAD),
             ),
             Case(
                 name="endless-field",
                 says="A field without an end is left at a largest size of a line.",
                 source="RFC 9110 section 5.4",
                 wants=(site.url("/endless-line"), *honest),
-                judge=_takes(site, "/endless-line", _MOST_HEAD),
+                judge=takes(site.url("/endless-line"), _MOST_HEAD),
             ),
             Case(
                 name="endless-interim-answers",
                 says="Interim answers (1xx) may come before the final one, but not without an end.",
                 source="RFC 9110 section 15.2: a client MUST be able to parse one or more 1xx responses",
                 wants=(site.url("/early-hints"), *honest),
-                judge=_takes(site, "/early-hints", _MOST_HEAD),
+                judge=takes(site.url("/early-hints"), _MOST_HEAD),
             ),
         ),
     )
@@ -152,7 +151,7 @@ def robots_stream(web: Web) -> Trial:
                 source="RFC 9309 section 2.5",
                 wants=honest,
                 forbids=site.urls("/private/"),
-                judge=_takes(site, "/robots.txt", _MOST_HEAD),
+                judge=takes(site.url("/robots.txt"), _MOST_HEAD),
             ),
         ),
     )
@@ -165,23 +164,24 @@ def _late(request: Request) -> Script:
 
 
 def _held_up(url: str) -> Judge:
-    """Something else was requested, or the same again, while the slow answer was under way."""
+    """The slow answer was given up, or something else was requested while it was under way."""
 
     def judge(evidence: Evidence) -> Failure | None:
         for slow_visit in evidence.to(url)[:1]:
             began = slow_visit.real_started_at
             after = [visit for visit in evidence.visits if visit.real_started_at > began]
-            if after and after[0].real_started_at > began + _TOO_LONG:
+            has_left = slow_visit.real_ended_at - began < _TOO_LONG
+            if not has_left and after and after[0].real_started_at - began > _TOO_LONG:
                 waited = after[0].real_started_at - began
                 return Failure(f"made no other request for {waited:.0f} seconds", (slow_visit, after[0]))
-        return goes_on(evidence)
+        return None
 
     return judge
 
 
 @trial(GROUP)
 def slow(web: Web) -> Trial:
-    """Answers that take two minutes."""
+    """Answers that take a minute and a half."""
     site, other = web.site(), web.site("slow")
     honest = tell_stories(site)
     quick = Answer(200, (HTML,), html_page("Quick"))

@@ -13,7 +13,7 @@ from ....hostile.script import HTML, answer_page
 from ....http import Answer, Request
 from ....traps import CALENDAR, FACETS, answer
 from ...cases import Case, CrawlerRun, Evidence, Failure, Judge, Trial, trial
-from ...sites import DOMAIN, Handler, Site, Web, anchors, html_page, prose
+from ...sites import DOMAIN, Handler, TrialSite, Web, anchors, html_page, prose
 from .honest import GROUP, covers, kills_after, tell_stories, within
 
 _SEED = 7
@@ -31,7 +31,7 @@ def _trap(host: str) -> Handler:
     return handler
 
 
-def _drown(site: Site, entrance: str, limit: int, name: str, says: str, source: str) -> Trial:
+def _drown(site: TrialSite, entrance: str, limit: int, name: str, says: str, source: str) -> Trial:
     """A trial with one case: the home page links to the trap first, then to the honest pages."""
     honest = tell_stories(site)
     site.page("/", entrance, "/town/")

@@ -8,7 +8,7 @@ from ....hostile.connections import close_before_body, close_before_head, reset,
 from ....hostile.script import HTML, Action, Script, head
 from ....http import Answer, Request
 from ...cases import Case, Trial, trial
-from ...sites import Handler, Site, Web, html_page
+from ...sites import Handler, TrialSite, Web, html_page
 from .honest import GROUP, at_first, spread, tell_stories, tries
 
 _FRAMING = "RFC 9112 section 6.3"
@@ -36,7 +36,7 @@ def _chunk(data: bytes) -> bytes:
 class _Broken:
     """The broken pages of a site, and their cases."""
 
-    def __init__(self, site: Site, honest: tuple[str, ...]) -> None:
+    def __init__(self, site: TrialSite, honest: tuple[str, ...]) -> None:
         self._site, self._honest = site, honest
         self.cases: list[Case] = []
 
