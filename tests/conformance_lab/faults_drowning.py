@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 import brotli
 from tests.conformance_lab.small_crawler import AGENT, Response, SmallCrawler
 
-_TOO_MUCH = 1_500_000_000
+_TOO_MUCH = 1_300_000_000
 """Bytes that a fault holds in memory, for want of a bound."""
 
 
@@ -31,7 +31,7 @@ class KnowsMirrors(LeavesTheHost):
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)  # type: ignore[arg-type]
-        self.bodies: dict[str, bytes] = {}
+        self.first: dict[str, Response] = {}
         self.alike: dict[str, int] = defaultdict(int)
 
     def is_in_scope(self, url: str) -> bool:
@@ -47,10 +47,10 @@ class KnowsMirrors(LeavesTheHost):
 
     def links(self, response: Response) -> list[str]:
         """The links; the page is compared with that of the same path on another host."""
-        parts = urlsplit(response.url)
-        first = self.bodies.setdefault(parts.path, response.body)
-        if first is not response.body and first == response.body and parts.netloc != urlsplit(self.seed).netloc:
-            self.alike[parts.netloc] += 1
+        first = self.first.setdefault(urlsplit(response.url).path, response)
+        if first is not response and first.body == response.body:
+            hosts = {urlsplit(each.url).netloc for each in (first, response)}
+            self.alike[(hosts - {urlsplit(self.seed).netloc}).pop()] += 1
         return super().links(response)
 
 
