@@ -18,7 +18,11 @@ CASES = listed_cases()
 GROUPS = list(dict.fromkeys(case.group for case in CASES))
 FAILS = {group: import_module(f"tests.conformance_lab.faults_{group}").FAILS for group in GROUPS}
 PASSES = {group: getattr(import_module(f"tests.conformance_lab.faults_{group}"), "PASSES", {}) for group in GROUPS}
-RUNS = sorted({(case.group, case.trial, FAILS[case.group][case.name]) for case in CASES})
+SLOW = {group: getattr(import_module(f"tests.conformance_lab.faults_{group}"), "SLOW", ()) for group in GROUPS}
+RUNS = [
+    pytest.param(*run, marks=[pytest.mark.slow] if run[1] in SLOW[run[0]] else [])
+    for run in sorted({(case.group, case.trial, FAILS[case.group][case.name]) for case in CASES})
+]
 """One crawl shows all cases of a trial that the same fault fails."""
 
 
