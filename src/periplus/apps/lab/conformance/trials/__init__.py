@@ -3,4 +3,6 @@
 from ..cases import TRIALS
 from . import robots, safety
 
-__all__ = ["TRIALS", "robots", "safety"]
+from . import life  # isort: skip - the last group
+
+__all__ = ["TRIALS", "life", "robots", "safety"]
