@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from signal import Signals
 
-from ....hostile import Script, Wait
+from ....hostile import Action, Script, Wait
 from ....hostile.script import TEXT
-from ....http import Answer, Request
+from ....http import Answer, Request, write_head
 from ...cases import Case, CrawlerRun, Evidence, Failure, Judge, Trial, trial
 from ...sites import ALLOW_ALL, Reply, Web
 from .living_site import LivingSite
@@ -16,7 +17,7 @@ _CRASH_ONLY = "Candea and Fox, Crash-Only Software, HotOS 2003"
 _IRLBOT = "Heydon and Najork, Mercator, World Wide Web 1999, section 4 (checkpoints)"
 _JUST_BEFORE = 4
 """Pages before a kill that may not have been written down yet."""
-_LONGEST_END = 60.0
+_LONGEST_END = 30.0
 """Seconds that a crawler may take to end when it is asked to: many times what a request takes."""
 
 
@@ -60,6 +61,14 @@ def killed(web: Web) -> Trial:
     )
 
 
+def _dripping() -> Iterator[Action]:
+    """An answer that is still under way when the crawler is killed."""
+    yield write_head(200, (TEXT, ("Content-Length", "10000")))
+    while True:
+        yield Wait(0.5)
+        yield b"#\n"
+
+
 @trial("life")
 def killed_often(web: Web) -> Trial:
     """Killed while it waits for robots.txt, while it waits for the first page, and twice more."""
@@ -67,12 +76,12 @@ def killed_often(web: Web) -> Trial:
     site, run, robots = living.site, [0], []
 
     def slow(_request: Request) -> Reply | None:
-        return Script(200, iter([Wait(60)])) if run[0] < 2 else None
+        return Script(200, _dripping()) if run[0] < 2 else None
 
     def rules(request: Request) -> Reply:
         robots.append(request.target)
         if run[0] == 0:
-            return Script(200, iter([Wait(60)]))
+            return Script(200, _dripping())
         return Answer(200, (TEXT,), f"{ALLOW_ALL}Disallow: /closed\n".encode())
 
     def begin(number: int) -> None:
@@ -123,7 +132,7 @@ def _signalled(web: Web, signal: Signals, word: str) -> Trial:
 
     return Trial(
         seed=living.site.url(),
-        seconds=_LONGEST_END + 60,
+        seconds=3 * _LONGEST_END,
         runs=(CrawlerRun(kill_when=living.has_asked_for(8), signal=signal), CrawlerRun()),
         cases=(
             Case(
