@@ -33,8 +33,9 @@ def small_crawler(group: str, fault: str) -> Adapter:
 
 
 @pytest.mark.parametrize(("group", "trial", "fault"), RUNS, ids=str)
-def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.chdir(tmp_path)  # some faults write where they are started
     found = judge(small_crawler(group, fault), [f"{group}/{trial}"])
     verdicts = {verdict.case: verdict for verdict in found.verdicts}
     for case, wanted in FAILS[group].items():
