@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from periplus import __version__
+
 BENCH = Path(__file__).resolve().parent
 HOME = BENCH / ".peers"
 """Where peers, and the manuals that benches serve, are; no part of the repository."""
@@ -151,6 +153,27 @@ class Tool:
         said = subprocess.run([self.name, "--version"], capture_output=True, text=True, check=False)
         number = re.search(r"\d+(?:\.\d+)+", said.stdout or said.stderr)
         return number.group() if number else "unknown"
+
+
+@dataclass(frozen=True)
+class Ours:
+    """Periplus as it is here, in the environment that runs the bench."""
+
+    @property
+    def python(self) -> str:
+        """The interpreter that runs the bench."""
+        return sys.executable
+
+    def missing(self) -> str | None:
+        """It is what is measured."""
+        return None
+
+    def ensure(self) -> None:
+        """It is there, or this would not run."""
+
+    def version(self) -> str:
+        """As it names itself."""
+        return __version__
 
 
 def why_absent(peer: Install) -> str | None:

@@ -1,16 +1,18 @@
-"""Other crawlers in the conformance lab: an adapter for each in `adapters`, and how they are installed."""
+"""Crawlers in the conformance lab: an adapter for each in `adapters`, and how they are installed."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-from bench.peers import BENCH, HOME, Install, Npm, Tool, Venv
+from bench.peers import BENCH, HOME, Install, Npm, Ours, Tool, Venv
 from periplus.apps.lab.conformance.adapters import Adapter, read_adapter
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"
 _NODE = BENCH / "crawl" / "peers"
 
 PEERS: dict[str, Install] = {
+    "periplus": Ours(),
     "scrapy": Venv("scrapy", "Scrapy"),
     "crawlee_python": Venv("crawlee", "crawlee"),
     "crawlee_javascript": Npm(_NODE / "crawlee_node", (ADAPTERS / "crawlee_polite.mjs",)),
@@ -26,5 +28,5 @@ PEERS: dict[str, Install] = {
 
 
 def peer_adapter(name: str) -> Adapter:
-    """The adapter of a peer."""
-    return read_adapter(ADAPTERS / f"{name}.toml", home=str(HOME))
+    """The adapter of a crawler."""
+    return read_adapter(ADAPTERS / f"{name}.toml", home=str(HOME), python=sys.executable)

@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 
 from bench.crawl.sites import PORT, SITES, host_of
-from bench.peers import BENCH, HOME, Install, Npm, Tool, Venv
+from bench.peers import BENCH, HOME, Install, Npm, Ours, Tool, Venv
 from periplus import __version__
 
 PEERS = Path(__file__).resolve().parent / "peers"
@@ -43,27 +43,6 @@ class Work:
     """All pages, a line of host and path each: for the one who only measures the wire."""
     order: str | None = None
     """The ordering of Periplus, in place of its default."""
-
-
-@dataclass(frozen=True)
-class Ours:
-    """Periplus as it is here, in the environment that runs the bench."""
-
-    @property
-    def python(self) -> str:
-        """The interpreter that runs the bench."""
-        return sys.executable
-
-    def missing(self) -> str | None:
-        """It is what is measured."""
-        return None
-
-    def ensure(self) -> None:
-        """It is there, or this would not run."""
-
-    def version(self) -> str:
-        """As it names itself."""
-        return __version__
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,6 +68,37 @@ def test_a_continued_crawl_asks_for_new_files_only(site: WholeSite, tmp_path: Pa
     asked = {url: count for url, count in site.asked.items() if not url.endswith("/robots.txt")}
     assert set(asked) == site.urls_of(6)
     assert set(asked.values()) == {1}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_crawl_misses_no_file(site: WholeSite, tmp_path: Path, workers: int) -> None:
+    """Killed three times in the middle: nothing is missing, and only what was under way is asked for twice."""
+    (tmp_path / "c.toml").write_text(QUICK.replace("delay = 0.0", "delay = 0.02", 1))
+    command = [
+        sys.executable, "-m", "periplus", "crawl", f"http://{site.home}/p/1", "-o", str(tmp_path / "c"), "--limit", "8",
+        "--requisites", "--workers", str(workers), "--config", str(tmp_path / "c.toml"),
+        "--allow-private", site.home, "--allow-private", site.other,
+    ]  # fmt: skip
+    needed = site.urls_of(8)
+    for kill in (1, 2, 3):
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+            until = time.monotonic() + 60
+            while len(site.asked) < kill * len(needed) // 4:
+                assert process.poll() is None
+                assert time.monotonic() < until
+                time.sleep(0.002)
+            os.killpg(process.pid, signal.SIGKILL)
+    assert not needed <= set(site.asked)
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    asked = {url: count for url, count in site.asked.items() if not url.endswith("/robots.txt")}
+    assert set(asked) == needed
+    assert sum(asked.values()) - len(asked) <= 3 * len(site.servers)
+    made = periplus.open(tmp_path / "c")
+    stored = (
+        "select count(*), count(distinct url) from fetches where outcome = 'fetched' and purpose in ('page', 'file')"
+    )
+    assert list(made.query(stored)) == [(len(needed) - 1, len(needed) - 1)]  # one is a redirect
 
 
 def test_without_the_setting_nothing_is_fetched(site: WholeSite, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from periplus.apps.lab.conformance.trials import TRIALS
 CASES = listed_cases()
 GROUPS = list(dict.fromkeys(case.group for case in CASES))
 FAILS = {group: import_module(f"tests.conformance_lab.faults_{group}").FAILS for group in GROUPS}
+PASSES = {group: getattr(import_module(f"tests.conformance_lab.faults_{group}"), "PASSES", {}) for group in GROUPS}
 RUNS = sorted({(case.group, case.trial, FAILS[case.group][case.name]) for case in CASES})
 """One crawl shows all cases of a trial that the same fault fails."""
 
@@ -40,6 +41,16 @@ def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytes
                 pytest.skip(verdict.reason)
             assert verdict.outcome is CaseOutcome.FAILED, case
             assert "made no request" not in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("group", "case", "crawler"), [(group, *item) for group in GROUPS for item in PASSES[group].items()], ids=str
+)
+def test_a_case_can_be_passed(group: str, case: str, crawler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that Periplus does not pass."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    (verdict,) = judge(small_crawler(group, crawler), [f"{group}/{case}"]).verdicts
+    assert verdict.outcome is CaseOutcome.PASSED or verdict.reason == enclosure.WHY_NOT, verdict.reason
 
 
 def test_every_case_has_a_fault() -> None:

@@ -24,8 +24,8 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     adapter = read_adapter(path, home="/opt")
     assert adapter.argv({"seed": "http://a/"}) == ["/opt/x", f"{tmp_path}/y", "http://a/"]
     assert adapter.argv({"seed": "s"}, is_refresh=True)[-1] == "s"
-    assert adapter.reason("safety", "redirect") == "only for private networks"
-    assert (adapter.reason("finding", "script"), adapter.reason("finding", "a")) == ("no scripts", "")
+    assert adapter.reason("safety", "addresses", "redirect") == "only for private networks"
+    assert (adapter.reason("finding", "b", "script"), adapter.reason("finding", "b", "a")) == ("no scripts", "")
 
 
 def test_braces_that_mean_nothing_stay() -> None:

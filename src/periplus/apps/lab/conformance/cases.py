@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
+from signal import Signals
 
 from msgspec import Struct, field
 
@@ -39,33 +40,46 @@ class Verdict(Struct, frozen=True):
 class CrawlerRun(Struct, frozen=True, kw_only=True):
     """One start of the crawler.
 
-    `kill_after` is the number of requests after which it is killed with SIGKILL; 0 lets it end. `is_refresh`: with the
-    adapter's `refresh` command, in a folder that has a crawl. `before` changes the sites first; `disturb` is called
-    once, in a thread of its own, after `disturb_after` requests.
+    `kill_after` is the number of requests after which `signal` is sent to its processes, `kill_when` says so at another
+    moment; without either it ends by itself. `is_refresh`: with the adapter's `refresh` command, in a folder that has a
+    crawl. `before` changes the sites first; `disturb` is called once, in a thread of its own, after `disturb_after`
+    requests. `disk` is the new size of its folder, where the trial bounds it; `is_read_only`: nothing can be written
+    there.
     """
 
     kill_after: int = 0
+    kill_when: Callable[[], bool] | None = None
+    signal: Signals = Signals.SIGKILL
     is_refresh: bool = False
     before: Callable[[], None] | None = None
     disturb_after: int = 0
     disturb: Callable[[], None] | None = None
+    disk: int = 0
+    is_read_only: bool = False
 
 
 class RunEnd(Struct, frozen=True):
-    """How one start of the crawler ended. `was_stopped`: it was still running when its time was up."""
+    """How one start of the crawler ended.
+
+    `was_stopped`: it was still running when its time was up. `was_killed`: the signal of its run was sent, at the real
+    time `signalled_at`, `took` seconds before it ended. `room` is what was left of the bytes that its folder can hold.
+    """
 
     code: int
     seconds: float
     was_stopped: bool = False
     was_killed: bool = False
     output: str = ""
+    took: float = 0.0
+    signalled_at: float = 0.0
+    room: int = 0
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
     """What a case is judged from: the servers' log in order of arrival, how the crawler ended, the files it wrote.
 
     `starts` are the real times at which the runs began; `memory` is the most bytes that its processes held at once;
-    `lookups` are the names that were looked up.
+    `lookups` are the names that were looked up; `connections` are the ports of the trial that were connected to.
     """
 
     visits: list[Visit]
@@ -74,6 +88,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     folder: Path
     memory: int = 0
     lookups: tuple[str, ...] = ()
+    connections: tuple[int, ...] = ()
 
     def to(self, *urls: str) -> list[Visit]:
         """The visits to some URLs."""
@@ -117,7 +132,8 @@ class Case(Struct, frozen=True, kw_only=True):
     """One thing that a good crawler does. `says` is the rule in one sentence, `source` where it is stated.
 
     The case fails unless every URL of `wants` was requested, or if one of `forbids` was; `judge` looks at the rest. The
-    seed is always wanted, or a crawler that requests nothing would pass.
+    seed is wanted, or a crawler that requests nothing would pass. Without `wants_seed` a good crawler may leave it
+    alone, or not get that far, and `judge` sees by other means that it tried.
     """
 
     name: str
@@ -125,6 +141,7 @@ class Case(Struct, frozen=True, kw_only=True):
     source: str
     wants: tuple[str, ...] = ()
     forbids: tuple[str, ...] = ()
+    wants_seed: bool = True
     judge: Judge | None = None
 
 
@@ -134,7 +151,8 @@ class Trial(Struct, frozen=True, kw_only=True):
     `limit` is the most pages that the crawler is asked for; `seconds` bounds one run (a slow crawler is not a bad one:
     leave it several times what a polite crawl takes). `needs_names`, `needs_tls`: it cannot be shown without the lab's
     own name server, or certificates. `disk` is the size of the crawler's folder in bytes; 0: without bound.
-    `environment` is added to the crawler's.
+    `environment` is added to the crawler's. `ports` are further ones that take connections, note them and end them, at
+    every address. `lacking` is why it cannot be shown on this machine.
     """
 
     seed: str
@@ -146,6 +164,8 @@ class Trial(Struct, frozen=True, kw_only=True):
     needs_tls: bool = False
     disk: int = 0
     environment: Mapping[str, str] = field(default_factory=dict)
+    ports: tuple[int, ...] = ()
+    lacking: str = ""
 
 
 class DeclaredTrial(Struct, frozen=True):
@@ -161,16 +181,15 @@ class DeclaredTrial(Struct, frozen=True):
         return f"{self.group}/{self.name}"
 
 
-TRIALS: dict[str, DeclaredTrial] = {}
-"""Every trial by `group/trial`, in the order of the groups."""
+REGISTERED: list[DeclaredTrial] = []
+"""Every trial, in the order in which their modules were imported."""
 
 
 def trial(group: str) -> Callable[[Callable[[Web], Trial]], Callable[[Web], Trial]]:
     """Register a function that builds a trial, under its own name."""
 
     def register(build: Callable[[Web], Trial]) -> Callable[[Web], Trial]:
-        name = build.__name__.replace("_", "-")
-        TRIALS[f"{group}/{name}"] = DeclaredTrial(group, name, build)
+        REGISTERED.append(DeclaredTrial(group, build.__name__.replace("_", "-"), build))
         return build
 
     return register
@@ -202,10 +221,11 @@ NO_REQUEST = "made no request"
 
 def _failure(case: Case, seed: str, evidence: Evidence) -> Failure | None:
     visited = {visit.url for visit in evidence.visits}
-    if not visited:
+    if not visited and case.wants_seed:
         last = evidence.ends[-1] if evidence.ends else RunEnd(0, 0.0)
         return Failure(f"{NO_REQUEST}; exit code {last.code}: {last.output[-500:].strip() or 'no output'}")
-    missing = [url for url in (seed, *case.wants) if without_port(url) not in visited]
+    wanted = (seed, *case.wants) if case.wants_seed else case.wants
+    missing = [url for url in wanted if without_port(url) not in visited]
     if missing:
         return Failure(f"never requested {', '.join(missing[:3])}", tuple(evidence.visits[-3:]))
     if found := evidence.to(*case.forbids):

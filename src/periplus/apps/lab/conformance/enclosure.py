@@ -45,9 +45,10 @@ def furnish(folder: Path) -> None:
     _sh(f"mount --bind {servers} {Path('/etc/resolv.conf').resolve()}")
 
 
-def limit_disk(folder: Path, size: int) -> None:
-    """Inside an enclosure: let a folder hold `size` bytes and no more."""
-    _sh(f"mount -t tmpfs -o size={size} tmpfs {folder}")
+def limit_disk(folder: Path, size: int, *, is_again: bool = False, is_read_only: bool = False) -> None:
+    """Inside an enclosure: let a folder hold `size` bytes and no more. `is_again`: change that, and keep its files."""
+    access = "ro" if is_read_only else "rw"
+    _sh(f"mount {'-o remount,' if is_again else '-t tmpfs -o '}{access},size={size} tmpfs {folder}")
 
 
 def lose_network(seconds: float) -> None:
@@ -55,6 +56,13 @@ def lose_network(seconds: float) -> None:
     _sh("ip link set lo down")
     time.sleep(seconds)
     _sh(_UP)
+
+
+def lose_address(address: str, seconds: float) -> None:
+    """Inside an enclosure: let an address be out of reach for a while."""
+    _sh(f"ip route add unreachable {address} table local")
+    time.sleep(seconds)
+    _sh(f"ip route del unreachable {address} table local")
 
 
 def _sh(script: str) -> None:

@@ -8,14 +8,15 @@ import struct
 from collections.abc import Callable
 from typing import cast
 
-_A, _CNAME = 1, 5
+_A, _CNAME, _AAAA = 1, 5, 28
 _NO_ERROR, _NO_NAME = 0x8180, 0x8183
 """Flags of an answer: it is a response, recursion is available; the name is there, or not."""
 _SHORT = 1
 """Seconds that an answer may be kept: a trial may change it."""
 
-Lookup = Callable[[str], str]
-"""The address of a name, or another name that it stands for, or nothing."""
+Lookup = Callable[[str], str | None]
+"""The addresses of a name, with spaces between them, or another name that it stands for; empty if there is no such
+name, `None` to leave the question without an answer."""
 
 
 class NameServer(asyncio.DatagramProtocol):
@@ -36,23 +37,32 @@ class NameServer(asyncio.DatagramProtocol):
         except (IndexError, struct.error, UnicodeDecodeError):
             return
         self.asked.append(name)
-        records = self._records(name, kind)
+        value = self._lookup(name)
+        if value is None:
+            return
+        records = self._records(name, value, kind)
         flags = _NO_NAME if records is None else _NO_ERROR
         head = data[:2] + struct.pack(">HHHHH", flags, 1, len(records or ()), 0, 0)
         self._transport.sendto(head + data[12:end] + b"".join(records or ()), addr)
 
-    def _records(self, name: str, kind: int) -> list[bytes] | None:
+    def _records(self, name: str, value: str, kind: int) -> list[bytes] | None:
         """The records of a name and of those it stands for; `None` if there is no such name."""
         records: list[bytes] = []
         for _ in range(8):
-            value = self._lookup(name)
             if not value:
                 return records or None
-            if value[0].isdigit():
-                return [*records, _record(name, _A, socket.inet_aton(value))] if kind == _A else records
+            if value[0].isdigit() or ":" in value:
+                return records + [_record(name, kind, packed) for packed in _packed(value, kind)]
             records.append(_record(name, _CNAME, _labels(value)))
-            name = value
+            name, value = value, self._lookup(value) or ""
         return records
+
+
+def _packed(addresses: str, kind: int) -> list[bytes]:
+    """The addresses of a kind of record."""
+    if kind == _AAAA:
+        return [socket.inet_pton(socket.AF_INET6, each) for each in addresses.split() if ":" in each]
+    return [socket.inet_aton(each) for each in addresses.split() if ":" not in each] if kind == _A else []
 
 
 def _question(data: bytes) -> tuple[str, int, int]:

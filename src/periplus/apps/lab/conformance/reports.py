@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from periplus.view.html import html_file, html_table
+from periplus.view.html import html_file, html_table, prose
 from periplus.view.junit import JUnitCase, junit_file
 from periplus.view.values import Column, Sheet, sheet_of
 from periplus.view.wording import counted, lasting
 
 from .cases import CaseOutcome, Verdict
 from .judging import Judgement, ListedCase, listed_cases
+from .trials import GROUPS
 
-TITLES = {
-    "robots": "robots.txt",
-    "load": "load",
-    "finding": "finding pages",
-    "drowning": "not drowning",
-    "freshness": "freshness",
-    "safety": "safety",
-    "life": "kills and faults",
-}
-"""What a group is called in tables."""
 SIGNS = {CaseOutcome.PASSED: "pass", CaseOutcome.FAILED: "FAIL", CaseOutcome.NOT_APPLICABLE: "n/a"}
 
 
@@ -30,7 +21,7 @@ def score_table(judgements: Sequence[Judgement]) -> Sheet:
     """Groups by crawlers: the cases that passed, of those that apply."""
     groups = list(dict.fromkeys(verdict.group for one in judgements for verdict in one.verdicts))
     columns = [Column("group", "cases"), *(Column(one.name) for one in judgements)]
-    rows = [[TITLES.get(group, group), *(_score(one.verdicts, group) for one in judgements)] for group in groups]
+    rows = [[GROUPS[group], *(_score(one.verdicts, group) for one in judgements)] for group in groups]
     rows.append(["all", *(_score(one.verdicts) for one in judgements)])
     return sheet_of("Cases passed, of those that apply", columns, rows)
 
@@ -78,8 +69,8 @@ def to_html(judgements: Sequence[Judgement]) -> str:
         '<header><p class="mark">Periplus conformance lab</p><h1>',
         ", ".join(escape(_called(one)) for one in judgements),
         '</h1><p class="soft">Judged from the logs of the servers that the crawlers visited.</p></header>\n',
-        f"<h2>Scores</h2>{html_table(score_table(judgements))}",
-        f"<h2>Every case</h2>{html_table(case_table(judgements))}",
+        f'<h2>Scores</h2><section class="card">{html_table(score_table(judgements))}</section>',
+        f'<h2>Every case</h2><section class="card">{html_table(case_table(judgements))}</section>',
         *(part for one in judgements for part in _explained(one, listed)),
     ]
     return html_file("Conformance lab", content)
@@ -94,14 +85,15 @@ def _explained(judgement: Judgement, listed: dict[str, ListedCase]) -> Iterator[
         case = listed[verdict.name]
         proof = escape("\n".join(verdict.proof))
         yield (
-            f'<section class="card"><h3>{escape(verdict.name)}</h3><p>{escape(case.says)}'
+            f'<section class="card"><h3>{escape(verdict.name)}</h3><p>{prose(case.says)}'
             f' <span class="soft">{escape(case.source)}</span></p><p class="do">{escape(verdict.reason)}</p>'
         )
         yield f"<pre>{proof}</pre></section>\n" if proof else "</section>\n"
     others = [verdict for verdict in judgement.verdicts if verdict.outcome is CaseOutcome.NOT_APPLICABLE]
     if others:
         columns = (Column("case"), Column("reason"))
-        yield html_table(sheet_of("Not applicable", columns, [(other.name, other.reason) for other in others]))
+        table = html_table(sheet_of("Not applicable", columns, [(other.name, other.reason) for other in others]))
+        yield f'<section class="card">{table}</section>\n'
 
 
 def _called(judgement: Judgement) -> str:

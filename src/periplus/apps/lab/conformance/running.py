@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import time
@@ -12,6 +13,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..channel import ContextOf
 from ..connection import ConnectionLimits, Service
@@ -19,7 +21,7 @@ from ..log import RequestLog
 from ..server import Listeners, RunningClock, open_loopback
 from . import enclosure
 from .adapters import Adapter
-from .cases import CaseOutcome, CrawlerRun, DeclaredTrial, Evidence, RunEnd, Trial, Verdict, verdict_of
+from .cases import Case, CaseOutcome, CrawlerRun, DeclaredTrial, Evidence, RunEnd, Trial, Verdict, verdict_of
 from .name_server import NameServer
 from .sites import Web
 
@@ -50,21 +52,20 @@ async def run_trial(declared: DeclaredTrial, adapter: Adapter, folder: Path, *, 
         if lacking:
             return [Verdict(declared.group, case.name, CaseOutcome.NOT_APPLICABLE, lacking) for case in trial.cases]
         evidence = await _crawled(trial, adapter, ground, folder / "crawl")
-        return [_judged(declared.group, trial, number, adapter, evidence) for number in range(len(trial.cases))]
+        return [_judged(declared, trial, case, adapter, evidence) for case in trial.cases]
 
 
-def _judged(group: str, trial: Trial, number: int, adapter: Adapter, evidence: Evidence) -> Verdict:
-    case = trial.cases[number]
-    if reason := adapter.reason(group, case.name):
-        return Verdict(group, case.name, CaseOutcome.NOT_APPLICABLE, reason)
-    return verdict_of(group, case, trial.seed, evidence)
+def _judged(declared: DeclaredTrial, trial: Trial, case: Case, adapter: Adapter, evidence: Evidence) -> Verdict:
+    if reason := adapter.reason(declared.group, declared.name, case.name):
+        return Verdict(declared.group, case.name, CaseOutcome.NOT_APPLICABLE, reason)
+    return verdict_of(declared.group, case, trial.seed, evidence)
 
 
 def _lacking(trial: Trial, web: Web) -> str:
     """Why a trial cannot be shown here; empty if it can."""
-    if (trial.needs_names or trial.needs_tls or trial.disk) and not web.has_names:
+    if (trial.needs_names or trial.needs_tls or trial.disk or trial.ports) and not web.has_names:
         return enclosure.WHY_NOT
-    return NO_TLS if trial.needs_tls and not web.has_tls else ""
+    return NO_TLS if trial.needs_tls and not web.has_tls else trial.lacking
 
 
 @contextlib.asynccontextmanager
@@ -114,18 +115,37 @@ async def _crawled(trial: Trial, adapter: Adapter, ground: Ground, folder: Path)
         enclosure.limit_disk(folder, trial.disk)
     values = {"seed": trial.seed, "folder": str(folder), "limit": str(trial.limit), "ca": ground.ca}
     starts, ends, memory = [], [], 0
+    connections = await _watched(trial.ports)
     for run in trial.runs:
         if run.before:
             run.before()
+        if run.disk or run.is_read_only:
+            enclosure.limit_disk(folder, run.disk or trial.disk, is_again=True, is_read_only=run.is_read_only)
         starts.append(time.time())
         argv = adapter.argv(values, is_refresh=run.is_refresh)
         end, held = await _started(argv, trial, run, ground)
-        ends.append(end)
+        ends.append(replace(end, room=shutil.disk_usage(folder).free))
         memory = max(memory, held)
     await asyncio.sleep(_WEIGH_EVERY)  # the last answers are noted when their connections are seen to be closed
     visits = sorted(ground.log.visits(), key=lambda visit: visit.real_started_at)
     asked = tuple(ground.names.asked) if ground.names else ()
-    return Evidence(visits=visits, starts=starts, ends=ends, folder=folder, memory=memory, lookups=asked)
+    return Evidence(
+        visits=visits, starts=starts, ends=ends, folder=folder, memory=memory, lookups=asked,
+        connections=tuple(connections),
+    )  # fmt: skip
+
+
+async def _watched(ports: tuple[int, ...]) -> list[int]:
+    """Take connections at some ports of every address, and end them; the list to which each adds its port."""
+    found: list[int] = []
+
+    async def note(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        found.append(writer.get_extra_info("sockname")[1])
+        writer.close()
+
+    for port in ports:
+        await asyncio.start_server(note, "", port)
+    return found
 
 
 async def _started(argv: list[str], trial: Trial, run: CrawlerRun, ground: Ground) -> tuple[RunEnd, int]:
@@ -143,27 +163,35 @@ async def _started(argv: list[str], trial: Trial, run: CrawlerRun, ground: Groun
     output = asyncio.create_task(_last_output(process))
     watch = _Watch(process.pid)
     disturbance: asyncio.Task[None] | None = None
+    signalled_at = 0.0
     while process.returncode is None and time.monotonic() - began < trial.seconds:
         requests = ground.log.total - before
-        if run.kill_after and requests >= run.kill_after:
-            watch.end(signal.SIGKILL)
-            await process.wait()
-            break
+        if not signalled_at and _is_time(run, requests):
+            watch.end(run.signal)
+            signalled_at = time.time()
         if run.disturb and disturbance is None and requests >= run.disturb_after:
             disturbance = asyncio.create_task(asyncio.to_thread(run.disturb))
         watch.weigh()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), _LOOK_EVERY)
     was_stopped = process.returncode is None
+    took = time.time() - signalled_at if signalled_at else 0.0
     if was_stopped:
         await _stop(process, watch)
     watch.end(signal.SIGKILL)  # what it started and did not wait for
     if disturbance:
         await disturbance
     said = await output
-    took = time.monotonic() - began
-    was_killed = bool(run.kill_after) and process.returncode == -signal.SIGKILL and not was_stopped
-    return RunEnd(process.returncode or 0, took, was_stopped, was_killed, said), watch.most
+    seconds = time.monotonic() - began
+    end = RunEnd(process.returncode or 0, seconds, was_stopped, bool(signalled_at), said, took, signalled_at)
+    return end, watch.most
+
+
+def _is_time(run: CrawlerRun, requests: int) -> bool:
+    """Whether a run gets its signal now."""
+    if run.kill_when is not None:
+        return run.kill_when()
+    return 0 < run.kill_after <= requests
 
 
 async def _stop(process: asyncio.subprocess.Process, watch: _Watch) -> None:

@@ -98,14 +98,18 @@ class TrialSite:
 
 
 class Web:
-    """The sites of one trial. They have names where the lab owns the name server, else addresses of loopback."""
+    """The sites of one trial. They have names where the lab owns the name server, else addresses of loopback.
+
+    `addresses` has what the name server answers for each name: see `Lookup` in `name_server`.
+    """
 
     def __init__(self, *, has_names: bool, port: int, tls: bool = False) -> None:
         self.has_names = has_names
         self.has_tls = tls
         self._port = port
         self._sites: dict[str, TrialSite] = {}
-        self.addresses: dict[str, str | Callable[[], str]] = {}
+        self.addresses: dict[str, str | Callable[[], str | None]] = {}
+        self.stranger: Reply = _UNKNOWN_HOST
 
     def site(self, name: str = "www", *, address: str = "", scheme: str = "http") -> TrialSite:
         """A new site. `address` is the one its name has, in the enclosure; by default each site has one of its own."""
@@ -118,16 +122,19 @@ class Web:
         self._sites[site.host] = site
         return site
 
-    def lookup(self, name: str) -> str:
-        """What the name server answers: an address, or the name that this one stands for; nothing if there is none."""
+    def lookup(self, name: str) -> str | None:
+        """What the name server answers: see `Lookup`."""
         found = self.addresses.get(name) or self.addresses.get(f"*.{name.partition('.')[2]}", "")
         return found() if callable(found) else found
 
     def reply(self, request: Request, *, is_proxied: bool) -> Reply:
-        """Route a request by its host; `*.` in front of a site's name stands for every name below it."""
+        """Route a request by its host; `*.` in front of a site's name stands for every name below it.
+
+        `stranger` is what a host answers that is no site.
+        """
         del is_proxied
         site = self._sites.get(request.host) or self._sites.get(f"*.{request.host.partition('.')[2]}")
-        return site.reply(request) if site else _UNKNOWN_HOST
+        return site.reply(request) if site else self.stranger
 
 
 PUBLIC = "11.77"
