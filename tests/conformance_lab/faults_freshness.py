@@ -49,7 +49,7 @@ class Remembers(SmallCrawler):
 
     def remember(self, url: str, response: Response) -> None:
         """Keep a page."""
-        fields = {name: response.fields[name] for name in ("etag", "last-modified") if name in response.fields}
+        fields = {name: value for name, value in response.fields.items() if name in ("etag", "last-modified")}
         self.memory[url] = {"body": response.body.decode("utf-8", "replace"), **fields}
 
 
