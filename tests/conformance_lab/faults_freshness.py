@@ -49,8 +49,7 @@ class Remembers(SmallCrawler):
 
     def remember(self, url: str, response: Response) -> None:
         """Keep a page."""
-        kept = [name for name in ("etag", "last-modified") if name in response.fields]
-        fields = {str(name): response.fields[name] for name in kept}
+        fields = {name: value for name, value in response.fields.items() if name in ("etag", "last-modified")}
         self.memory[url] = {"body": response.body.decode("utf-8", "replace"), **fields}
 
 
