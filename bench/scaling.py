@@ -29,11 +29,12 @@ from periplus.apps.simulate.web import site_name
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
+from periplus.engine.overview import FrontierStats
 from periplus.engine.router import ShardPlacement, owner_of
 from periplus.engine.shard import MakeShard, Shard, ShardOutput, ShardStatus
 from periplus.engine.sharding import ShardedCrawl
 from periplus.engine.sharding.messages import StatusReport
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import Batch, Discovery, Hints, Site, Source, Url
 from periplus.store import DiskState
 from periplus.urls import site_of

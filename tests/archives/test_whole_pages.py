@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,13 +27,13 @@ def site() -> Iterator[WholeSite]:
 
 
 def crawl(
-    site: WholeSite, folder: Path, pages: int, *, requisites: bool = True, workers: int = 1
+    site: WholeSite, folder: Path, pages: int, *, requisites: bool = True, workers: int = 1, settings: str = QUICK
 ) -> periplus.Collection:
     """A crawl of the site that ends after so many pages."""
-    settings = folder.with_suffix(".toml")
-    settings.write_text(QUICK)
+    file = folder.with_suffix(".toml")
+    file.write_text(settings)
     periplus.crawl(
-        f"http://{site.home}/p/1", out=folder, config=settings, limit=pages, requisites=requisites, workers=workers,
+        f"http://{site.home}/p/1", out=folder, config=file, limit=pages, requisites=requisites, workers=workers,
         allow_private=[site.home, site.other],
     ).run()  # fmt: skip
     return periplus.open(folder)
@@ -65,6 +69,51 @@ def test_a_continued_crawl_asks_for_new_files_only(site: WholeSite, tmp_path: Pa
     asked = {url: count for url, count in site.asked.items() if not url.endswith("/robots.txt")}
     assert set(asked) == site.urls_of(6)
     assert set(asked.values()) == {1}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_crawl_misses_no_file(site: WholeSite, tmp_path: Path, workers: int) -> None:
+    """Killed three times in the middle: nothing is missing, and only what was under way is asked for twice."""
+    (tmp_path / "c.toml").write_text(QUICK.replace("delay = 0.0", "delay = 0.02", 1))
+    command = [
+        sys.executable, "-m", "periplus", "crawl", f"http://{site.home}/p/1", "-o", str(tmp_path / "c"), "--limit", "8",
+        "--requisites", "--workers", str(workers), "--config", str(tmp_path / "c.toml"),
+        "--allow-private", site.home, "--allow-private", site.other,
+    ]  # fmt: skip
+    needed = site.urls_of(8)
+    for kill in (1, 2, 3):
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+            until = time.monotonic() + 60
+            while len(site.asked) < kill * len(needed) // 4:
+                assert process.poll() is None
+                assert time.monotonic() < until
+                time.sleep(0.002)
+            os.killpg(process.pid, signal.SIGKILL)
+    assert not needed <= set(site.asked)
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    asked = {url: count for url, count in site.asked.items() if not url.endswith("/robots.txt")}
+    assert set(asked) == needed
+    assert sum(asked.values()) - len(asked) <= 3 * len(site.servers)
+    made = periplus.open(tmp_path / "c")
+    stored = (
+        "select count(*), count(distinct url) from fetches where outcome = 'fetched' and purpose in ('page', 'file')"
+    )
+    assert list(made.query(stored)) == [(len(needed) - 1, len(needed) - 1)]  # one is a redirect
+
+
+def test_the_bytes_of_a_page_are_bounded(site: WholeSite, tmp_path: Path) -> None:
+    """Each page has its own bound, which three of its five pictures reach; a fourth may have been under way."""
+    made = crawl(site, tmp_path / "c", 4, settings=f"{QUICK}[requisites]\nmax_bytes_per_page = 790\n")
+    paths = Counter(url.split("/", 3)[3] for url in site.asked)
+    for n in (2, 3, 4):
+        own = (f"i/style{n}.png", f"i/{n}.png", f"i/{n}-2.png", f"i/{n}-3.png", f"same/{n}")
+        assert 3 <= sum(path in paths for path in own) <= 4
+    refused = dict(made.query("select url, outcome from fetches where reason = 'page-bytes'"))
+    assert set(refused.values()) == {"excluded"}
+    assert 3 <= len(refused) <= len(site.urls_of(4) - set(site.asked))
+    assert not set(refused) & set(site.asked)
+    assert list(made.query("select count(*) from pages")) == [(4,)]
 
 
 def test_without_the_setting_nothing_is_fetched(site: WholeSite, tmp_path: Path) -> None:

@@ -72,7 +72,9 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> str:
     home: Path = tmp_path_factory.mktemp("started")
     with shop(3) as web:
         periplus.crawl([SEED], out=home / "small", config=attentive(home), **quick(web)).run()
-    periplus.open(home / "small").index()
+    opened = periplus.open(home / "small")
+    opened.index()
+    list(opened.query("select count(*) from urls"))  # computed once, and kept
     return str(home / "small")
 
 
@@ -88,9 +90,11 @@ PAGES = {"periplus.content.html", "periplus.content.entities", "periplus.store.e
         (("info", "--json"), HEAVY - {"lmdb"} | NEVER | PAGES),
         (("search", "product"), HEAVY - {"lmdb", "numpy"} | NEVER - {"tantivy"} | PAGES),
         (("search", "product", "-n", "3", "--json"), HEAVY - {"lmdb", "numpy"} | NEVER - {"tantivy"} | PAGES),
+        (("query", "select count(*) from fetches"), HEAVY - {"lmdb", "duckdb"} | NEVER | PAGES),
+        (("query", "select site, sum(depth) from urls group by site"), HEAVY - {"lmdb", "duckdb"} | NEVER | PAGES),
         (
             ("query", "select count(*) from fetches", "--json"),
-            HEAVY - {"lmdb", "numpy", "pyarrow", "duckdb"} | NEVER | PAGES | {"pyarrow.parquet"},
+            HEAVY - {"lmdb", "numpy", "pyarrow", "duckdb"} | NEVER | PAGES | {"pyarrow.parquet", "pyarrow.compute"},
         ),
         (("changes", "--since", "1h", "--limit", "5"), HEAVY - {"lmdb", "numpy", "pyarrow", "lxml"} | NEVER - {"ssl"}),
     ],
@@ -128,8 +132,7 @@ def ran(*args: str) -> set[str]:
 @pytest.mark.parametrize(
     "room",
     [
-        "periplus.insight.views.connection",
-        pytest.param("periplus.store.tables.reader", marks=pytest.mark.slow),
+        "periplus.store.tables.reader",
         pytest.param("periplus.apps.changes", marks=pytest.mark.slow),
     ],
 )

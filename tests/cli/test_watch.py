@@ -14,8 +14,9 @@ from tests.each_case import each_case
 from periplus.cli.crawl.live import PLAIN_EVERY, screen
 from periplus.cli.watch import ProgressReporter, UpcomingVisit, WatchLine, line_of, plain_line, since, view_of
 from periplus.collection.progress import Meter, Progress
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import Freshness, NextVisit, Url
 
 COMMANDS = (Path(__file__).resolve().parents[2] / "docs" / "commands.md").read_text()

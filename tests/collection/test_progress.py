@@ -6,8 +6,9 @@ import pytest
 
 from periplus.collection.progress import WINDOW, Meter
 from periplus.collection.progress_text import progress_line
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import Site
 
 

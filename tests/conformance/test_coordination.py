@@ -22,10 +22,11 @@ from periplus.apps.cluster.actors import CoordinatorActor, Plan
 from periplus.apps.cluster.leases import claim
 from periplus.apps.cluster.links import Lease
 from periplus.engine.frontier import AddressClaims
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.messages import Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import Bid, CollectionError
 from periplus.parts.revisit.market import Market
 

@@ -11,6 +11,7 @@ import http.client
 import re
 import sys
 import time
+from html import unescape
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -52,10 +53,14 @@ class SmallCrawler:
         """Fetch a page and take its links."""
         response = self.fetch(url)
         if 300 <= response.status < 400 and "location" in response.fields:
-            self.take(urljoin(url, response.fields["location"]))
+            self.take(self.resolve(url, response.fields["location"]))
         elif response.status == 200:
             for link in self.links(response):
-                self.take(urljoin(url, link))
+                self.take(self.resolve(url, link))
+
+    def resolve(self, page: str, link: str) -> str:
+        """The URL of a link of a page."""
+        return urljoin(page, link)
 
     def take(self, url: str) -> None:
         """Queue a URL that is new and in scope."""
@@ -70,7 +75,9 @@ class SmallCrawler:
 
     def links(self, response: Response) -> list[str]:
         """The links of a page."""
-        return re.findall(r'<a\s[^>]*href="([^"]+)"', response.body.decode("utf-8", "replace"))
+        return [
+            unescape(link) for link in re.findall(r'<a\s[^>]*href="([^"]+)"', response.body.decode("utf-8", "replace"))
+        ]
 
     def is_allowed(self, url: str) -> bool:
         """Whether robots.txt allows a URL."""
@@ -81,14 +88,14 @@ class SmallCrawler:
         base = "/".join(url.split("/")[:3])
         if base not in self.rules:
             parser = self.rules[base] = RobotFileParser()
-            response = self.fetch(f"{base}/robots.txt")
-            if response.status == 200:
-                parser.parse(response.body.decode("utf-8", "replace").splitlines())
-            elif response.status >= 500:
-                parser.parse(["User-agent: *", "Disallow: /"])
-            else:
-                parser.parse([])
+            parser.parse(self.robots_lines(self.fetch(f"{base}/robots.txt")))
         return self.rules[base]
+
+    def robots_lines(self, response: Response) -> list[str]:
+        """The lines of a robots.txt, or those that stand for its absence."""
+        if response.status == 200:
+            return response.body.decode("utf-8", "replace").splitlines()
+        return ["User-agent: *", "Disallow: /"] if response.status >= 500 else []
 
     def headers(self, url: str) -> dict[str, str]:
         """The fields of a request."""
@@ -98,17 +105,21 @@ class SmallCrawler:
     def fetch(self, url: str) -> Response:
         """One request; nothing is followed."""
         parts = urlsplit(url)
-        connection = http.client.HTTPConnection(parts.netloc, timeout=TIMEOUT)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(parts.netloc, timeout=TIMEOUT)
         try:
-            connection.request(
-                "GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), headers=self.headers(url)
-            )
+            connection.request("GET", self.target(url), headers=self.headers(url))
             response = connection.getresponse()
             return Response(url, response.status, {k.lower(): v for k, v in response.getheaders()}, self.read(response))
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException, UnicodeError):
             return Response(url)
         finally:
             connection.close()
+
+    def target(self, url: str) -> str:
+        """What is requested of the host."""
+        parts = urlsplit(url)
+        return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
     def read(self, response: http.client.HTTPResponse) -> bytes:
         """The body."""

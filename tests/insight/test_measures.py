@@ -247,6 +247,6 @@ def test_query_returns_the_measures(tmp_path: Path) -> None:
     with made.views() as views:
         wanted = measures(views, part)
         answer = views.select(measures_sql(part))
-        (row,) = answer.rows()
+        (row,) = answer.rows
     assert answer.names == [measure.name for measure in MEASURES]
     assert dict(zip(answer.names, row, strict=True)) == {name: getattr(wanted, name) for name in answer.names}

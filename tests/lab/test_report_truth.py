@@ -99,7 +99,7 @@ def test_every_question_of_the_page_gives_the_numbers_beside_it(made: Made) -> N
     assert len(asked) > 22
     for name, sql in asked.items():
         answer = made.views.select(sql)
-        got = [dict(zip(answer.names, row, strict=True)) for row in answer.rows()]
+        got = [dict(zip(answer.names, row, strict=True)) for row in answer.rows]
         part = made.report.parts[name]
         numbers = [column.name for column in part.columns if column.kind not in ("text", "url")]
         kept = [[row[key] for key in numbers] for row in part.rows]

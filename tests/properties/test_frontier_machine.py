@@ -10,7 +10,7 @@ from tests.properties.simulated_web import World
 from tests.properties.watched_crawl import Crawl
 
 from periplus.engine.frontier import PolitenessSettings
-from periplus.engine.stats import frontier_stats
+from periplus.engine.overview import frontier_stats
 from periplus.model import Discovery, FetchOutcome, Source
 
 some = st.integers(0, 1_000)

@@ -37,8 +37,8 @@ from periplus.model import (
     UrlDiscovered,
 )
 from periplus.store.tables import SCHEMAS, Spooled, Tables, TableSettings, count_rows, read
+from periplus.store.tables.files import damaged_files, files_of
 from periplus.store.tables.manifest import read_manifest
-from periplus.store.tables.reader import damaged_files, files_of
 from periplus.store.tables.writer import surviving_mark
 
 SMALL = TableSettings(rows_per_group=3, rows_per_file=8, bytes_in_memory=10_000)

@@ -22,7 +22,7 @@ from tests.properties.simulated_web import World
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import Frontier, PolitenessSettings, RetrySettings, reason_of, retry_for
-from periplus.engine.stats import frontier_stats
+from periplus.engine.overview import frontier_stats
 from periplus.formats.robots import parse
 from periplus.model import (
     BodyReading,

@@ -20,10 +20,11 @@ from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import MakeShard, Shard, ShardOutput, ShardStatus
 from periplus.engine.sharding import PageBudget, ShardedCrawl
 from periplus.engine.sharding.processes import WorkerProcess
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import Batch, CollectionDamaged, CollectionError, ConfigError, Discovery, Source, Url
 from periplus.store import DiskState
 from periplus.store.layout import Layout

@@ -10,6 +10,7 @@ settings are declared with these, and added by `setting_options`.
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ def main() -> None:
 
             sys.stdout.write(f"{version_line()}\n")
             return
+        gc.disable()  # until all is loaded: modules are no garbage
         from .app import run
 
         run()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -30,9 +30,6 @@ from . import options
 from .closed_pipe import unless_closed
 from .consoles import stderr_console, stdout_console
 from .options import JobsCluster, executor_at
-
-if TYPE_CHECKING:
-    from periplus.insight.views import Views
 
 SHOWN = 50
 """Rows shown on a terminal by default."""
@@ -79,23 +76,17 @@ def query(
         executor_at(cluster) as executor,
         Views(found.folder, spooled=found.layout.spooled, say=_print, executor=executor) as views,
     ):
-        names, rows = _asked(views, question, collection)
+        try:
+            answer = views.select(question) if json or csv else views.first(question, limit + 1)
+        except UsageError as error:
+            hint = error.hint.replace("DIR", shlex.quote(str(collection)))
+            raise UsageError(str(error), hint=hint) from error
         if json:
-            _write_json(names, rows)
+            _write_json(answer.names, answer.rows)
         elif csv:
-            _write_csv(names, rows)
+            _write_csv(answer.names, answer.rows)
         else:
-            _show(names, rows, limit)
-
-
-def _asked(views: Views, question: str, folder: Path) -> tuple[list[str], Iterator[Row]]:
-    """The names of the columns, and row after row. An error in the query is reported as such."""
-    try:
-        answer = views.select(question)
-    except UsageError as error:
-        hint = error.hint.replace("DIR", shlex.quote(str(folder)))
-        raise UsageError(str(error), hint=hint) from error
-    return answer.names, answer.rows()
+            _show(answer.names, answer.rows, limit)
 
 
 def _print(what: str) -> None:

@@ -21,8 +21,8 @@ from typing import Any, Self
 import msgspec
 from msgspec import Struct
 
+from periplus.engine.overview import SiteNow
 from periplus.engine.shard import Controls
-from periplus.engine.stats import SiteNow
 from periplus.model import CollectionError, UsageError
 
 from .progress import Progress

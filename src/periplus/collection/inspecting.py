@@ -27,11 +27,11 @@ from periplus.store import DiskState, WarcEnd, is_begun
 from periplus.store.layout import Layout, ShardCommit
 from periplus.store.state.files import DATA, SEAL, check_seal, was_begun
 from periplus.store.tables import SCHEMAS
+from periplus.store.tables.files import Places, number_of, parquet_path, places_of, shard_of, spool_path
 from periplus.store.tables.manifest import TableFiles, is_intact, listing_shards, read_manifest
 from periplus.store.tables.reader import is_readable
 from periplus.store.tables.spool import whole_batches
-from periplus.store.tables.table import number_of, parquet_path, shard_of, spool_path
-from periplus.store.tables.writer import Places, places_of, surviving_mark
+from periplus.store.tables.writer import surviving_mark
 from periplus.store.warc import INDEX, WarcRecord, read_records
 from periplus.store.warc.archive import ORPHAN
 from periplus.store.warc.cdxj import line_of

@@ -20,7 +20,7 @@ from periplus.store import MessageInbox, is_begun, known_ranks
 from periplus.store.durable import move
 from periplus.store.layout import Layout, meta_of
 from periplus.store.tables import SCHEMAS
-from periplus.store.tables.reader import files_of
+from periplus.store.tables.files import files_of
 from periplus.store.warc import merge_indexes
 
 from .config.settings import Config

@@ -14,8 +14,9 @@ from itertools import chain
 from msgspec import Struct
 
 from periplus.engine.frontier import Setback
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import Freshness, NextVisit, Site
 
 WINDOW = 10.0

@@ -57,9 +57,9 @@ from periplus.store import WarcEnd
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.declared import ROWS
-from periplus.store.tables.reader import files_of, scan_file, scan_spools
+from periplus.store.tables.files import files_of, shard_of
+from periplus.store.tables.reader import scan_file, scan_spools
 from periplus.store.tables.rows import RowBuffer
-from periplus.store.tables.table import shard_of
 from periplus.store.warc import ArchivedAnswer, archived_answers
 from periplus.store.warc.records import read_name
 from periplus.urls import fingerprint, fingerprints

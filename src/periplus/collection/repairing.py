@@ -41,9 +41,9 @@ from periplus.store.state.exchange import restart_exchange
 from periplus.store.state.files import DATA, SEAL
 from periplus.store.state.replica import is_copied
 from periplus.store.tables import SCHEMAS, Spooled, Tables
+from periplus.store.tables.files import number_of, spool_path
 from periplus.store.tables.manifest import finished_file, manifest_path, read_manifest, write_manifest
 from periplus.store.tables.reader import replace_damaged, whole_groups
-from periplus.store.tables.table import number_of, spool_path
 from periplus.store.tables.writer import surviving_mark, usable_mark
 from periplus.store.warc import merge_indexes, write_index
 from periplus.store.warc.records import index_of, read_name, warc_files

@@ -15,7 +15,7 @@ from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionError, Url
 from periplus.store import DiskState, bring_home, is_begun
 from periplus.store.layout import Layout
-from periplus.store.tables.writer import places_of
+from periplus.store.tables.files import places_of
 
 from .config.settings import Config
 from .crawl_parts import part_kinds

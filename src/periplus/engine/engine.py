@@ -62,10 +62,11 @@ from .inputs import (
 )
 from .log import InputLog
 from .machine import Machine
+from .overview import FrontierStats, frontier_stats
 from .router import OutgoingMessages
 from .settings import EngineSettings
 from .standstill import PATIENCE, DefectLog, Standstill, stands_still
-from .stats import CrawlStats, FrontierStats, frontier_stats
+from .stats import CrawlStats
 from .wire import Wire
 
 log = logging.getLogger(__name__)

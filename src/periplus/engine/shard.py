@@ -15,7 +15,8 @@ from msgspec import Struct
 from periplus.model import Batch, Bid, Discovery, Freshness, NextVisit, Url
 
 from .frontier import AddressShares, ClaimsReport, Preview
-from .stats import CrawlStats, FrontierStats, SiteNow, largest_sites
+from .overview import FrontierStats, SiteNow, largest_sites
+from .stats import CrawlStats
 
 if TYPE_CHECKING:
     from .engine import Engine

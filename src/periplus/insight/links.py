@@ -20,7 +20,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.store.tables import Spooled, scan
-from periplus.store.tables.reader import intact_files_of, parquet_of, scan_spools
+from periplus.store.tables.files import intact_files_of
+from periplus.store.tables.reader import parquet_of, scan_spools
 from periplus.urls import fingerprints
 
 from .columns import moments, plain

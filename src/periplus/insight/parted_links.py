@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from periplus.model import PeriplusError
 from periplus.store.tables import Spooled
-from periplus.store.tables.reader import count_rows, intact_files_of
+from periplus.store.tables.files import intact_files_of
+from periplus.store.tables.reader import count_rows
 
 from .executors import Workplace, bounds, load, save
 from .links import Block, Hashes, LinkBatch, Newest, Numbers, Ranks, newest_of, other_links, read_links

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from periplus.policy.duplicates import BANDS
 from periplus.policy.settings import VALUES, DuplicateSettings
 from periplus.store.tables import Spooled
-from periplus.store.tables.reader import intact_files_of, scan_file, scan_spools
+from periplus.store.tables.files import intact_files_of
+from periplus.store.tables.reader import scan_file, scan_spools
 
 from .executors import Workplace, bounds, load, save
 from .sketched_pages import (

@@ -110,7 +110,8 @@ def main() -> NoReturn:
     tempfile.tempdir = str(scratch)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library that prints must not write into an answer
-    import periplus.insight.views.connection  # noqa: F401 - DuckDB and Arrow, before the limit is taken
+    import periplus.insight.views.connection
+    import periplus.store.tables.reader  # noqa: F401 - DuckDB and Arrow, before the limit is taken
 
     _limit_memory()
     questions: queue.SimpleQueue[CollectionQuery] = queue.SimpleQueue()
@@ -168,7 +169,7 @@ def _answered(question: CollectionQuery) -> QueryRows:
         answer = views.select(question.sql)
         rows: list[list[Any]] = []
         size = 0
-        for row in islice(answer.rows(), question.max_rows + 1):
+        for row in islice(answer.rows, question.max_rows + 1):
             values = [plain(value) for value in row]
             size += len(msgspec.json.encode(values))
             if size > question.max_bytes or len(rows) == question.max_rows:

@@ -19,10 +19,11 @@ from periplus.apps.cluster.leases import (
     save_memory,
 )
 from periplus.apps.cluster.links import Lease, Renewal, Wait
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.coordinator import MAX_STARTS
 from periplus.engine.sharding.messages import Orders, ShardFailure, StatusReport
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionError
 
 LEASE = 10.0

@@ -8,9 +8,10 @@ from periplus import __version__
 from periplus.apps.cluster.leases import INHERITED, LeasedCoordinator, Remembered
 from periplus.apps.cluster.links import Lease
 from periplus.engine.frontier import AddressClaims
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.messages import StatusReport
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 
 LEASE = 10.0
 KEY = 7

@@ -8,8 +8,9 @@ from periplus.collection.progress_text import setback_line, waiting_for
 from periplus.collection.summary import failure_of, failures_of
 from periplus.engine.fetch import reasons
 from periplus.engine.frontier import Setback
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import Site, Url
 
 NOW = 1_800_000_000.0

@@ -7,7 +7,7 @@ from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import Frontier
 from periplus.engine.frontier.politeness import MAX_SETBACKS
-from periplus.engine.stats import frontier_stats
+from periplus.engine.overview import frontier_stats
 from periplus.model import Discovery, Excluded, Failed, Fetched, FetchEnded, FetchTask, Located, Source, Url
 from periplus.store import MemoryState
 

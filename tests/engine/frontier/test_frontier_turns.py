@@ -9,7 +9,7 @@ from tests.properties.simulated_web import World
 from tests.properties.watched_crawl import START, Crawl, Trouble
 
 from periplus.engine.frontier import PolitenessSettings, RetrySettings
-from periplus.engine.stats import frontier_stats
+from periplus.engine.overview import frontier_stats
 from periplus.model import Discovery, Excluded, FetchEnded, Located, Purpose, Site, Source, Url
 
 S0, S1 = Site("s0.test"), Site("s1.test")

@@ -12,7 +12,7 @@ from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import Frontier, PolitenessSettings, Revisiting
 from periplus.engine.frontier.revisiting import ToldPage
-from periplus.engine.stats import frontier_stats
+from periplus.engine.overview import frontier_stats
 from periplus.model import (
     Accept,
     Discovery,

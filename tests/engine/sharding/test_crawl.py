@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from periplus.engine.frontier import Setback
 from periplus.engine.frontier.politeness import MAX_SETBACKS
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.crawl import are_unreachable, has_begun
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import Site, Url
 
 A, B = Site("a.test"), Site("b.test")

@@ -9,11 +9,12 @@ from typing import Any, cast
 
 import pytest
 
+from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import Controls, ShardQuestion, ShardStatus
 from periplus.engine.sharding.crawl import ShardedCrawl
 from periplus.engine.sharding.messages import Asked, Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
-from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import Bid
 from periplus.parts.revisit.market import Market
 

@@ -31,7 +31,7 @@ def small(folder: Path) -> Made:
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Views]:
     """A collection that was asked something before."""
     with small(tmp_path_factory.mktemp("asked")).views() as views:
-        assert list(views.select("select count(*) from urls").rows()) == [(3,)]
+        assert list(views.select("select count(*) from urls").rows) == [(3,)]
         yield views
 
 
@@ -137,16 +137,16 @@ def test_a_collection_that_cannot_be_written_can_be_asked(tmp_path: Path) -> Non
     (tmp_path / "insight").write_text("in the way")
     with Views(tmp_path) as views:
         assert views.rows("select count(*) as n from urls") == [{"n": 3}]
-        assert list(views.select("select count(*) from urls").rows()) == [(3,)]
+        assert list(views.select("select count(*) from urls").rows) == [(3,)]
     assert (tmp_path / "insight").read_text() == "in the way"
 
 
 def test_query_of_tables_computes_nothing(tmp_path: Path) -> None:
     """Who counts fetches need not wait for PageRank."""
     with small(tmp_path).views() as views:
-        assert list(views.select("select count(*) from fetches").rows()) == [(2,)]
+        assert list(views.select("select count(*) from fetches").rows) == [(2,)]
         assert not (tmp_path / "insight").exists()
-        assert list(views.select("select count(*) from urls").rows()) == [(3,)]
+        assert list(views.select("select count(*) from urls").rows) == [(3,)]
 
 
 FORBIDDEN = [
@@ -181,7 +181,7 @@ def assert_refused(views: Views, sql: str) -> None:
 def test_a_stranger_asks_and_does_nothing_else(tmp_path: Path, asked: Views, sql: str) -> None:
     """Only one question; anything that writes, loads or changes settings is refused."""
     assert_refused(asked, sql.format(out=tmp_path / "out"))
-    assert list(asked.select("select count(*) from urls").rows()) == [(3,)]
+    assert list(asked.select("select count(*) from urls").rows) == [(3,)]
     assert not (tmp_path / "out").exists()
 
 
@@ -203,7 +203,7 @@ def test_a_stranger_reads_the_collection_and_nothing_else(tmp_path: Path, asked:
     secret.write_text("a,b\n1,2\n")
     here = [1, 2, 3]
     with pytest.raises(UsageError):
-        list(asked.select(f"select * from {source.format(file=secret)}").rows())
+        list(asked.select(f"select * from {source.format(file=secret)}").rows)
     assert here
 
 
@@ -220,7 +220,7 @@ def test_a_stranger_reads_the_collection_and_nothing_else(tmp_path: Path, asked:
 def test_a_wrong_question_is_said_to_be_wrong(asked: Views, sql: str, said: str) -> None:
     """In words that help, with what to type next."""
     with pytest.raises(UsageError, match=said) as wrong:
-        list(asked.select(sql).rows())
+        list(asked.select(sql).rows)
     assert "periplus query" in wrong.value.hint
 
 
@@ -239,7 +239,7 @@ def test_every_question_has_an_answer(tmp_path: Path, asked: Views) -> None:
             assert question.says.endswith(".")
             assert question.advice.endswith(".")
             for each in (asked, empty):
-                list(each.select(question.sql).rows())
+                list(each.select(question.sql).rows)
     (glance,) = asked.rows(QUESTIONS["glance"].sql)
     assert (glance["seen"], glance["crawled"], glance["unique"]) == (3, 2, 2)
 

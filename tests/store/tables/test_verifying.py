@@ -11,7 +11,7 @@ from periplus.insight.views import Views
 from periplus.model import CollectionDamaged, Discovery, Source, Url, UrlDiscovered, UsageError
 from periplus.store.folders import digest_of
 from periplus.store.tables import Spooled, Tables, TableSettings, count_rows, read, scan, verifying
-from periplus.store.tables.reader import damaged_files, files_of, intact_files_of
+from periplus.store.tables.files import damaged_files, files_of, intact_files_of
 from periplus.store.tables.writer import surviving_mark
 
 FILES = TableSettings(rows_per_group=100, rows_per_file=300)
@@ -99,12 +99,12 @@ def test_flipped_bytes_are_damage_and_not_wrong_usage(tmp_path: Path) -> None:
         pytest.raises(CollectionDamaged, match=r"03-000001\.parquet is damaged") as refused,
         Views(tmp_path, spooled=spooled(tmp_path, mark)) as views,
     ):
-        list(views.select("select url, depth, source from discoveries").rows())
+        list(views.select("select url, depth, source from discoveries").rows)
     assert "periplus repair" in refused.value.hint
     with pytest.raises(CollectionDamaged, match=r"03-000001\.parquet is damaged"):
         list(scan(tmp_path / "tables", "discoveries"))
     with pytest.raises(UsageError), Views(tmp_path, spooled=spooled(tmp_path, mark)) as views:
-        list(views.select("select url from fetches where nonsense").rows())
+        list(views.select("select url from fetches where nonsense").rows)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9, 0.99])

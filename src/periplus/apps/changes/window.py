@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from periplus.insight.columns import moments, plain
 from periplus.store.tables import Spooled, scan
-from periplus.store.tables.reader import intact_files_of, parquet_of, scan_file, scan_spools
-from periplus.store.tables.table import shard_of
+from periplus.store.tables.files import intact_files_of, shard_of
+from periplus.store.tables.reader import parquet_of, scan_file, scan_spools
 
 DAY: Final = 86_400.0
 _SECOND: Final = 1_000_000

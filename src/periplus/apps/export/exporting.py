@@ -310,7 +310,7 @@ def _write_urls(found: CollectionSetup, out: BinaryIO, where: str) -> Exported:
     question = f"select url, refused is not null from urls where ({condition}) order by url"  # noqa: S608 - `select` checks it
     written = refused = 0
     with Views(found.folder, spooled=found.layout.spooled) as views:
-        for url, is_refused in views.select(question).rows():
+        for url, is_refused in views.select(question).rows:
             out.write(f"{url}\n".encode())
             written += 1
             refused += is_refused

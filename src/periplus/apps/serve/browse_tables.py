@@ -24,7 +24,7 @@ from periplus.insight.query_worker import QueryRows as QueryRows
 from periplus.insight.views.catalogue import names_in, needs_computed, tables_in
 from periplus.model import PeriplusError
 from periplus.store.tables import Spooled
-from periplus.store.tables.reader import intact_files_of
+from periplus.store.tables.files import intact_files_of
 from periplus.view.values import Column, TableRow
 
 from .browse_cells import Table, TableQuery

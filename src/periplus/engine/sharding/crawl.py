@@ -17,9 +17,9 @@ from periplus.store import MessageInbox, Pushed
 from periplus.urls import site_of
 
 from ..frontier.politeness import MAX_SETBACKS, NO_SERVER
+from ..overview import FrontierStats
 from ..part import MakeMarket
 from ..shard import Controls, MakeShard, ShardQuestion, ShardStatus, ShardView
-from ..stats import FrontierStats
 from . import requests
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam

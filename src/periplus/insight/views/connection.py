@@ -16,36 +16,50 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import duckdb
-import pyarrow as pa
 from msgspec import Struct
 
+from periplus.lazy_exports import LazyModule
 from periplus.model import CollectionDamaged, Executor, UsageError
+from periplus.model.rows import ColumnType, columns_of
 from periplus.store.folders import repair_hint
-from periplus.store.items import item_files
-from periplus.store.tables import Spooled, pandas_import  # noqa: F401 - before the first array is made
-from periplus.store.tables.reader import (
-    count_spooled,
-    damaged_files,
-    files_of,
-    intact_files_of,
-    read_spooled,
-    write_spooled,
-)
-from periplus.store.tables.verdicts import files_of_judges
+from periplus.store.tables import Spooled
+from periplus.store.tables.declared import ROWS
+from periplus.store.tables.files import count_spooled, damaged_files, files_of, files_of_judges, intact_files_of
 
 from .catalogue import ENTITIES, ITEM_VERSIONS, ITEMS, MADE, TABLES, VIEWS, names_in
 from .kept import Kept
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LazyModule("pyarrow")
+
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
 _ROWS_AT_ONCE: Final = 10_000
+_SQL: Final = {
+    ColumnType.TEXT: "varchar",
+    ColumnType.WORD: "varchar",
+    ColumnType.MOMENT: "timestamptz",
+    ColumnType.NUMBER: "integer",
+    ColumnType.SIZE: "bigint",
+    ColumnType.REAL: "double",
+    ColumnType.SHARE: "float",
+    ColumnType.CLAIM: "boolean",
+    ColumnType.DIGEST: "ubigint",
+    ColumnType.BYTES: "blob",
+    ColumnType.WORDS: "varchar[]",
+}
+"""The types of columns in DuckDB."""
+_PLAIN: Final = re.compile(r"BOOLEAN|U?(TINY|SMALL|BIG)INT|U?INTEGER|HUGEINT|FLOAT|DOUBLE|DECIMAL\(.*\)|VARCHAR|BLOB")
+"""Types of which DuckDB itself makes the values that Arrow would: times need a package that is not ours."""
 
 
 class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,19 +77,11 @@ class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Bytes that links, or sketches, may take in one memory; if they take more, they are processed in partitions."""
 
 
-class Answer:
-    """The result of a user's query: the columns' names, and row after row as it is read."""
+class Answer(Struct, frozen=True):
+    """The result of a user's query: the columns' names, and row after row as it is read, each once."""
 
-    def __init__(self, batches: pa.RecordBatchReader, noticing: Callable[[], AbstractContextManager[None]]) -> None:
-        self._batches = batches
-        self._noticing_damage = noticing
-        self.names: list[str] = list(batches.schema.names)
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Every row once, a few of them in memory at a time."""
-        with _as_usage_errors(), self._noticing_damage():
-            for batch in self._batches:
-                yield from zip(*[column.to_pylist() for column in batch.columns], strict=True)
+    names: list[str]
+    rows: Iterator[tuple[Any, ...]]
 
 
 class Views:
@@ -184,7 +190,23 @@ class Views:
         """
         self._admit(sql)
         with _as_usage_errors(), self._noticing_damage():
-            return Answer(self._run(sql, ()), self._noticing_damage)
+            batches = self._run(sql, ())
+        return Answer(batches.schema.names, self._rows_of(batches))
+
+    def first(self, sql: str, count: int) -> Answer:
+        """The same for the first few rows: without Arrow, if their types allow it, which takes long to load."""
+        self._admit(sql)
+        with _as_usage_errors(), self._noticing_damage():
+            found = self.database.sql(sql)
+            if not all(_PLAIN.fullmatch(str(kind)) for kind in found.types):
+                return self.select(sql)
+            return Answer(found.columns, iter(self.database.execute(sql).fetchmany(count)))
+
+    def _rows_of(self, batches: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
+        """The rows of a user's query, a few of them in memory at a time."""
+        with _as_usage_errors(), self._noticing_damage():
+            for batch in batches:
+                yield from zip(*[column.to_pylist() for column in batch.columns], strict=True)
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
         """Like `select`, but returns a DuckDB relation, which is valid until this is closed."""
@@ -205,6 +227,8 @@ class Views:
         self._lock()
 
     def _run(self, sql: str, parameters: Sequence[object] | dict[str, object]) -> pa.RecordBatchReader:
+        from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
+
         return self.database.sql(sql, params=parameters or None).to_arrow_reader(_ROWS_AT_ONCE)
 
     def _lock(self) -> None:
@@ -245,14 +269,18 @@ class Views:
     def _put_table(self, name: str) -> None:
         """The Parquet files of a table and, for a crawl that runs or was killed, the rows that are in none yet."""
         files = [str(path) for path in self._files_of(self.tables, name, self.spooled)]
-        spooled = self.spooled
-        if count_spooled(name, spooled) > self.settings.max_spooled_rows:
-            files.append(str(write_spooled(name, spooled, self.scratch / f"{name}.parquet")))
-            spooled = ()
-        self.database.register(f"spooled_{name}", read_spooled(name, spooled))
+        columns = ", ".join(f'null::{_SQL[kind]} as "{column}"' for column, kind in columns_of(ROWS[name]).items())
+        parts = [f"select {columns} where false"]  # the columns, which older files may lack
+        if waiting := count_spooled(name, self.spooled):
+            from periplus.store.tables.reader import read_spooled, write_spooled  # loads Arrow
+
+            if waiting > self.settings.max_spooled_rows:
+                files.append(str(write_spooled(name, self.spooled, self.scratch / f"{name}.parquet")))
+            else:
+                self.database.register(f"spooled_{name}", read_spooled(name, self.spooled))
+                parts.append(f"select * from spooled_{name}")
         if name == "verdicts":
             files += map(str, files_of_judges(self.folder))
-        parts = [f"select * from spooled_{name}"]  # also without rows: it has every column
         if files:
             listed = ", ".join(_quoted(file) for file in files)
             parts.append(f"select * from read_parquet([{listed}], union_by_name = true)")
@@ -273,6 +301,8 @@ class Views:
 
     def _items_sql(self, *, is_latest: bool) -> str:
         """The items with their fields as columns, whose types are those that all items have in common."""
+        from periplus.store.items import item_files  # loads Arrow
+
         files = ", ".join(_quoted(str(path)) for path in item_files(self.tables))
         if not files:
             no_time = "null::timestamptz as vanished_at"
@@ -304,9 +334,9 @@ class Views:
         self.database.execute(f"create or replace view entities as {rows}")
 
     def _put_made(self) -> None:
-        from .making import make  # knows this class
-
         if not self.kept.is_current:
+            from .making import make  # knows this class, and loads Arrow
+
             self._print("computing PageRank, near-duplicates and the table of URLs (kept until the tables grow)")
             make(self)
         for view in MADE:

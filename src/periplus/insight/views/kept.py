@@ -20,9 +20,10 @@ from typing import Final
 import msgspec
 
 from periplus.store.durable import replace_file, write_file
-from periplus.store.tables import SCHEMAS, Spooled
+from periplus.store.tables import Spooled
+from periplus.store.tables.declared import ROWS
+from periplus.store.tables.files import files_of
 from periplus.store.tables.manifest import TableFile, finished_file, is_intact
-from periplus.store.tables.reader import files_of
 from periplus.store.tables.verifying import unequal
 
 WAY: Final = 3
@@ -116,6 +117,6 @@ class Kept:
 
 
 def _origin_of(tables: Path, spooled: Sequence[Spooled]) -> KeptOrigin:
-    paths = [path for table in SCHEMAS for path in files_of(tables, table, spooled)]
+    paths = [path for table in ROWS for path in files_of(tables, table, spooled)]
     files = {str(path.relative_to(tables)): path.stat().st_size for path in paths}
     return KeptOrigin(WAY, files, {shard.shard: (shard.mark or b"").hex() for shard in spooled})

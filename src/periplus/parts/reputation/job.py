@@ -37,7 +37,8 @@ from periplus.graph import trust
 from periplus.model import SubjectJudged, Url
 from periplus.store.durable import replace_file
 from periplus.store.tables import Spooled
-from periplus.store.tables.reader import intact_files_of, read_spooled
+from periplus.store.tables.files import intact_files_of
+from periplus.store.tables.reader import read_spooled
 from periplus.store.tables.verdicts import write_verdicts
 from periplus.urls import domain_of, site_of
 

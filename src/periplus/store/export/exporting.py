@@ -36,7 +36,7 @@ from periplus.urls import site_of
 from periplus.view.notebook import Displayed
 
 from ..tables import SCHEMAS, Spooled, scan
-from ..tables.reader import check_digests
+from ..tables.files import check_digests
 from ..tables.table import ParquetFile
 from ..warc import WarcEnd
 from ..warc.copying import as_gzip

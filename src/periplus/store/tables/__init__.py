@@ -11,9 +11,9 @@ Rows take three steps. They wait in memory (`rows`, which makes them of events; 
 become record batches (`columns`, and `links` for the most numerous) in an append-only `spool`; when there are enough of
 them, row groups of a Parquet file. `table` and `writer` move them along so that a crash anywhere leaves exactly the
 rows of the last committed mark. `manifest` lists the finished files, `verifying` compares them with their digests
-before they are first read; `reader` gives rows back, those still in a spool too, and names files that are missing, and
-saves what it can of damaged ones. `verdicts` has what jobs over the tables concluded. `pandas_import` keeps pyarrow
-from importing pandas.
+before they are first read, `files` says which there are; `reader` gives rows back, those still in a spool too, and
+names files that are missing, and saves what it can of damaged ones. `verdicts` has what jobs over the tables concluded.
+`pandas_import` keeps pyarrow from importing pandas.
 """
 
 from typing import TYPE_CHECKING

@@ -2,14 +2,12 @@
 
 A collection that came to rest is Parquet alone, and any tool reads it: `read_parquet('tables/fetches/*.parquet')`. Of
 one that was killed, some rows are still in the spools, and some Parquet files may be newer than the state that was
-committed; a `Spooled` for each shard says which. Which files there must be is in the manifests (`manifest`): every
-reader goes through `files_of`, which compares names and sizes with them, or through `intact_files_of`, which compares
-digests, too, before rows are read.
+committed; a `Spooled` for each shard says which, and `files` which files there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -22,22 +20,11 @@ from periplus.model.rows import ColumnType, TableRow, columns_of
 
 from ..folders import repair_hint
 from .columns import widened
-from .manifest import (
-    Spooled,
-    TableFile,
-    TableFiles,
-    check_size,
-    finished_file,
-    is_intact,
-    listing_shards,
-    read_manifest,
-    unlisted,
-)
+from .files import count_spooled, intact_files_of, places_of, spool_path
+from .manifest import Spooled, TableFile, finished_file
 from .schemas import SCHEMAS
 from .spool import read_spool, whole_batches
-from .table import ParquetFile, number_of, parquet_path, shard_of, spool_path
-from .verifying import verify
-from .writer import places_of
+from .table import ParquetFile
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -128,11 +115,6 @@ def write_spooled(table: str, spooled: Sequence[Spooled], path: Path) -> Path:
     return path
 
 
-def count_spooled(table: str, spooled: Sequence[Spooled]) -> int:
-    """How many rows of a table are in no Parquet file yet."""
-    return sum(places_of(shard.mark)[table].rows for shard in spooled)
-
-
 def count_rows(folder: Path, table: str, *, spooled: Sequence[Spooled] = ()) -> int:
     """How many rows a table has, without reading them."""
     return sum(_rows_in(path) for path in intact_files_of(folder, table, spooled)) + count_spooled(table, spooled)
@@ -141,70 +123,6 @@ def count_rows(folder: Path, table: str, *, spooled: Sequence[Spooled] = ()) -> 
 def _rows_in(path: Path) -> int:
     with parquet_of(path):
         return int(pq.read_metadata(path).num_rows)
-
-
-def files_of(folder: Path, table: str, spooled: Sequence[Spooled] = ()) -> list[Path]:
-    """The Parquet files of a table, without those that a shard wrote after its last commit.
-
-    Every file that was finished must be there, as long as it was: else `CollectionDamaged` names it.
-    """
-    return list(_files(folder, table, spooled))
-
-
-def intact_files_of(folder: Path, table: str, spooled: Sequence[Spooled] = ()) -> list[Path]:
-    """The same files, each with the bytes that were written: else `CollectionDamaged` names it.
-
-    A file that has not changed since it was last verified is not read again.
-    """
-    found = _files(folder, table, spooled)
-    verify(folder, {path: file for path, file in found.items() if file is not None})
-    return list(found)
-
-
-def _files(folder: Path, table: str, spooled: Sequence[Spooled]) -> dict[Path, TableFile | None]:
-    """The files of a table, each with what is listed of it; `None` where a shard has no list."""
-    ends = {shard.shard: places_of(shard.mark)[table].number for shard in spooled}
-    present = sorted((folder / table).glob("[0-9]*.parquet"))
-    found: dict[Path, TableFile | None] = {}
-    for shard in sorted({*ends, *listing_shards(folder), *map(shard_of, present)}):
-        listed = read_manifest(folder, shard)
-        if listed is None and ends.get(shard, 1) == 1:
-            found |= dict.fromkeys(path for path in present if shard_of(path) == shard and shard not in ends)
-        else:
-            found |= _listed(folder, table, shard, listed or {}, ends.get(shard))
-    return found
-
-
-def _listed(folder: Path, table: str, shard: int, listed: TableFiles, end: int | None) -> dict[Path, TableFile]:
-    """The files of a shard up to a number, all of them there; all that are listed where the number is not known."""
-    if end is None:
-        end = 1 + max((number_of(Path(path)) for path in listed if path.startswith(f"{table}/")), default=0)
-    paths = [parquet_path(folder / table, shard, number) for number in range(1, end)]
-    found = {}
-    for path in paths:
-        expected = listed.get(f"{table}/{path.name}")
-        if expected is None:
-            raise unlisted(folder, path, shard)
-        check_size(path, expected)
-        found[path] = expected
-    return found
-
-
-def damaged_files(folder: Path, tables: Iterable[str] = tuple(SCHEMAS)) -> list[Path]:
-    """The finished files of these tables whose bytes differ from what was written. Reads all of them."""
-    wanted = set(tables)
-    return [
-        folder / path
-        for shard in listing_shards(folder)
-        for path, expected in (read_manifest(folder, shard) or {}).items()
-        if path.partition("/")[0] in wanted and not is_intact(folder / path, expected)
-    ]
-
-
-def check_digests(folder: Path, tables: Iterable[str]) -> None:
-    """Raise `CollectionDamaged` if a finished file of these tables has not the bytes that were written."""
-    for path in damaged_files(folder, tables):
-        raise CollectionDamaged(f"{path} is damaged", hint=repair_hint(path))
 
 
 _ROWS_PER_GROUP: Final = 100_000

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from msgspec import Struct
 
 from periplus.lazy_exports import LazyModule
 
 from ..durable import replace_file
 from ..settings import TableSettings
 from .columns import widened
+from .files import SPOOL, Place, number_of, parquet_path, spool_path
 from .manifest import TableFiles, finished_file
 from .schemas import SCHEMAS
 from .spool import Spool, read_spool
@@ -87,17 +87,6 @@ def hidden(path: Path) -> Path:
 
 def _is_ordered(kind: pa.DataType) -> bool:
     return bool(pa.types.is_timestamp(kind) or pa.types.is_signed_integer(kind) or pa.types.is_floating(kind))
-
-
-_SPOOL = ".arrows"
-
-
-class Place(Struct, frozen=True, array_like=True):
-    """A position in a table: file number, length of the spool, and rows."""
-
-    number: int = 1
-    length: int = 0
-    rows: int = 0
 
 
 class Table:
@@ -211,7 +200,7 @@ class Table:
 
     def _remove_all_but(self, place: Place) -> None:
         """Remove what lies beyond the place; rows before it in spools are in Parquet."""
-        for path in self._spool_folder.glob(f"{self._name}-*{_SPOOL}"):
+        for path in self._spool_folder.glob(f"{self._name}-*{SPOOL}"):
             if number_of(path) != place.number:
                 path.unlink()
         for path in self._folder.glob(f".{self._shard:02d}-*"):
@@ -219,23 +208,3 @@ class Table:
         for path in self._folder.glob(f"{self._shard:02d}-*.parquet"):
             if number_of(path) >= place.number:
                 path.unlink()
-
-
-def spool_path(folder: Path, table: str, number: int) -> Path:
-    """The path of the spool that becomes Parquet file `number`."""
-    return folder / f"{table}-{number:06d}{_SPOOL}"
-
-
-def parquet_path(folder: Path, shard: int, number: int) -> Path:
-    """The path of that Parquet file."""
-    return folder / f"{shard:02d}-{number:06d}.parquet"
-
-
-def shard_of(path: Path) -> int:
-    """Which shard wrote a Parquet file."""
-    return int(path.name.partition("-")[0])
-
-
-def number_of(path: Path) -> int:
-    """A file's number among those of its kind."""
-    return int(path.name.partition(".")[0].rpartition("-")[2])

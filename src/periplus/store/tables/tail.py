@@ -15,11 +15,10 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged
 
+from .files import Place, parquet_path, places_of, spool_path
 from .manifest import Spooled
 from .reader import scan_file
 from .spool import read_spool
-from .table import Place, parquet_path, spool_path
-from .writer import places_of
 
 
 class Position(Struct, frozen=True, array_like=True, order=True):

@@ -19,6 +19,7 @@ from periplus.model import SubjectJudged
 
 from ..durable import replace_file
 from .columns import batch_of_rows
+from .files import files_of_judges
 from .manifest import Spooled
 from .reader import scan
 from .schemas import SCHEMAS
@@ -38,11 +39,6 @@ def write_verdicts(folder: Path, judge: str, verdicts: Sequence[SubjectJudged]) 
     draft = place / f".verdicts-{judge}.{os.getpid()}"
     parquet.write_table(table, draft)
     replace_file(draft, place / f"verdicts-{judge}.parquet")
-
-
-def files_of_judges(folder: Path) -> list[Path]:
-    """What judges wrote of the collection in `folder`."""
-    return sorted((folder / "insight").glob("verdicts-*.parquet"))
 
 
 def scan_verdicts(folder: Path, spooled: Sequence[Spooled]) -> Iterator[pa.RecordBatch]:

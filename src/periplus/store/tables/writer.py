@@ -19,13 +19,12 @@ from periplus.model import CollectionDamaged, CollectionError, Event
 
 from ..folders import repair_hint
 from ..settings import TableSettings
+from .files import Place, Places, number_of, parquet_path, places_of, spool_path
 from .manifest import TableFiles, check_size, manifest_path, read_manifest, unlisted, write_manifest
 from .rows import RowBuffer
 from .schemas import SCHEMAS
 from .spool import whole_batches
-from .table import Place, Table, number_of, parquet_path, spool_path
-
-Places = dict[str, Place]
+from .table import Table
 
 _HINT = "make room on the disk, then crawl again: the crawl goes on from its last commit"
 
@@ -181,17 +180,3 @@ def usable_mark(mark: bytes | None, spool: Path) -> bytes:
         if length < place.length:
             places[name] = Place(place.number, length, rows)
     return msgspec.msgpack.encode(places)
-
-
-def places_of(mark: bytes | None) -> Places:
-    """The place of each table at a mark, the beginning if there is none; also of tables whose part is gone."""
-    start = {name: Place() for name in SCHEMAS}
-    if mark is None:
-        return start
-    try:
-        places = msgspec.msgpack.decode(mark, type=Places)
-    except msgspec.MsgspecError as error:
-        raise CollectionDamaged(
-            "the position of the tables in the state cannot be read", hint="run periplus repair DIR"
-        ) from error
-    return start | places

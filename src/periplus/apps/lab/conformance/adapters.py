@@ -18,7 +18,7 @@ class Adapter(Struct, frozen=True, forbid_unknown_fields=True):
     In `command` and `refresh` these are replaced: `{seed}` by the URL to begin at, `{folder}` by a folder that is the
     same for all runs of a trial, `{limit}` by the most pages to fetch, `{ca}` by the file of the authority to trust,
     `{here}` by the folder of the adapter's file. `refresh` revisits the pages of a crawl that ended, where that is not
-    the same command. `not_applicable` has a reason for a group, or for `group/case`. `settings` says in words how it is
+    the same command. `not_applicable` has a reason for a group, for `group/trial` or for `group/case`. `settings` says in words how it is
     configured.
     """
 
@@ -29,9 +29,10 @@ class Adapter(Struct, frozen=True, forbid_unknown_fields=True):
     refresh: list[str] = field(default_factory=list)
     not_applicable: dict[str, str] = field(default_factory=dict)
 
-    def reason(self, group: str, case: str) -> str:
+    def reason(self, group: str, trial: str, case: str) -> str:
         """Why a case does not apply; empty if it does."""
-        return self.not_applicable.get(f"{group}/{case}") or self.not_applicable.get(group, "")
+        names = (f"{group}/{case}", f"{group}/{trial}", group)
+        return next((self.not_applicable[name] for name in names if name in self.not_applicable), "")
 
     def argv(self, values: Mapping[str, str], *, is_refresh: bool = False) -> list[str]:
         """The command with its values."""

@@ -11,10 +11,10 @@ from signal import Signals
 from msgspec import Struct, field
 
 from ..log import Visit
-from .sites import Site, Web, without_port
+from .sites import TrialSite, Web, without_port
 
 
-class Outcome(Enum):
+class CaseOutcome(Enum):
     """What a case ended with."""
 
     PASSED = "pass"
@@ -27,7 +27,7 @@ class Verdict(Struct, frozen=True):
 
     group: str
     case: str
-    outcome: Outcome
+    outcome: CaseOutcome
     reason: str = ""
     proof: tuple[str, ...] = ()
 
@@ -61,8 +61,8 @@ class CrawlerRun(Struct, frozen=True, kw_only=True):
 class RunEnd(Struct, frozen=True):
     """How one start of the crawler ended.
 
-    `was_stopped`: it was still running when its time was up. `was_killed`: the signal of its run was sent, `took`
-    seconds before it ended. `room` is what was left of the bytes that its folder can hold.
+    `was_stopped`: it was still running when its time was up. `was_killed`: the signal of its run was sent, at the real
+    time `signalled_at`, `took` seconds before it ended. `room` is what was left of the bytes that its folder can hold.
     """
 
     code: int
@@ -71,6 +71,7 @@ class RunEnd(Struct, frozen=True):
     was_killed: bool = False
     output: str = ""
     took: float = 0.0
+    signalled_at: float = 0.0
     room: int = 0
 
 
@@ -99,7 +100,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
         begin = without_port(prefix)
         return [visit for visit in self.visits if visit.url.startswith(begin)]
 
-    def pages(self, site: Site | None = None) -> list[Visit]:
+    def pages(self, site: TrialSite | None = None) -> list[Visit]:
         """The visits to a site, or to all of them, without those to robots.txt and sitemaps."""
         return [
             visit
@@ -131,8 +132,8 @@ class Case(Struct, frozen=True, kw_only=True):
     """One thing that a good crawler does. `says` is the rule in one sentence, `source` where it is stated.
 
     The case fails unless every URL of `wants` was requested, or if one of `forbids` was; `judge` looks at the rest. The
-    seed is wanted, or a crawler that requests nothing would pass; except with `may_skip_seed`, where a good crawler may
-    not get that far, and `judge` sees by other means that it tried.
+    seed is wanted, or a crawler that requests nothing would pass. Without `wants_seed` a good crawler may leave it
+    alone, or not get that far, and `judge` sees by other means that it tried.
     """
 
     name: str
@@ -140,8 +141,8 @@ class Case(Struct, frozen=True, kw_only=True):
     source: str
     wants: tuple[str, ...] = ()
     forbids: tuple[str, ...] = ()
+    wants_seed: bool = True
     judge: Judge | None = None
-    may_skip_seed: bool = False
 
 
 class Trial(Struct, frozen=True, kw_only=True):
@@ -174,50 +175,56 @@ class DeclaredTrial(Struct, frozen=True):
     name: str
     build: Callable[[Web], Trial]
 
+    @property
+    def full_name(self) -> str:
+        """`group/trial`, as the command line takes it."""
+        return f"{self.group}/{self.name}"
 
-TRIALS: dict[str, DeclaredTrial] = {}
-"""Every trial by `group/trial`, in the order of the groups."""
+
+REGISTERED: list[DeclaredTrial] = []
+"""Every trial, in the order in which their modules were imported."""
 
 
 def trial(group: str) -> Callable[[Callable[[Web], Trial]], Callable[[Web], Trial]]:
     """Register a function that builds a trial, under its own name."""
 
     def register(build: Callable[[Web], Trial]) -> Callable[[Web], Trial]:
-        name = build.__name__.replace("_", "-")
-        TRIALS[f"{group}/{name}"] = DeclaredTrial(group, name, build)
+        REGISTERED.append(DeclaredTrial(group, build.__name__.replace("_", "-"), build))
         return build
 
     return register
 
 
-_PRODUCT = re.compile(r"compatible;\s*([A-Za-z][A-Za-z_-]*)|^\s*([A-Za-z][A-Za-z_-]*)")
+_COMPATIBLE = re.compile(r"compatible;\s*([A-Za-z][A-Za-z_-]*)")
+_FIRST = re.compile(r"\s*([A-Za-z][A-Za-z_-]*)")
 
 
 def product_token(agent: str) -> str:
     """The name in a User-Agent field that groups of robots.txt are matched with (RFC 9309 section 2.2.1)."""
-    found = _PRODUCT.search(agent)
-    return (found[1] or found[2]) if found else "*"
+    found = _COMPATIBLE.search(agent) or _FIRST.match(agent)
+    return found[1] if found else "*"
 
 
 def verdict_of(group: str, case: Case, seed: str, evidence: Evidence) -> Verdict:
     """Judge one case."""
     failure = _failure(case, seed, evidence)
     if failure is None:
-        return Verdict(group, case.name, Outcome.PASSED)
+        return Verdict(group, case.name, CaseOutcome.PASSED)
     began = evidence.starts[0] if evidence.starts else 0.0
     proof = tuple(_line(visit, began) for visit in failure.proof[:_MOST_LINES])
-    return Verdict(group, case.name, Outcome.FAILED, failure.reason, proof)
+    return Verdict(group, case.name, CaseOutcome.FAILED, failure.reason, proof)
 
 
 _MOST_LINES = 12
+NO_REQUEST = "made no request"
 
 
 def _failure(case: Case, seed: str, evidence: Evidence) -> Failure | None:
     visited = {visit.url for visit in evidence.visits}
-    if not visited and not case.may_skip_seed:
+    if not visited and case.wants_seed:
         last = evidence.ends[-1] if evidence.ends else RunEnd(0, 0.0)
-        return Failure(f"made no request; exit code {last.code}: {last.output[-500:].strip() or 'no output'}")
-    wanted = case.wants if case.may_skip_seed else (seed, *case.wants)
+        return Failure(f"{NO_REQUEST}; exit code {last.code}: {last.output[-500:].strip() or 'no output'}")
+    wanted = (seed, *case.wants) if case.wants_seed else case.wants
     missing = [url for url in wanted if without_port(url) not in visited]
     if missing:
         return Failure(f"never requested {', '.join(missing[:3])}", tuple(evidence.visits[-3:]))

@@ -18,7 +18,7 @@ from periplus.model import UsageError
 
 from . import enclosure
 from .adapters import Adapter
-from .cases import Case, DeclaredTrial, Outcome, Trial, Verdict
+from .cases import NO_REQUEST, Case, CaseOutcome, DeclaredTrial, Trial, Verdict
 from .running import run_trial
 from .sites import Web
 from .trials import TRIALS
@@ -47,7 +47,7 @@ class Judgement(Struct, frozen=True):
     verdicts: list[Verdict]
     seconds: float
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: CaseOutcome) -> int:
         """How many cases ended so."""
         return sum(verdict.outcome is outcome for verdict in self.verdicts)
 
@@ -100,8 +100,13 @@ def judge(
         folder = keep or Path(temporary)
         began = time.monotonic()
         found = asyncio.run(_judge_all(chosen, adapter, folder, entrance, at_once, on_verdicts))
-    wanted = [verdict for declared in chosen for verdict in found[declared.name] if _is_wanted(verdict, declared, only)]
-    return Judgement(adapter.name, adapter.version, adapter.settings, wanted, time.monotonic() - began)
+    verdicts = [
+        verdict
+        for declared in chosen
+        for verdict in found[declared.full_name]
+        if not only or {verdict.group, verdict.name, declared.full_name} & set(only)
+    ]
+    return Judgement(adapter.name, adapter.version, adapter.settings, verdicts, time.monotonic() - began)
 
 
 def _chosen(only: Sequence[str]) -> list[DeclaredTrial]:
@@ -113,11 +118,7 @@ def _chosen(only: Sequence[str]) -> list[DeclaredTrial]:
 
 def _names(declared: DeclaredTrial) -> set[str]:
     cases = {f"{declared.group}/{case.name}" for case in _cases(declared)}
-    return {declared.group, f"{declared.group}/{declared.name}", *cases}
-
-
-def _is_wanted(verdict: Verdict, declared: DeclaredTrial, only: Sequence[str]) -> bool:
-    return not only or bool({verdict.group, verdict.name, f"{declared.group}/{declared.name}"} & set(only))
+    return {declared.group, declared.full_name, *cases}
 
 
 async def _judge_all(
@@ -133,11 +134,14 @@ async def _judge_all(
 
     async def one(declared: DeclaredTrial) -> None:
         async with free:
-            found[declared.name] = await _in_process(declared, adapter, folder, entrance)
-            on_verdicts(found[declared.name])
+            verdicts = found[declared.full_name] = await _in_process(declared, adapter, folder, entrance)
+            on_verdicts(verdicts)
 
-    # The longest first, or the last of them would run alone.
     longest = sorted(chosen, key=lambda declared: -_longest(declared))
+    await one(shortest := longest.pop())
+    if all(verdict.reason.startswith(NO_REQUEST) for verdict in found[shortest.full_name]):
+        raise UsageError(f"the crawler {found[shortest.full_name][0].reason}", hint="Run its command by hand first")
+    # The longest first, or the last of them would run alone.
     await asyncio.gather(*map(one, longest))
     return found
 
@@ -154,7 +158,7 @@ async def _in_process(
     home = folder / f"{declared.group}-{declared.name}"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    assignment = Assignment(f"{declared.group}/{declared.name}", adapter, str(home), bool(entrance))
+    assignment = Assignment(declared.full_name, adapter, str(home), bool(entrance))
     process = await asyncio.create_subprocess_exec(
         *entrance, sys.executable, "-m", __package__, start_new_session=True,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
@@ -170,11 +174,11 @@ async def _in_process(
             process.kill()
             await process.wait()
     if errors:
-        sys.stderr.write(f"{declared.group}/{declared.name}: {errors.decode('utf-8', 'replace')}")
+        sys.stderr.write(f"{declared.full_name}: {errors.decode('utf-8', 'replace')}")
     try:
         return msgspec.json.decode(said, type=list[Verdict])
     except msgspec.DecodeError:
-        raise RuntimeError(f"the trial {declared.group}/{declared.name} failed in the lab itself") from None
+        raise RuntimeError(f"the trial {declared.full_name} failed in the lab itself") from None
 
 
 def run_assignment() -> None:

@@ -21,7 +21,7 @@ from ..log import RequestLog
 from ..server import Listeners, RunningClock, open_loopback
 from . import enclosure
 from .adapters import Adapter
-from .cases import CrawlerRun, DeclaredTrial, Evidence, Outcome, RunEnd, Trial, Verdict, verdict_of
+from .cases import Case, CaseOutcome, CrawlerRun, DeclaredTrial, Evidence, RunEnd, Trial, Verdict, verdict_of
 from .name_server import NameServer
 from .sites import Web
 
@@ -50,16 +50,15 @@ async def run_trial(declared: DeclaredTrial, adapter: Adapter, folder: Path, *, 
         trial = declared.build(ground.web)
         lacking = _lacking(trial, ground.web)
         if lacking:
-            return [Verdict(declared.group, case.name, Outcome.NOT_APPLICABLE, lacking) for case in trial.cases]
+            return [Verdict(declared.group, case.name, CaseOutcome.NOT_APPLICABLE, lacking) for case in trial.cases]
         evidence = await _crawled(trial, adapter, ground, folder / "crawl")
-        return [_judged(declared.group, trial, number, adapter, evidence) for number in range(len(trial.cases))]
+        return [_judged(declared, trial, case, adapter, evidence) for case in trial.cases]
 
 
-def _judged(group: str, trial: Trial, number: int, adapter: Adapter, evidence: Evidence) -> Verdict:
-    case = trial.cases[number]
-    if reason := adapter.reason(group, case.name):
-        return Verdict(group, case.name, Outcome.NOT_APPLICABLE, reason)
-    return verdict_of(group, case, trial.seed, evidence)
+def _judged(declared: DeclaredTrial, trial: Trial, case: Case, adapter: Adapter, evidence: Evidence) -> Verdict:
+    if reason := adapter.reason(declared.group, declared.name, case.name):
+        return Verdict(declared.group, case.name, CaseOutcome.NOT_APPLICABLE, reason)
+    return verdict_of(declared.group, case, trial.seed, evidence)
 
 
 def _lacking(trial: Trial, web: Web) -> str:
@@ -164,19 +163,19 @@ async def _started(argv: list[str], trial: Trial, run: CrawlerRun, ground: Groun
     output = asyncio.create_task(_last_output(process))
     watch = _Watch(process.pid)
     disturbance: asyncio.Task[None] | None = None
-    killed_at = 0.0
+    signalled_at = 0.0
     while process.returncode is None and time.monotonic() - began < trial.seconds:
         requests = ground.log.total - before
-        if not killed_at and _is_time(run, requests):
+        if not signalled_at and _is_time(run, requests):
             watch.end(run.signal)
-            killed_at = time.monotonic()
+            signalled_at = time.time()
         if run.disturb and disturbance is None and requests >= run.disturb_after:
             disturbance = asyncio.create_task(asyncio.to_thread(run.disturb))
         watch.weigh()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), _LOOK_EVERY)
     was_stopped = process.returncode is None
-    took = time.monotonic() - killed_at if killed_at else 0.0
+    took = time.time() - signalled_at if signalled_at else 0.0
     if was_stopped:
         await _stop(process, watch)
     watch.end(signal.SIGKILL)  # what it started and did not wait for
@@ -184,7 +183,7 @@ async def _started(argv: list[str], trial: Trial, run: CrawlerRun, ground: Groun
         await disturbance
     said = await output
     seconds = time.monotonic() - began
-    end = RunEnd(process.returncode or 0, seconds, was_stopped, bool(killed_at), said, took)
+    end = RunEnd(process.returncode or 0, seconds, was_stopped, bool(signalled_at), said, took, signalled_at)
     return end, watch.most
 
 

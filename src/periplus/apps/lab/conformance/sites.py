@@ -45,7 +45,7 @@ def html_page(name: str, links: Iterable[str] = (), *, head: str = "", body: str
     ).encode()
 
 
-class Site:
+class TrialSite:
     """One host of a trial: what it answers, by path and query.
 
     A target without an answer is asked of `otherwise`, which answers 404 unless a trial puts something else there.
@@ -107,18 +107,18 @@ class Web:
         self.has_names = has_names
         self.has_tls = tls
         self._port = port
-        self._sites: dict[str, Site] = {}
+        self._sites: dict[str, TrialSite] = {}
         self.addresses: dict[str, str | Callable[[], str | None]] = {}
         self.stranger: Reply = _UNKNOWN_HOST
 
-    def site(self, name: str = "www", *, address: str = "", scheme: str = "http") -> Site:
+    def site(self, name: str = "www", *, address: str = "", scheme: str = "http") -> TrialSite:
         """A new site. `address` is the one its name has, in the enclosure; by default each site has one of its own."""
         number = len(self._sites) + 1
         if self.has_names:
-            site = Site(f"{name}.{DOMAIN}", scheme=scheme)
+            site = TrialSite(f"{name}.{DOMAIN}", scheme=scheme)
             self.addresses[site.host] = address or f"{PUBLIC}.0.{number}"
         else:
-            site = Site(f"127.77.0.{number}", port=self._port, scheme=scheme)
+            site = TrialSite(f"127.77.0.{number}", port=self._port, scheme=scheme)
         self._sites[site.host] = site
         return site
 

@@ -14,7 +14,7 @@ from ....hostile.script import HTML
 from ....http import Answer, Request, write_head
 from ....log import Visit
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Reply, Site, Web, html_page
+from ...sites import Reply, TrialSite, Web, html_page
 
 _SPECIAL = "RFC 6890 (special-purpose addresses); CWE-918 (server-side request forgery)"
 _SECRET = Answer(200, (HTML,), html_page("a page of a private network"))
@@ -255,7 +255,7 @@ def robots_elsewhere(web: Web) -> Trial:
                 says="A redirect of robots.txt to a private address is not followed.",
                 source="RFC 9309 section 2.3.1.2; CWE-918",
                 judge=judge,
-                may_skip_seed=True,
+                wants_seed=False,
             ),
         ),
     )
@@ -265,7 +265,7 @@ _PUBLIC = "11.77.9.1"
 _REBINDING = "Jackson et al., Protecting Browsers from DNS Rebinding Attacks, CCS 2007, section 5"
 
 
-def _rebound(web: Web, later: Callable[[], str]) -> Site:
+def _rebound(web: Web, later: Callable[[], str]) -> TrialSite:
     """A site whose name has the address of `later` as soon as its first page is asked for.
 
     It closes the connection after every answer, so that each page can be a new look at the name.
