@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ....hostile.script import HTML
 from ....http import Answer, Request
 from ...cases import Evidence, Failure, Judge
-from ...sites import Reply, Site, Web, html_page
+from ...sites import Reply, TrialSite, Web, html_page
 
 
 class LivingSite:
@@ -17,7 +17,7 @@ class LivingSite:
     """
 
     def __init__(self, web: Web, width: int, *, padding: Callable[[str], str] = lambda _target: "") -> None:
-        self.site: Site = web.site()
+        self.site: TrialSite = web.site()
         self.asked: list[str] = []
         self.interrupt: Callable[[Request], Reply | None] = lambda _request: None
         self._padding = padding
