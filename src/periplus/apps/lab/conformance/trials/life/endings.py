@@ -247,7 +247,7 @@ def unreachable_seed(web: Web) -> Trial:
                 says="A crawl whose only seed cannot be reached ends with an exit code that is not 0.",
                 source="POSIX.1-2017, XCU 2.8.2 (exit status)",
                 judge=judge,
-                may_skip_seed=True,
+                wants_seed=False,
             ),
         ),
     )

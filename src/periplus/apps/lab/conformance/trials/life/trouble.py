@@ -174,7 +174,7 @@ def no_names(web: Web) -> Trial:
                 " command is given again.",
                 source="RFC 1035 section 7.2 (a question without an answer is a temporary failure)",
                 judge=living.all_arrived(),
-                may_skip_seed=True,
+                wants_seed=False,
             ),
         ),
     )
