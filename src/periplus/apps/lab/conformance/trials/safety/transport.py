@@ -136,12 +136,11 @@ def _distrusted(web: Web, host: str, name: str, says: str) -> Trial:
     site = web.site(host.removesuffix(f".{DOMAIN}"))
     secure = site.url().replace("http:", "https:")
     site.redirect("/to/secure", f"{secure}redirected", 302)
-    site.page("/", f"{secure}linked", "/to/secure", "/plain")
+    site.page("/", "/plain", "/to/secure", f"{secure}linked")
     site.pages(("/plain", "/linked", "/redirected"))
     return Trial(
         seed=site.url(),
         needs_tls=True,
-        seconds=45,
         cases=(
             Case(
                 name=name,
