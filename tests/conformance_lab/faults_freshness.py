@@ -49,7 +49,8 @@ class Remembers(SmallCrawler):
 
     def remember(self, url: str, response: Response) -> None:
         """Keep a page."""
-        fields = {name: response.fields[name] for name in ("etag", "last-modified") if name in response.fields}
+        kept = [name for name in ("etag", "last-modified") if name in response.fields]
+        fields = {str(name): response.fields[name] for name in kept}
         self.memory[url] = {"body": response.body.decode("utf-8", "replace"), **fields}
 
 
