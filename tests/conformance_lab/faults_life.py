@@ -121,3 +121,5 @@ _BY_FAULT = {
     "lives-by-the-clock": ("clock-jumps-forwards", "clock-jumps-backwards"),
 }  # fmt: skip
 FAILS = {case: fault for fault, cases in _BY_FAULT.items() for case in cases}
+SLOW = ("interrupted", "terminated")
+"""Trials of which the crawler with a fault takes a minute and more."""

@@ -12,7 +12,7 @@ from periplus.apps.lab.conformance import enclosure
 from periplus.apps.lab.conformance.adapters import Adapter
 from periplus.apps.lab.conformance.cases import CaseOutcome
 from periplus.apps.lab.conformance.judging import judge, listed_cases
-from periplus.apps.lab.conformance.trials import TRIALS
+from periplus.apps.lab.conformance.trials import TRIALS, drowning, finding, freshness, life, load, robots, safety
 
 CASES = listed_cases()
 GROUPS = list(dict.fromkeys(case.group for case in CASES))
@@ -71,3 +71,8 @@ def test_every_trial_can_be_told_from_its_case() -> None:
     for trial in TRIALS.values():
         cases = {case.name for case in CASES if (case.group, case.trial) == (trial.group, trial.name)}
         assert trial.name not in {case.name for case in CASES if case.group == trial.group} or cases == {trial.name}
+
+
+def test_every_group_has_a_module_of_its_name() -> None:
+    modules = (robots, load, finding, drowning, freshness, safety, life)
+    assert [module.__name__.rpartition(".")[2] for module in modules] == GROUPS

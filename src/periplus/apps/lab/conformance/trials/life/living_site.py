@@ -46,7 +46,11 @@ class LivingSite:
         """The case fails unless every page was sent to its end, over all runs."""
 
         def judge(evidence: Evidence) -> Failure | None:
-            whole = {visit.url for visit in evidence.visits if visit.status == 200 and visit.is_complete}
+            whole = {
+                visit.url
+                for visit in evidence.visits
+                if visit.method == "GET" and visit.status == 200 and visit.is_complete
+            }
             missing = [url for url in self.urls if url not in whole]
             if missing:
                 last = evidence.ends[-1]

@@ -88,12 +88,15 @@ def secrets(web: Web) -> Trial:
 
 @trial("safety")
 def tls(web: Web) -> Trial:
-    """A site with a good certificate, which links to itself without TLS."""
-    site = web.site(scheme="https")
-    plain = site.url("/plain").replace("https:", "http:")
+    """A site that is reached without and with TLS, where it has a good certificate."""
+    site = web.site()
+    secure = site.url("/secure").replace("http:", "https:")
     fields = (HTML, ("Set-Cookie", "guarded=1; Path=/; Secure"))
-    site.answers["/"] = Answer(200, fields, html_page("home", ("/a", plain)))
-    site.pages(("/a", "/plain"))
+    site.page("/", secure, "/first")
+    site.page("/first", "/second")
+    site.page("/second", "/third")
+    site.answers["/secure"] = Answer(200, fields, html_page("secure", ("/secure/too", site.url("/plain"))))
+    site.pages(("/third", "/secure/too", "/plain"))
     return Trial(
         seed=site.url(),
         needs_tls=True,
@@ -102,13 +105,13 @@ def tls(web: Web) -> Trial:
                 name="good-certificate",
                 says="A site whose certificate is signed by a trusted authority is crawled.",
                 source="RFC 5280 section 6; RFC 9110 section 4.3.4",
-                wants=site.urls("/a"),
+                wants=(secure, f"{secure}/too"),
             ),
             Case(
                 name="referer-without-tls",
                 says="A user agent MUST NOT send Referer in an unsecured request if the referring page was secure.",
                 source="RFC 9110 section 10.1.3",
-                wants=site.urls("/a"),
+                wants=site.urls("/third"),
                 judge=_never(
                     "sent the URL of a secure page over an unsecured connection",
                     lambda visit: not visit.is_secure and visit.field("referer").startswith("https:"),
@@ -118,7 +121,7 @@ def tls(web: Web) -> Trial:
                 name="secure-cookies",
                 says="A cookie with the Secure attribute is not sent over an unsecured connection.",
                 source="RFC 6265 section 5.4 (step 1)",
-                wants=site.urls("/a"),
+                wants=site.urls("/third"),
                 judge=_never(
                     "sent a Secure cookie over an unsecured connection",
                     lambda visit: not visit.is_secure and "guarded=1" in visit.field("cookie"),
@@ -133,12 +136,11 @@ def _distrusted(web: Web, host: str, name: str, says: str) -> Trial:
     site = web.site(host.removesuffix(f".{DOMAIN}"))
     secure = site.url().replace("http:", "https:")
     site.redirect("/to/secure", f"{secure}redirected", 302)
-    site.page("/", f"{secure}linked", "/to/secure", "/plain")
+    site.page("/", "/plain", "/to/secure", f"{secure}linked")
     site.pages(("/plain", "/linked", "/redirected"))
     return Trial(
         seed=site.url(),
         needs_tls=True,
-        seconds=45,
         cases=(
             Case(
                 name=name,
