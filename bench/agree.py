@@ -34,9 +34,9 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from bench.crawl.sites import SITES
+from bench.peers import HOME, fetch_manuals
 from periplus.insight.views import Views
 
-HOME = Path(__file__).resolve().parent / ".peers"
 MANUALS = ("python3.11-doc", "python-django-doc")
 GENERATED = "generated"
 WAYS = ("sitemaps", "indexnow", "websub")
@@ -314,8 +314,7 @@ def copy_manual(manual: str, folder: Path, limit: int | None = None) -> None:
     known = next(site for site in SITES if site.package == manual)
     root = HOME / "docs" / manual / known.root
     if not root.is_dir():
-        script = Path(__file__).parent / "crawl" / "install.sh"
-        subprocess.run([script, HOME, manual], check=True)
+        fetch_manuals([manual])
     pages = sorted((path for path in root.rglob("*.html") if path.is_file()), key=lambda path: (len(path.parts), path))
     for path in pages[:limit]:
         target = folder / path.relative_to(root)

@@ -29,7 +29,7 @@ import msgspec
 import periplus
 from bench.audit_speed import served
 from bench.crawl.sites import SITES, host_of
-from bench.crawl.web import HOME
+from bench.peers import HOME
 
 EXCERPT = 500
 """Characters of the source that are shown around a place."""

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from bench.crawl.web import HOME
+from bench.peers import HOME
 
 
 class _Handler(SimpleHTTPRequestHandler):

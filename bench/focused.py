@@ -11,7 +11,6 @@ copies of the standard library in `core` are left out. Requests are counted, so 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tarfile
 import time
@@ -25,6 +24,7 @@ import numpy as np
 from msgspec.structs import replace
 from scipy.stats import rankdata
 
+from bench.peers import fetch_manuals
 from periplus.apps.simulate.focused import (
     FocusedRow,
     TopicalWeb,
@@ -48,7 +48,6 @@ from periplus.parts.focus.topic import Topic
 from periplus.parts.focus.words import TopicTerms, words_of
 from periplus.view.figures import draw
 
-HOME = Path(__file__).resolve().parent / ".peers"
 MANUALS = {
     "python": ("python3.11-doc", "usr/share/doc/python3.11/html"),
     "postgresql": ("postgresql-doc-15", "usr/share/doc/postgresql-doc-15/html"),
@@ -133,7 +132,7 @@ def auc(scores: Sequence[float], labels: Sequence[int]) -> float:
 
 def graph(folder: Path | None, picture: Path | None = None) -> None:
     """Print recall and harvest by the words of the topics, then by a classifier that was trained on the best pages."""
-    web, vectors = manuals_web(folder or _fetched_manuals())
+    web, vectors = manuals_web(folder or _manuals())
     policies = [PolicyChoice.parse(name) for name in ORDERINGS]
     print(f"{len(web.web):,} pages, {sum(map(len, web.links)):,} links, {int(web.views[0].relevant.sum())} relevant")
     rows, judged = [], []
@@ -172,13 +171,8 @@ def _judged(view: TopicView, vectors: Sequence[Vector | None]) -> TopicView:
     return replace(view, relevant=margins >= np.sort(margins)[-int(view.relevant.sum())])
 
 
-def _fetched_manuals() -> Path:
-    HOME.mkdir(exist_ok=True)
-    (HOME / ".gitignore").write_text("*\n")
-    script = Path(__file__).parent / "crawl" / "install.sh"
-    if subprocess.run([script, HOME, *(package for package, _ in MANUALS.values())], check=False).returncode:
-        raise RuntimeError("the manuals are missing, and could not be fetched")
-    return HOME / "docs"
+def _manuals() -> Path:
+    return fetch_manuals(package for package, _ in MANUALS.values())
 
 
 def manuals_web(folder: Path) -> tuple[TopicalWeb, list[Vector | None]]:
@@ -226,7 +220,7 @@ def _file(roots: dict[str, Path], url: str) -> Path | None:
 
 def cost(folder: Path | None) -> None:
     """Print the seconds that relevance and links take for each page."""
-    pages = [page for page, _ in zip(reachable(folder or _fetched_manuals()), range(500), strict=False)]
+    pages = [page for page, _ in zip(reachable(folder or _manuals()), range(500), strict=False)]
     topic = Topic(TopicTerms.parse(TOPICS[0]))
     focus = Focus(lambda _state: topic, Focused(), 0.05, CrawlStats())
     links = {page.url: list(zip(page.links.urls, page.links.anchors, strict=True)) for page in pages}

@@ -32,8 +32,8 @@ from bench.crawl.contest import cores
 from bench.crawl.contestants import CONTESTANTS, Job, Work
 from bench.crawl.log import count
 from bench.crawl.sites import PORT
-from bench.crawl.web import HOME
 from bench.harness import Group, Target
+from bench.peers import HOME
 from bench.sitemaps import END, FREQUENCIES, HEAD
 from periplus.collection.config.settings import Config
 from periplus.collection.shards import ShardMaker

@@ -27,7 +27,7 @@ from tests.lab.chromium_page import Chromium
 
 import periplus
 from bench.crawl.sites import SITES
-from bench.crawl.web import HOME
+from bench.peers import HOME
 from periplus.apps.search.indexing import open_index
 from periplus.apps.search.static_index import write_static_index
 from periplus.apps.serve.running import running

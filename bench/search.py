@@ -30,6 +30,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.harness import Group, Target
+from bench.peers import HOME
 from periplus.apps.search import (
     PLAIN,
     TITLE_BOOST,
@@ -46,7 +47,6 @@ from periplus.content import RawPage, read_pages, read_texts
 from periplus.graph import pagerank
 from periplus.model import ParsedPage
 
-HOME = Path(__file__).parent / ".peers"
 DOCS, PARSED = HOME / "docs", HOME / "search-pages.msgpack"
 CORPUS = Path(os.environ.get("PERIPLUS_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
 BOOKS = {"python3.11-doc": "python", "postgresql-doc-15": "postgresql"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Collection
 from dataclasses import replace
@@ -14,10 +13,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bench.crawl import nginx, process, report
-from bench.crawl.contestants import BENCH, CONTESTANTS, Contestant, Job, Work
+from bench.crawl.contestants import CONTESTANTS, Contestant, Job, Work
 from bench.crawl.log import count
 from bench.crawl.sites import PORT
-from bench.crawl.web import HOME, SEED, SITEMAPS, URLS_A_SITEMAP, Web, prepare
+from bench.crawl.web import SEED, SITEMAPS, URLS_A_SITEMAP, Web, prepare
+from bench.peers import BENCH, HOME, why_absent
 
 RESULTS = BENCH / "results"
 PAGE = BENCH.parent / "docs" / "benchmarks.md"
@@ -47,7 +47,7 @@ def contest(
     for contestant in CONTESTANTS:
         if only and contestant.name not in only:
             continue
-        why = _unfit(contestant)
+        why = why_absent(contestant.install)
         if why is None:
             rows.append(_one(contestant, web, quick=quick, bound=bound, order=order))
         else:
@@ -66,18 +66,6 @@ def cores() -> tuple[int, int] | None:
     """One core for the client and another for the server; None where there is only one."""
     ours = sorted(os.sched_getaffinity(0))
     return (ours[0], ours[-1]) if len(ours) > 1 else None
-
-
-def _unfit(contestant: Contestant) -> str | None:
-    """Install the contestant; say why it cannot take part."""
-    why = contestant.install.missing()
-    if why is not None:
-        return why
-    try:
-        contestant.install.ensure()
-    except subprocess.CalledProcessError as error:
-        return f"its installation failed: {error}"
-    return None
 
 
 def _one(contestant: Contestant, web: Web, *, quick: bool, bound: int, order: str | None = None) -> report.Row:

@@ -1,14 +1,11 @@
 """Who takes part: the name, how it is installed, and how it is started.
 
-Every peer lives in an environment of its own under `bench/.peers`, made from pinned requirements, so that no peer's
-dependencies decide another's versions, or ours. A new contestant is one more `Contestant` in `CONTESTANTS`.
+A new contestant is one more `Contestant` in `CONTESTANTS`.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,13 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Protocol
 
 from bench.crawl.sites import PORT, SITES, host_of
-from bench.crawl.web import HOME
+from bench.peers import BENCH, HOME, Install, Npm, Ours, Tool, Venv
 from periplus import __version__
 
-BENCH = Path(__file__).resolve().parent.parent
 PEERS = Path(__file__).resolve().parent / "peers"
 
 
@@ -48,129 +43,6 @@ class Work:
     """All pages, a line of host and path each: for the one who only measures the wire."""
     order: str | None = None
     """The ordering of Periplus, in place of its default."""
-
-
-class Install(Protocol):
-    """How a contestant comes to this machine."""
-
-    def missing(self) -> str | None:
-        """What is missing and cannot be installed from here; None if all can be had."""
-
-    def ensure(self) -> None:
-        """Install what is not there yet."""
-
-    def version(self) -> str:
-        """What takes part, by version."""
-
-
-@dataclass(frozen=True)
-class Venv:
-    """Packages of Python, in a virtual environment of their own."""
-
-    name: str
-    package: str
-
-    @property
-    def python(self) -> str:
-        """The interpreter of that environment."""
-        return str(HOME / self.name / "bin" / "python")
-
-    @property
-    def _requirements(self) -> Path:
-        return BENCH / f"requirements-{self.name}.txt"
-
-    def missing(self) -> str | None:
-        """Python is here, or this would not run."""
-        return None
-
-    def ensure(self) -> None:
-        """Made again whenever the requirements change."""
-        done = HOME / self.name / "requirements.txt"
-        if done.exists() and done.read_bytes() == self._requirements.read_bytes():
-            return
-        subprocess.run([sys.executable, "-m", "venv", "--clear", HOME / self.name], check=True)
-        pip = [self.python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-        subprocess.run([*pip, "install", "-r", self._requirements], check=True)
-        shutil.copyfile(self._requirements, done)
-
-    def version(self) -> str:
-        """The pinned version of the package that gives the contestant its name."""
-        pins = dict(line.split("==") for line in self._requirements.read_text().split() if "==" in line)
-        return pins[self.package]
-
-
-@dataclass(frozen=True)
-class Npm:
-    """Packages of Node, beside a copy of their script, because Node looks for packages beside the script."""
-
-    folder: Path
-
-    @property
-    def home(self) -> Path:
-        """Where script and packages are."""
-        return HOME / self.folder.name
-
-    def missing(self) -> str | None:
-        """Node and npm are the owner's to install."""
-        absent = [tool for tool in ("node", "npm") if shutil.which(tool) is None]
-        return f"no {' and no '.join(absent)} here" if absent else None
-
-    def ensure(self) -> None:
-        """Made again whenever the folder's package.json changes; the script is always the newest."""
-        wanted, done = self.folder / "package.json", self.home / "installed.json"
-        self.home.mkdir(exist_ok=True)
-        for file in self.folder.iterdir():
-            shutil.copyfile(file, self.home / file.name)
-        if done.exists() and done.read_bytes() == wanted.read_bytes():
-            return
-        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent"], cwd=self.home, check=True)
-        shutil.copyfile(wanted, done)
-
-    def version(self) -> str:
-        """The pinned version of its one dependency."""
-        (pinned,) = json.loads((self.folder / "package.json").read_text())["dependencies"].values()
-        return str(pinned)
-
-
-@dataclass(frozen=True)
-class Tool:
-    """A program of the system; `install.sh` has put it there if it could."""
-
-    name: str
-
-    def missing(self) -> str | None:
-        """Whether it is there."""
-        return None if shutil.which(self.name) else f"no {self.name} here"
-
-    def ensure(self) -> None:
-        """Nothing is left to do."""
-
-    def version(self) -> str:
-        """The first number it says of itself, whatever its exit code."""
-        said = subprocess.run([self.name, "--version"], capture_output=True, text=True, check=False)
-        number = re.search(r"\d+(?:\.\d+)+", said.stdout or said.stderr)
-        return number.group() if number else "unknown"
-
-
-@dataclass(frozen=True)
-class Ours:
-    """Periplus as it is here, in the environment that runs the bench."""
-
-    @property
-    def python(self) -> str:
-        """The interpreter that runs the bench."""
-        return sys.executable
-
-    def missing(self) -> str | None:
-        """It is what is measured."""
-        return None
-
-    def ensure(self) -> None:
-        """It is there, or this would not run."""
-
-    def version(self) -> str:
-        """As it names itself."""
-        return __version__
 
 
 @dataclass(frozen=True)

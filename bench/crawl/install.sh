@@ -1,11 +1,10 @@
 #!/bin/sh
-# Fetch the manuals that the crawl bench serves; and nginx, wrk, wget2 and httrack where they are missing.
+# Fetch the manuals that benches serve; and nginx, where it is missing.
 #
 #   install.sh FOLDER PACKAGE...
 #
 # The manuals are unpacked under FOLDER/docs and not installed: that needs no root, brings no dependencies and leaves the
-# machine as it was. Only nginx, wrk, wget2 and httrack are installed, and only by root. Files in FOLDER/debs name the
-# versions served.
+# machine as it was. Only nginx is installed, and only by root. Files in FOLDER/debs name the versions served.
 set -eu
 
 folder=$1
@@ -17,16 +16,12 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
 fi
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin"
-missing=
-for tool in nginx wrk wget2 httrack; do
-    command -v "$tool" >/dev/null || missing="$missing $tool"
-done
-if [ -n "$missing" ] && [ "$(id -u)" -eq 0 ]; then
+if ! command -v nginx >/dev/null && [ "$(id -u)" -eq 0 ]; then
     # A package of a server starts it; nothing may take the ports of the machine here.
-    RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >&2
-elif [ -n "$missing" ]; then
-    echo "missing:$missing; install with apt-get, or run this once as root" >&2
-    command -v nginx >/dev/null || exit 1
+    RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends nginx >&2
+elif ! command -v nginx >/dev/null; then
+    echo "missing: nginx; install it with apt-get, or run this once as root" >&2
+    exit 1
 fi
 
 mkdir -p "$folder/debs" "$folder/docs"

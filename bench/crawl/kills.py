@@ -32,7 +32,8 @@ from bench.crawl.contest import cores
 from bench.crawl.contestants import Work, periplus
 from bench.crawl.log import count
 from bench.crawl.reachable import Page
-from bench.crawl.web import HOME, SEED, Web, prepare
+from bench.crawl.web import SEED, Web, prepare
+from bench.peers import HOME
 from periplus.collection.collection import existing, states
 from periplus.engine.router import owner_of
 from periplus.model import UrlRecord

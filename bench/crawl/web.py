@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,8 +21,8 @@ from xml.sax.saxutils import escape
 
 from bench.crawl.reachable import PAGE_SUFFIXES, Page, is_page, reachable
 from bench.crawl.sites import PORT, SEED_HOST, SITES, Site, host_of
+from bench.peers import HOME, fetch_manuals
 
-HOME = Path(__file__).resolve().parent.parent / ".peers"
 SITEMAPS = {"127.0.1.200": 1, "127.0.1.201": 4}
 """Hosts that have nothing but sitemaps, and the number of full files (50,000 URLs each) in each one's index."""
 URLS_A_SITEMAP = 50_000
@@ -51,11 +50,7 @@ class Web:
 
 def prepare() -> Web:
     """Fetch what is missing, build what is stale, and tell what is there."""
-    HOME.mkdir(exist_ok=True)
-    (HOME / ".gitignore").write_text("*\n")
-    script = Path(__file__).with_name("install.sh")
-    if subprocess.run([script, HOME, *(site.package for site in SITES)], check=False).returncode:
-        raise RuntimeError("the manuals or nginx are missing, and could not be fetched")
+    fetch_manuals(site.package for site in SITES)
     folder = HOME / "web"
     stamp = _stamp(sorted(path.name for path in (HOME / "debs").glob("*.deb")))
     truth = folder / "truth.json"

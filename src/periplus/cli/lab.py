@@ -1,7 +1,7 @@
-"""`periplus lab`: serve a generated web on loopback, until Ctrl-C.
+"""`periplus lab`: serve a generated web on loopback, until Ctrl-C; `periplus lab judge`: put a crawler through trials.
 
-Says where it listens, what sites there are and how to point a browser or a crawler at them; the
-front page and docs/lab.md have the rest.
+The first says where it listens, what sites there are and how to point a browser or a crawler at them; the front page
+and docs/lab.md have the rest. The second is described in docs/conformance.md.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from periplus.view.terminal import print_line, print_table
 from periplus.view.values import Column, Sheet, counts, sheet_of
 from periplus.view.wording import counted
 
+from . import options
 from .consoles import stderr_console, stdout_console
 
 LARGEST_SHOWN = 12
@@ -46,7 +47,17 @@ class Listening(msgspec.Struct, frozen=True):
     pages: int
 
 
-def lab(
+lab = typer.Typer(
+    name="lab",
+    add_completion=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@lab.callback()
+def serve_lab(
+    context: typer.Context,
     sites: Annotated[int, typer.Option(min=1, help="Number of sites.")] = 200,
     speed: Annotated[
         float, typer.Option(min=0, help="Virtual seconds for each real one; 86400: a day a second.")
@@ -74,6 +85,8 @@ def lab(
 
     Example: periplus lab --sites 200 --speed 3600 --seed 7
     """
+    if context.invoked_subcommand:
+        return
     if hostile_web and scripts:
         raise UsageError("--hostile-web and --scripts are two different webs", hint="start one lab for each")
     kind = HostileWorld if hostile_web else ApplicationWorld if scripts else World
@@ -92,6 +105,70 @@ def lab(
     server.log.close()
     if not json:
         stderr_console().print(f"{counted(server.log.total, 'request')} served.")
+
+
+EXIT_FAILED = 4
+
+
+@lab.command("judge")
+def judge_crawler(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="COMMAND...", show_default=False, help="The crawler, with {seed}, {folder}, {limit}, {ca}."
+        ),
+    ] = None,
+    adapter: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read the crawler's command from this adapter (TOML).")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="CASE", help="Judge only this group, trial or case: robots/wildcard.")
+    ] = None,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, max=64, help="Trials that run at the same time.")] = 4,
+    loopback: Annotated[
+        bool,
+        typer.Option("--loopback", help="Serve at addresses of loopback, without host names: fewer cases apply."),
+    ] = False,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep what the crawler writes, a folder for each trial.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write one page that explains every failure.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for CI systems.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the cases, and judge nothing.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Put a crawler through a hostile web, and judge it by what the servers saw.
+
+    Example: periplus lab judge -- wget -r -P {folder} {seed}
+    """
+    from periplus.apps.lab.conformance.adapters import Adapter, read_adapter
+    from periplus.apps.lab.conformance.reports import failures, to_html, to_junit
+
+    from .lab_judge import judge_shown, list_cases
+
+    if listed:
+        list_cases(json=json)
+        return
+    if bool(command) == bool(adapter):
+        raise UsageError(
+            "give a crawler's command after --, or an adapter",
+            hint="periplus lab judge -- my-crawler {seed} --out {folder} --limit {limit}",
+        )
+    judgement = judge_shown(
+        read_adapter(adapter) if adapter else Adapter(Path((command or [""])[0]).name, command or []),
+        only or [],
+        at_once=at_once,
+        is_enclosed=not loopback,
+        keep=keep,
+        json=json,
+    )
+    if html:
+        html.write_text(to_html([judgement]), "utf-8")
+    if junit:
+        junit.write_text(to_junit(judgement), "utf-8")
+    raise typer.Exit(EXIT_FAILED if failures(judgement) else 0)
 
 
 async def _serve(server: Server, *, is_for_programs: bool) -> None:

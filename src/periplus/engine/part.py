@@ -256,8 +256,8 @@ class Part:
         return ()
 
     @classmethod
-    def make_due(cls, state: State, site: Site) -> None:
-        """Have a refresh of a site ask for its lists again."""
+    def make_due(cls, state: State, site: Site, *, missing: bool) -> None:
+        """Have a refresh of a site ask for its lists again; with `missing`, also for those that were not there."""
 
     @classmethod
     def move(cls, source: State, targets: Mapping[int, State], owner: Callable[[Site], int]) -> None:

@@ -101,10 +101,14 @@ def test_a_disallow_holds_for_the_canonical_spelling_too() -> None:
     """RFC 9309 calls these equal; who respells URLs must not step over a fence by it. An Allow is taken exactly."""
     assert not allowed("Disallow: /%7Ejoe/", "/~joe/x")
     assert not allowed("Disallow: /%7ejoe/", "/%7Ejoe/x")
+    assert not allowed("Disallow: /a-%2A.html", "/a-*.html")
+    assert not allowed("Disallow: /*-%24$", "/a-$")
+    assert allowed("Disallow: /a-%2A.html", "/a-b.html")
+    assert allowed("Disallow: /*-%24$", "/a-$b")
     assert not allowed("Disallow: /my folder/", "/my%20folder/x")
     assert not allowed("Disallow: /\nAllow: /%7Ejoe/", "/~joe/x")
     assert allowed("Disallow: /a%2Fb", "/a/b")
-    assert allowed("Disallow: /a%24", "/a$")
+    assert not allowed("Disallow: /a%24", "/a$")
 
 
 def test_allowing_an_index_page_allows_its_folder() -> None:

@@ -12,13 +12,13 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import quote
-from xml.etree.ElementTree import Element, SubElement, tostring
 
 import msgspec
 
 from periplus import __version__
 from periplus.view.csv_text import csv_chunks, inert
 from periplus.view.findings import FaultyUrl, Severity
+from periplus.view.junit import JUnitCase, junit_file
 
 from .comparison import AuditComparison
 from .finding_kinds import KINDS
@@ -34,7 +34,6 @@ _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity
 _COLUMNS: Final = ("finding", "severity", "area", "state", "url", "note", "linked_from", "advice")
 _LISTED: Final = 50
 """Examples in the text of a JUnit failure: more than a person reads in a build log."""
-_INVALID_XML: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65534, 65535), "�")
 
 
 def to_csv(audit: Audit, comparison: AuditComparison | None = None) -> str:
@@ -78,28 +77,33 @@ def to_junit(audit: Audit, failed: Collection[str] | None = None) -> str:
     failing = {name for name, each in found.items() if each.severity is not Severity.NOTICE}
     failing = failing if failed is None else set(failed) & found.keys()
     skipped = audit.unjudged.keys() - found.keys()
-    over = sum(check.is_over for check in audit.budgets)
-    tests, failures = len(KINDS) + len(audit.budgets), len(failing) + over
-    counts = {"tests": str(tests), "failures": str(failures), "errors": "0", "skipped": str(len(skipped))}
-    root = Element("testsuites", {"name": f"Audit of {audit.site}", **counts, "time": "0"})
     at = {} if audit.seen_until is None else {"timestamp": _utc(audit.seen_until).strftime("%Y-%m-%dT%H:%M:%S")}
-    suite = SubElement(root, "testsuite", {"name": audit.site, **counts, "time": "0", "hostname": audit.site, **at})
-    for kind in KINDS.values():
-        case = SubElement(suite, "testcase", {"classname": f"audit.{kind.area.value}", "name": kind.name, "time": "0"})
-        if kind.name in failing:
-            each = found[kind.name]
-            failure = SubElement(case, "failure", {"message": _xml(each.title), "type": each.severity.value})
-            failure.text = _xml("\n".join(_lines(each)))
-        elif kind.name in found:
-            SubElement(case, "system-out").text = _xml("\n".join((found[kind.name].title, *_lines(found[kind.name]))))
-        elif kind.name in skipped:
-            SubElement(case, "skipped", {"message": _xml(audit.unjudged[kind.name])})
-    for check in audit.budgets:
-        case = SubElement(suite, "testcase", {"classname": "audit.budgets", "name": check.name, "time": "0"})
-        if check.is_over:
-            failure = SubElement(case, "failure", {"message": budget_line(check), "type": "error"})
-            failure.text = _xml("\n".join(f"{each.url} {each.note}" for each in check.examples[:_LISTED]))
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+    cases = [
+        JUnitCase(
+            f"audit.{kind.area.value}",
+            kind.name,
+            failure=found[kind.name].title if kind.name in failing else "",
+            kind=kind.severity.value if kind.name not in found else found[kind.name].severity.value,
+            skipped=audit.unjudged[kind.name] if kind.name in skipped else "",
+            text=_text(found[kind.name], is_failure=kind.name in failing) if kind.name in found else "",
+        )
+        for kind in KINDS.values()
+    ]
+    cases += [
+        JUnitCase(
+            "audit.budgets",
+            check.name,
+            failure=budget_line(check) if check.is_over else "",
+            kind="error",
+            text="\n".join(f"{each.url} {each.note}" for each in check.examples[:_LISTED]) if check.is_over else "",
+        )
+        for check in audit.budgets
+    ]
+    return junit_file(f"Audit of {audit.site}", audit.site, cases, {"hostname": audit.site, **at})
+
+
+def _text(found: SiteFinding, *, is_failure: bool) -> str:
+    return "\n".join(_lines(found) if is_failure else (found.title, *_lines(found)))
 
 
 def _lines(found: SiteFinding) -> Iterator[str]:
@@ -109,11 +113,6 @@ def _lines(found: SiteFinding) -> Iterator[str]:
         yield " ".join(part for part in (example.url, example.note, f"(on {example.at})" if example.at else "") if part)
     if found.count > _LISTED and found.examples:
         yield f"and {found.count - _LISTED:,} more"
-
-
-def _xml(text: str) -> str:
-    """Text without the characters that XML 1.0 forbids."""
-    return text.translate(_INVALID_XML).encode("utf-8", "replace").decode()
 
 
 def to_sarif(audit: Audit, comparison: AuditComparison | None = None) -> str:

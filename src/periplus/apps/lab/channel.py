@@ -132,6 +132,11 @@ class Channel:
         """The address of the client."""
         return str((self._transport.get_extra_info("peername") or ("",))[0])
 
+    @property
+    def address(self) -> str:
+        """The address that the client connected to."""
+        return str((self._transport.get_extra_info("sockname") or ("",))[0])
+
     def begin_tls(self, context_of: ContextOf, host: str) -> None:
         """From here on, bytes are TLS; serve `host` to a client that names none."""
         self._tls = TlsLayer(context_of, host)

@@ -362,6 +362,8 @@ class Connection(asyncio.Protocol):
             time.time(),
             is_complete,
             self._channel.is_secure,
+            self._channel.address,
+            head.fields,
         )
         self._service.log.note(visit)
 

@@ -19,6 +19,8 @@ from msgspec import Struct
 
 from periplus.model import UsageError
 
+from .http import Fields
+
 DEFAULT_CAPACITY = 100_000
 
 
@@ -27,7 +29,8 @@ class Visit(Struct, frozen=True, gc=False):
 
     `started_at` and `ended_at` are virtual; `real_started_at` and `real_ended_at` are the wall clock's. `sent` counts
     the bytes of the response as they went over HTTP (head and body, after any coding, before TLS). `is_complete` is
-    false when the client left or the server cut the answer off.
+    false when the client left or the server cut the answer off. `address` is the server's, which a client connected to;
+    `fields` are those of the request, their names in lower case.
     """
 
     connection: int
@@ -44,6 +47,12 @@ class Visit(Struct, frozen=True, gc=False):
     real_ended_at: float
     is_complete: bool = True
     is_secure: bool = False
+    address: str = ""
+    fields: Fields = ()
+
+    def field(self, name: str) -> str:
+        """The first value of a field of the request, by its name in lower case; empty if it has none."""
+        return next((value for key, value in self.fields if key == name), "")
 
     @property
     def url(self) -> str:

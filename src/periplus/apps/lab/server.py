@@ -114,6 +114,62 @@ _BACKLOG = 1024
 _SWEEP_EVERY = 0.5
 
 
+class Listeners:
+    """The sockets of one service, and the connections that they took: bounded in number and in time."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._connections: set[Connection] = set()
+        self._numbers = count(1)
+        self._listening: list[asyncio.Server] = []
+
+    async def __aenter__(self) -> Self:
+        """Begin to end connections that exceed their time."""
+        self._sweeping = asyncio.create_task(self._sweep())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop listening, and end every connection."""
+        self._sweeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._sweeping
+        for listening in self._listening:
+            listening.close()
+        self.cut()
+        while self._connections:  # each leaves in the loop's next turns: no socket outlives the lab
+            await asyncio.sleep(0)
+        for listening in self._listening:
+            await listening.wait_closed()
+
+    async def listen(self, sock: socket.socket, *, secure: bool = False) -> int:
+        """Take connections at a bound socket; returns its port."""
+
+        def accept() -> asyncio.Protocol:
+            if len(self._connections) >= self._service.limits.most_connections:
+                return _TurnedAway()
+            connection = Connection(self._service, next(self._numbers), self._connections.discard, secure=secure)
+            self._connections.add(connection)
+            return connection
+
+        loop = asyncio.get_running_loop()
+        self._listening.append(await loop.create_server(accept, sock=sock, backlog=_BACKLOG))
+        return int(sock.getsockname()[1])
+
+    def cut(self) -> None:
+        """End every connection now."""
+        for connection in list(self._connections):
+            connection.end_now()
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_EVERY)
+            now = asyncio.get_running_loop().time()
+            for connection in [one for one in self._connections if one.deadline < now]:
+                connection.end_now()
+
+
 class Server:
     """A running lab, inside an event loop: `async with Server(world) as server: ...`."""
 
@@ -143,8 +199,6 @@ class Server:
         self._limits = limits or ConnectionLimits()
         self._pace = pace
         self._latency = latency
-        self._connections: set[Connection] = set()
-        self._numbers = count(1)
         self._has_all_addresses = False
         self._stack = contextlib.AsyncExitStack()
 
@@ -176,10 +230,10 @@ class Server:
             context_of,
             self._latency,
         )
-        self.port = await self._listen(stack, service, self.port, secure=False)
+        listeners = await stack.enter_async_context(Listeners(service))
+        self.port = await self._listen(listeners, self.port, secure=False)
         if self.tls_port is not None:
-            self.tls_port = await self._listen(stack, service, self.tls_port, secure=True)
-        stack.push_async_callback(_cancel, asyncio.create_task(self._sweep()))
+            self.tls_port = await self._listen(listeners, self.tls_port, secure=True)
 
     def _certificates(self, stack: contextlib.AsyncExitStack) -> ContextOf:
         try:
@@ -193,36 +247,9 @@ class Server:
         self.authority_pem = authority.pem
         return authority.context
 
-    async def _listen(self, stack: contextlib.AsyncExitStack, service: Service, port: int, *, secure: bool) -> int:
-        loop = asyncio.get_running_loop()
-
-        def accept() -> asyncio.Protocol:
-            if len(self._connections) >= self._limits.most_connections:
-                return _TurnedAway()
-            connection = Connection(service, next(self._numbers), self._connections.discard, secure=secure)
-            self._connections.add(connection)
-            return connection
-
+    async def _listen(self, listeners: Listeners, port: int, *, secure: bool) -> int:
         sock, self._has_all_addresses = open_loopback(port)
-        listener = await loop.create_server(accept, sock=sock, backlog=_BACKLOG)
-        stack.push_async_callback(self._stop, listener)
-        return int(sock.getsockname()[1])
-
-    async def _sweep(self) -> None:
-        """End connections that have exceeded their time."""
-        while True:
-            await asyncio.sleep(_SWEEP_EVERY)
-            now = asyncio.get_running_loop().time()
-            for connection in [one for one in self._connections if one.deadline < now]:
-                connection.end_now()
-
-    async def _stop(self, listener: asyncio.Server) -> None:
-        listener.close()
-        for connection in list(self._connections):
-            connection.end_now()
-        while self._connections:  # each leaves in the loop's next turns: no socket outlives the lab
-            await asyncio.sleep(0)
-        await listener.wait_closed()
+        return await listeners.listen(sock, secure=secure)
 
 
 class _TurnedAway(asyncio.Protocol):
@@ -231,12 +258,6 @@ class _TurnedAway(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Hang up."""
         transport.close()
-
-
-async def _cancel(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
 
 
 _PATIENCE = 60.0

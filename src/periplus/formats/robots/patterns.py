@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .values import Rule
 
@@ -26,6 +27,7 @@ _LOWER_ESCAPES = re.compile(r"%(?![0-9A-F]{2})[0-9A-Fa-f]{2}(?>(?:%[0-9A-Fa-f]{2
 """Escapes from the first on that is not in upper case."""
 
 _UNRESERVED_ESCAPE = re.compile(r"%(?:2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])")
+_VERBATIM = re.compile(r"%2(?:A|4)")
 _NEVER_IN_URLS = re.compile(r'[ "<>]')
 _SPELT_IN_TWO_WAYS = re.compile(r'[% "<>]|/index\.htm')
 _END_OF_HOST = re.compile(r"[/?;]")
@@ -118,7 +120,8 @@ def patterns_of(rule: Rule) -> Iterator[Pattern]:
 
     An `Allow` of `/a/index.html` means `/a/` too (Google's matcher). A `Disallow` holds for the spelling it has and for
     the one of our canonical URLs: RFC 9309 calls `/%7Ejoe` and `/~joe` equal, Google's matcher does not, and a crawler
-    that respells URLs must not fetch a disallowed page because of that.
+    that respells URLs must not fetch a disallowed page because of that. `%2A` and `%24` are how a rule spells a star
+    and a dollar that are not special (RFC 9309 section 2.2.3).
     """
     pattern, rank = rule.pattern, 2 * len(rule.pattern) + rule.allows
     if pattern[:1] not in ("/", "*"):
@@ -130,6 +133,8 @@ def patterns_of(rule: Rule) -> Iterator[Pattern]:
         other = _as_in_canonical_urls(pattern)
         if other != pattern:
             yield _split(other, rank, rule)
+        if _VERBATIM.search(other) is not None:
+            yield _with_verbatim(_split(other, rank, rule))
     elif pattern.rpartition("/")[2].startswith("index.htm"):
         folder = pattern[: pattern.rindex("/") + 1]
         yield _split(f"{folder}$", 2 * len(folder) + 3, rule)
@@ -157,6 +162,23 @@ def _as_in_canonical_urls(pattern: str) -> str:
 
 def _unescape(match: re.Match[str]) -> str:
     return chr(int(match[0][1:], 16))
+
+
+def _with_verbatim(pattern: Pattern) -> Pattern:
+    """A pattern with stars and dollars in place of their escapes: none of them is special now."""
+
+    def plain(text: str) -> str:
+        return _VERBATIM.sub(_unescape, text)
+
+    start, pieces, end = pattern.start, pattern.pieces, pattern.end
+    return replace(
+        pattern,
+        start=plain(start),
+        beyond=beyond(plain(start)),
+        pieces=None if pieces is None else tuple(map(plain, pieces)),
+        end=None if end is None else plain(end),
+        needle=plain(pattern.needle),
+    )
 
 
 def _split(pattern: str, rank: int, rule: Rule) -> Pattern:

@@ -199,7 +199,7 @@ def robots_home(request: Request) -> Answer:
 BILLION = 1_000_000_000
 _XML_BLOCK = 500
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
-_LEVELS = 10
+LEVELS = 10
 
 
 def _entrance(request: Request) -> Answer | None:
@@ -213,15 +213,15 @@ def _entrance(request: Request) -> Answer | None:
 
 
 @hostile("xml-bomb", owns_robots=True)
-def xml_bomb(request: Request) -> Answer:
+def xml_bomb(request: Request, levels: int = LEVELS) -> Answer:
     """A sitemap of 1 KB whose one `loc` is an entity that grows to ten billion words ("billion laughs").
 
     Expand no entities but the five of XML and characters; keep what else can be read.
     """
-    levels = "".join(f'<!ENTITY e{level} "{f"&e{level - 1};" * 10}">\n' for level in range(1, _LEVELS + 1))
+    entities = "".join(f'<!ENTITY e{level} "{f"&e{level - 1};" * 10}">\n' for level in range(1, levels + 1))
     text = (
-        f'<?xml version="1.0"?>\n<!DOCTYPE urlset [\n<!ENTITY e0 "ha">\n{levels}]>\n'
-        f'<urlset xmlns="{_NAMESPACE}"><url><loc>http://{request.host}/&e{_LEVELS};</loc></url>'
+        f'<?xml version="1.0"?>\n<!DOCTYPE urlset [\n<!ENTITY e0 "ha">\n{entities}]>\n'
+        f'<urlset xmlns="{_NAMESPACE}"><url><loc>http://{request.host}/&e{levels};</loc></url>'
         f"<url><loc>http://{request.host}/plain</loc></url></urlset>\n"
     )
     return _entrance(request) or Answer(200, (XML,), text.encode())

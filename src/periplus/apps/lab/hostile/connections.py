@@ -256,7 +256,7 @@ def cookies_required(request: Request) -> Answer:
 
 MEBIBYTE = 1024 * 1024
 BOMB_SIZE = 10 * 1024 * MEBIBYTE
-"""Both bombs inflate to 10 GiB."""
+"""What both bombs inflate to by default."""
 NESTED = 100_000
 _GZIP_PIECE = MEBIBYTE
 _BROTLI_PIECE = 16 * MEBIBYTE
@@ -281,7 +281,7 @@ def _brotli_pieces() -> tuple[bytes, bytes]:
 
 
 @hostile("gzip-bomb")
-def gzip_bomb(request: Request) -> Script:
+def gzip_bomb(request: Request, size: int = BOMB_SIZE) -> Script:
     """Ten gibibytes of zeros as 10 MB of gzip (a thousandfold); the checksum at its end is wrong.
 
     Inflate in a stream with a cap on size and on ratio; never `decompress(body)`.
@@ -290,21 +290,21 @@ def gzip_bomb(request: Request) -> Script:
     def actions() -> Iterator[Action]:
         yield head(request, 200, HTML, ("Content-Encoding", "gzip"))
         yield b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
-        for _ in range(BOMB_SIZE // _GZIP_PIECE // 64):
+        for _ in range(size // _GZIP_PIECE // 64):
             yield _gzip_piece() * 64
-        yield b"\x03\x00" + bytes(4) + (BOMB_SIZE & 0xFFFFFFFF).to_bytes(4, "little")
+        yield b"\x03\x00" + bytes(4) + (size & 0xFFFFFFFF).to_bytes(4, "little")
 
     return Script(200, actions())
 
 
 @hostile("brotli-bomb")
-def brotli_bomb(request: Request) -> Script:
+def brotli_bomb(request: Request, size: int = BOMB_SIZE) -> Script:
     """Ten gibibytes of zeros as 17 KB of brotli (six hundred thousandfold), in one well-formed answer.
 
     Inflate in a stream and look at the ratio: a cap on the bytes received never sees this one.
     """
     first, further = _brotli_pieces()
-    body = first + further * (BOMB_SIZE // _BROTLI_PIECE - 1) + b"\x03"
+    body = first + further * (size // _BROTLI_PIECE - 1) + b"\x03"
     length = ("Content-Length", str(len(body)))
     return Script(200, iter([head(request, 200, HTML, ("Content-Encoding", "br"), length) + body]))
 
