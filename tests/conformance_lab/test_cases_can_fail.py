@@ -18,7 +18,11 @@ CASES = listed_cases()
 GROUPS = list(dict.fromkeys(case.group for case in CASES))
 FAILS = {group: import_module(f"tests.conformance_lab.faults_{group}").FAILS for group in GROUPS}
 PASSES = {group: getattr(import_module(f"tests.conformance_lab.faults_{group}"), "PASSES", {}) for group in GROUPS}
-RUNS = sorted({(case.group, case.trial, FAILS[case.group][case.name]) for case in CASES})
+SLOW = {group: getattr(import_module(f"tests.conformance_lab.faults_{group}"), "SLOW", ()) for group in GROUPS}
+RUNS = [
+    pytest.param(*run, marks=[pytest.mark.slow] if run[1] in SLOW[run[0]] else [])
+    for run in sorted({(case.group, case.trial, FAILS[case.group][case.name]) for case in CASES})
+]
 """One crawl shows all cases of a trial that the same fault fails."""
 
 
@@ -29,8 +33,9 @@ def small_crawler(group: str, fault: str) -> Adapter:
 
 
 @pytest.mark.parametrize(("group", "trial", "fault"), RUNS, ids=str)
-def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.chdir(tmp_path)  # some faults write where they are started
     found = judge(small_crawler(group, fault), [f"{group}/{trial}"])
     verdicts = {verdict.case: verdict for verdict in found.verdicts}
     for case, wanted in FAILS[group].items():

@@ -97,6 +97,25 @@ def test_every_page_is_asked_once_and_what_changed_is_reported(
     assert "periplus refresh" in said.stderr
 
 
+def test_robots_txt_and_sitemaps_are_read_again(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """What is disallowed now is left alone, what is listed now is fetched; files that were missing are not guessed."""
+    folder, robots = tmp_path / "site", f"User-agent: *\nSitemap: {HOME}/map.xml\n"
+    listing = f"<?xml version='1.0'?><urlset><url><loc>{HOME}/p0</loc></url></urlset>"
+    web.said |= {f"{HOME}/robots.txt": robots, f"{HOME}/map.xml": listing}
+    begin(run, web, folder, **{"sitemaps.follow": True})
+    more = listing.replace("</urlset>", f"<url><loc>{HOME}/listed</loc></url></urlset>")
+    web.said |= {f"{HOME}/robots.txt": f"{robots}Disallow: /p3\n", f"{HOME}/map.xml": more}
+    web.said[f"{HOME}/listed"] = page("listed by the sitemap alone")
+    found = result(run("refresh", str(folder), "--json"))
+    assert found["new_urls"] == [f"{HOME}/listed"]
+    asked = Counter(web.asked)
+    assert (asked[f"{HOME}/map.xml"], asked[f"{HOME}/p3"], asked[f"{OTHER}/sitemap.xml"]) == (1, 0, 0)
+
+    web.asked.clear()
+    result(run("refresh", str(folder), "--no-new", "--json"))
+    assert f"{HOME}/map.xml" not in web.asked
+
+
 def test_urls_that_wait_for_their_first_visit_stay_in_their_queue(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """A collection with a limit of pages is refreshed, not continued; the next crawl still continues it."""
     folder = tmp_path / "site"

@@ -1,9 +1,9 @@
 """Ask every page of a collection again, once: which pages that are, and what it found.
 
 A refresh queues the pages in the lane of revisits and lets a crawl run that fetches nothing else, with the validators
-of the last answer (`If-None-Match`, `If-Modified-Since`) and the politeness of any crawl. Where the collection had been
-crawled to its end before, the new pages that were found on the way are fetched afterwards; otherwise they join those
-that wait.
+of the last answer (`If-None-Match`, `If-Modified-Since`) and the politeness of any crawl; robots.txt is read again
+first. Where the collection had been crawled to its end before, sitemaps are read again afterwards, and the new pages
+that were found by then are fetched; otherwise these join those that wait.
 
 It can be killed at any time. Its plan is a file, written before the first page is queued; the next refresh with the
 same selection continues it: pages that were visited since it began are not asked again.
@@ -16,14 +16,13 @@ same selection continues it: pages that were visited since it began are not aske
 `refresh` does all of this. Commands that show progress call the parts.
 
 A refresh leaves out what is not a page; an audit judges that as well. So `ask_again` queues URLs that returned an error
-or a redirect too, and makes robots.txt and sitemaps due at once, also those that were given up because they were
-missing. Pages that were gone (404, 410) wait until all else was asked: only then is it known which of them the site
-still refers to (`ask_gone`).
+or a redirect too, and makes sitemaps due that were given up because they were missing. Pages that were gone (404, 410)
+wait until all else was asked: only then is it known which of them the site still refers to (`ask_gone`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,9 +107,7 @@ def _queue_shard(layout: Layout, number: int, now: float, wanted: frozenset[Url]
     total = 0
     with opened(layout, number) as state:
         for site in [each.site for each in state.sites]:
-            _forget_robots(state, site)
-            for kind in part_kinds():
-                kind.make_due(state, site)
+            _make_lists_due(state, site, missing=True)
             records = (record for record in state.records.of_site(site) if _was_asked(record, now))
             total += _queue_again(state, site, [each.url for each in records if _is_worth(each, wanted)])
         _commit(state, 0)
@@ -126,6 +123,12 @@ def _forget_robots(state: DiskState, site: Site) -> None:
     if known is not None:
         known.robots_expire_at = 0.0
         state.sites.put([known])
+
+
+def _make_lists_due(state: DiskState, site: Site, *, missing: bool) -> None:
+    """Have the lists of a site read again, such as sitemaps; with `missing`, also those that were not there."""
+    for kind in part_kinds():
+        kind.make_due(state, site, missing=missing)
 
 
 def _queue_again(state: DiskState, site: Site, asked: Sequence[Url]) -> int:
@@ -273,7 +276,7 @@ def begin_refresh(
         plan = replace(kept, resumed=True)
     else:
         if fetches_new is None:
-            fetches_new = not _has_first_visits(layout)
+            fetches_new = not _waits(layout, _FIRST_VISITS)
         plan = RefreshPlan(selection, now, 0, fetches_new, stats_of(layout))
     _write(layout, plan)
     visited = sum(_queue(layout, number, plan) for number in range(layout.shards))
@@ -299,11 +302,11 @@ def stats_of(layout: Layout) -> CrawlStats:
     return sum((meta.stats for meta in metas(layout, layout.shards, ShardMeta)), CrawlStats())
 
 
-def _has_first_visits(layout: Layout) -> bool:
-    """Whether URLs wait for their first visit."""
+def _waits(layout: Layout, lanes: Collection[Lane]) -> bool:
+    """Whether URLs wait in one of these lanes, or for a place in one."""
     for number in range(layout.shards):
         with opened(layout, number) as state:
-            if any(lane in _FIRST_VISITS for _, lane, _ in state.queues.waiting()) or state.standings.pooled:
+            if any(lane in lanes for _, lane, _ in state.queues.waiting()) or state.standings.pooled:
                 return True
     return False
 
@@ -319,6 +322,10 @@ def _queue(layout: Layout, number: int, plan: RefreshPlan) -> int:
         for site in sites:
             if plan.selection.includes_site(site):
                 _revive(state, site)
+                if not plan.resumed:
+                    _forget_robots(state, site)
+                    if plan.fetches_new:
+                        _make_lists_due(state, site, missing=False)
                 total += _queue_site(state, site, plan)
             else:
                 _unqueue(state, site, plan.started_at)
@@ -397,7 +404,7 @@ def for_new_pages(config: Config, layout: Layout, plan: RefreshPlan) -> Config |
 
     `crawl.limit` is a limit of pages: revisits, which a crawl counts as well, do not use it up.
     """
-    if not plan.fetches_new or not _has_first_visits(layout):
+    if not plan.fetches_new or not _waits(layout, (*_FIRST_VISITS, Lane.FILES)):
         return None
     left = config.crawl.limit - stats_of(layout).new
     if config.crawl.limit and left <= 0:

@@ -124,11 +124,11 @@ class SitemapScheduler(Part):
         return [file.stored for file in saved_in(state).unfinished]
 
     @classmethod
-    def make_due(cls, state: State, site: Site) -> None:
-        """Also files that were given up because they were not there."""
+    def make_due(cls, state: State, site: Site, *, missing: bool) -> None:
+        """All files that are read; with `missing`, also those that were given up and may be there now."""
         nodes = SitemapStore(state)
         for node in list(nodes.of_site(site)):
-            retired = "" if node.retired in _RESTORABLE else node.retired
+            retired = "" if missing and node.retired in _RESTORABLE else node.retired
             nodes.put(replace(node, due_at=0.0, retired=retired))
 
     @classmethod
