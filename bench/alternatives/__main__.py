@@ -172,7 +172,7 @@ class _Start:
         }
         self._argv = ["python" if script.suffix == ".py" else "sh", str(script), site.seed]
         if tool.key == "trafilatura":
-            _write_settings(folder)
+            self._argv = _named(self._argv, site, folder)
 
     def archived_paths(self) -> set[str]:
         """The paths of pages that an archive holds."""
@@ -207,11 +207,19 @@ class _Start:
         return time.monotonic() - began
 
 
-def _write_settings(folder: Path) -> None:
-    """What trafilatura needs to fetch from loopback, ten pages a second: its own settings with two others."""
+def _named(argv: Sequence[str], site: Site, folder: Path) -> list[str]:
+    """A command of trafilatura, which reads no sitemaps of a host without a name: with a name for loopback.
+
+    Its settings are its own, but that they allow loopback, and ten requests a second.
+    """
     (standard,) = (HOME / "trafilatura").glob("lib/python*/site-packages/trafilatura/settings.cfg")
-    text = standard.read_text().replace("SLEEP_TIME = 5.0", "SLEEP_TIME = 0.1")
-    (folder / "settings.cfg").write_text(text.replace("SSRF_PROTECTION = on", "SSRF_PROTECTION = off"))
+    settings = standard.read_text().replace("SLEEP_TIME = 5.0", "SLEEP_TIME = 0.1")
+    (folder / "settings.cfg").write_text(settings.replace("SSRF_PROTECTION = on", "SSRF_PROTECTION = off"))
+    hosts, name = folder / "hosts", "manual.example.org"
+    hosts.write_text(f"127.0.0.1 {name}\n")
+    site.base = site.place.replace("127.0.0.1", name)
+    entered = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"']
+    return [*entered, str(hosts), *argv[:-1], site.base]
 
 
 def _archived(start: _Start) -> str:

@@ -21,10 +21,14 @@ _HREF = re.compile(r'(<(?:a|link)\s[^>]*?href=")([^"]*)(")', re.IGNORECASE)
 
 
 class Site:
-    """A site in memory. `requested` has the path of every page that was sent, in order."""
+    """A site in memory, served at `place`, which is also the `base` of its URLs unless it is given a name.
+
+    `requested` has the path of every page that was sent, in order.
+    """
 
     def __init__(self, pages: dict[str, str]) -> None:
-        self.pages, self.port = pages, 0
+        self.pages = pages
+        self.place = self.base = ""
         self.modified = dict.fromkeys(pages, 1_760_000_000.0)
         self.requested: list[str] = []
         self._lock = threading.Lock()
@@ -36,7 +40,7 @@ class Site:
 
     def url(self, path: str) -> str:
         """The URL of a path."""
-        return f"http://127.0.0.1:{self.port}{path}"
+        return f"{self.base}{path}"
 
     def edit(self, path: str) -> None:
         """Change a page as an author would: a new sentence, about what the page is about, below its heading."""
@@ -139,6 +143,12 @@ def serving(site: Site) -> Iterator[Site]:
             is_same = found is not None and (asked[0] == tag or (asked[0] is None and asked[1] == modified))
             if path in site.pages and self.command == "GET" and not is_same:
                 site.note(path)
+            if path == "/":
+                self.send_response(301)
+                self.send_header("Location", site.seed)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             self.send_response(304 if is_same else 200 if found else 404)
             for name, value in (("ETag", tag), ("Last-Modified", modified), ("Cache-Control", "max-age=0")):
                 self.send_header(name, value)
@@ -156,7 +166,7 @@ def serving(site: Site) -> Iterator[Site]:
             """A killed crawler resets its connections."""
 
     server = Server(("127.0.0.1", 0), Handler)
-    site.port = server.server_port
+    site.base = site.place = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -26,7 +26,8 @@ async def main():
 
     @crawler.router.default_handler
     async def compare(context):
-        found[context.request.url] = hashlib.sha256(await context.http_response.read()).hexdigest()
+        url = context.request.url.partition("#")[0]
+        found[url] = hashlib.sha256(await context.http_response.read()).hexdigest()
         await context.enqueue_links()
 
     await crawler.run([sys.argv[1]])

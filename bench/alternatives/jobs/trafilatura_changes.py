@@ -16,7 +16,7 @@ last = Path("last.json")
 known = json.loads(last.read_text()) if last.exists() else {}
 config = use_config("settings.cfg")
 found = {}
-for url in sitemap_search(sys.argv[1]):
+for url in sitemap_search(sys.argv[1], config=config):
     if page := fetch_url(url, config=config):
         found[url] = hashlib.sha256(page.encode()).hexdigest()
     time.sleep(0.1)
