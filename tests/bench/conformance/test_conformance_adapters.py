@@ -1,9 +1,9 @@
 """Adapters of other crawlers: they can be read, and are pinned to what is installed."""
 
 import pytest
-from bench.conformance import ADAPTERS, PEERS, peer_adapter
 from bench.peers import Ours, Tool
 
+from bench.conformance import ADAPTERS, PEERS, peer_adapter
 from periplus.apps.lab.conformance.judging import listed_cases
 
 _KNOWN = {

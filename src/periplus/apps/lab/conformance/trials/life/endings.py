@@ -70,7 +70,7 @@ def _dripping() -> Iterator[Action]:
 
 
 @trial("life")
-def killed_often(web: Web) -> Trial:
+def three_kills(web: Web) -> Trial:
     """Killed while it waits for robots.txt, while it waits for the first page, and twice more."""
     living = LivingSite(web, 10)
     site, run, robots = living.site, [0], []
