@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,13 +27,13 @@ def site() -> Iterator[WholeSite]:
 
 
 def crawl(
-    site: WholeSite, folder: Path, pages: int, *, requisites: bool = True, workers: int = 1
+    site: WholeSite, folder: Path, pages: int, *, requisites: bool = True, workers: int = 1, settings: str = QUICK
 ) -> periplus.Collection:
     """A crawl of the site that ends after so many pages."""
-    settings = folder.with_suffix(".toml")
-    settings.write_text(QUICK)
+    file = folder.with_suffix(".toml")
+    file.write_text(settings)
     periplus.crawl(
-        f"http://{site.home}/p/1", out=folder, config=settings, limit=pages, requisites=requisites, workers=workers,
+        f"http://{site.home}/p/1", out=folder, config=file, limit=pages, requisites=requisites, workers=workers,
         allow_private=[site.home, site.other],
     ).run()  # fmt: skip
     return periplus.open(folder)
@@ -99,6 +100,20 @@ def test_a_killed_crawl_misses_no_file(site: WholeSite, tmp_path: Path, workers:
         "select count(*), count(distinct url) from fetches where outcome = 'fetched' and purpose in ('page', 'file')"
     )
     assert list(made.query(stored)) == [(len(needed) - 1, len(needed) - 1)]  # one is a redirect
+
+
+def test_the_bytes_of_a_page_are_bounded(site: WholeSite, tmp_path: Path) -> None:
+    """Each page has its own bound, which three of its five pictures reach; a fourth may have been under way."""
+    made = crawl(site, tmp_path / "c", 4, settings=f"{QUICK}[requisites]\nmax_bytes_per_page = 790\n")
+    paths = Counter(url.split("/", 3)[3] for url in site.asked)
+    for n in (2, 3, 4):
+        own = (f"i/style{n}.png", f"i/{n}.png", f"i/{n}-2.png", f"i/{n}-3.png", f"same/{n}")
+        assert 3 <= sum(path in paths for path in own) <= 4
+    refused = dict(made.query("select url, outcome from fetches where reason = 'page-bytes'"))
+    assert set(refused.values()) == {"excluded"}
+    assert 3 <= len(refused) <= len(site.urls_of(4) - set(site.asked))
+    assert not set(refused) & set(site.asked)
+    assert list(made.query("select count(*) from pages")) == [(4,)]
 
 
 def test_without_the_setting_nothing_is_fetched(site: WholeSite, tmp_path: Path) -> None:

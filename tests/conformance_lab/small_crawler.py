@@ -88,14 +88,14 @@ class SmallCrawler:
         base = "/".join(url.split("/")[:3])
         if base not in self.rules:
             parser = self.rules[base] = RobotFileParser()
-            response = self.fetch(f"{base}/robots.txt")
-            if response.status == 200:
-                parser.parse(response.body.decode("utf-8", "replace").splitlines())
-            elif response.status >= 500:
-                parser.parse(["User-agent: *", "Disallow: /"])
-            else:
-                parser.parse([])
+            parser.parse(self.robots_lines(self.fetch(f"{base}/robots.txt")))
         return self.rules[base]
+
+    def robots_lines(self, response: Response) -> list[str]:
+        """The lines of a robots.txt, or those that stand for its absence."""
+        if response.status == 200:
+            return response.body.decode("utf-8", "replace").splitlines()
+        return ["User-agent: *", "Disallow: /"] if response.status >= 500 else []
 
     def headers(self, url: str) -> dict[str, str]:
         """The fields of a request."""
@@ -105,7 +105,8 @@ class SmallCrawler:
     def fetch(self, url: str) -> Response:
         """One request; nothing is followed."""
         parts = urlsplit(url)
-        connection = http.client.HTTPConnection(parts.netloc, timeout=TIMEOUT)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(parts.netloc, timeout=TIMEOUT)
         try:
             connection.request("GET", self.target(url), headers=self.headers(url))
             response = connection.getresponse()

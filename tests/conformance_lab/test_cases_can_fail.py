@@ -12,13 +12,17 @@ from periplus.apps.lab.conformance import enclosure
 from periplus.apps.lab.conformance.adapters import Adapter
 from periplus.apps.lab.conformance.cases import CaseOutcome
 from periplus.apps.lab.conformance.judging import judge, listed_cases
-from periplus.apps.lab.conformance.trials import TRIALS
+from periplus.apps.lab.conformance.trials import TRIALS, drowning, finding, freshness, life, load, robots, safety
 
 CASES = listed_cases()
 GROUPS = list(dict.fromkeys(case.group for case in CASES))
 FAILS = {group: import_module(f"tests.conformance_lab.faults_{group}").FAILS for group in GROUPS}
 PASSES = {group: getattr(import_module(f"tests.conformance_lab.faults_{group}"), "PASSES", {}) for group in GROUPS}
-RUNS = sorted({(case.group, case.trial, FAILS[case.group][case.name]) for case in CASES})
+SLOW = {group: getattr(import_module(f"tests.conformance_lab.faults_{group}"), "SLOW", ()) for group in GROUPS}
+RUNS = [
+    pytest.param(*run, marks=[pytest.mark.slow] if run[1] in SLOW[run[0]] else [])
+    for run in sorted({(case.group, case.trial, FAILS[case.group][case.name]) for case in CASES})
+]
 """One crawl shows all cases of a trial that the same fault fails."""
 
 
@@ -29,8 +33,9 @@ def small_crawler(group: str, fault: str) -> Adapter:
 
 
 @pytest.mark.parametrize(("group", "trial", "fault"), RUNS, ids=str)
-def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.chdir(tmp_path)  # some faults write where they are started
     found = judge(small_crawler(group, fault), [f"{group}/{trial}"])
     verdicts = {verdict.case: verdict for verdict in found.verdicts}
     for case, wanted in FAILS[group].items():
@@ -66,3 +71,8 @@ def test_every_trial_can_be_told_from_its_case() -> None:
     for trial in TRIALS.values():
         cases = {case.name for case in CASES if (case.group, case.trial) == (trial.group, trial.name)}
         assert trial.name not in {case.name for case in CASES if case.group == trial.group} or cases == {trial.name}
+
+
+def test_every_group_has_a_module_of_its_name() -> None:
+    modules = (robots, load, finding, drowning, freshness, safety, life)
+    assert [module.__name__.rpartition(".")[2] for module in modules] == GROUPS

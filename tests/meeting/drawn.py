@@ -179,7 +179,11 @@ def _permissions(chance: Random) -> Options:
 
 
 def _requisites(chance: Random) -> Options:
-    return {"requisites.enabled": chance.random() < 0.3, "requisites.max_per_page": chance.choice((2, 500))}
+    return {
+        "requisites.enabled": chance.random() < 0.3,
+        "requisites.max_per_page": chance.choice((2, 500)),
+        "requisites.max_bytes_per_page": chance.choice((100, 100 * 2**20)),
+    }
 
 
 def _storage(chance: Random) -> Options:

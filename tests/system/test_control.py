@@ -21,8 +21,9 @@ from tests.system.typed import Run, running, wait_until
 
 from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.collection.control import MAX_LINE, SOCKET, ControlClient, LiveStatus, NoCrawlRuns, is_running
+from periplus.collection.control import MAX_LINE, ControlClient, LiveStatus, NoCrawlRuns, is_running
 from periplus.collection.control_server import MAX_CLIENTS
+from periplus.collection.readable import SOCKET
 from periplus.model import CollectionError
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]

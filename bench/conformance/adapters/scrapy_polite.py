@@ -38,6 +38,7 @@ process = AsyncCrawlerProcess(
     {
         "USER_AGENT": "ConformanceBot/1.0 (+https://crawler.example/bot)",
         "ROBOTSTXT_OBEY": True,
+        "CONCURRENT_REQUESTS": 1,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
         "DOWNLOAD_DELAY": 0.2,
         "AUTOTHROTTLE_ENABLED": True,

@@ -19,7 +19,7 @@ import msgspec
 import typer
 from rich.text import Text
 
-from periplus.collection.collection import existing
+from periplus.collection.readable import layout_of
 from periplus.insight.plain_values import plain, word
 from periplus.model import UsageError
 from periplus.view.csv_text import csv_chunks
@@ -66,7 +66,7 @@ def query(
 
     if json and csv:
         raise UsageError("--json and --csv exclude each other", hint="use one of them")
-    found = existing(collection)
+    layout = layout_of(collection)
     if sql is None:
         _list(collection, is_json=json)
         return
@@ -74,7 +74,7 @@ def query(
     with (
         unless_closed(),
         executor_at(cluster) as executor,
-        Views(found.folder, spooled=found.layout.spooled, say=_print, executor=executor) as views,
+        Views(collection, spooled=layout.spooled, say=_print, executor=executor) as views,
     ):
         try:
             answer = views.select(question) if json or csv else views.first(question, limit + 1)

@@ -31,6 +31,7 @@ from periplus.urls import site_of
 
 from . import trust
 from .config.settings import Config
+from .readable import SOCKET, layout_of
 from .seeds import MAX_SEEDS, read_seeds, seeds_and_credentials, seeds_from, split_userinfo
 
 SEED_FILE = "seeds.txt"
@@ -38,8 +39,7 @@ SEEDS_IN_SETTINGS = 200
 """More seeds than a person would look through lie in a file of their own."""
 
 _LOCK = "crawl.lock"
-_SOCKET = "control.sock"
-_INNOCENT = frozenset({_LOCK, _SOCKET, ".DS_Store", "lost+found", SEED_FILE, trust.SIGNATURE})
+_INNOCENT = frozenset({_LOCK, SOCKET, ".DS_Store", "lost+found", SEED_FILE, trust.SIGNATURE})
 """What may lie in a folder that is to become a collection: others' dust, and our own, of a first moment that failed."""
 
 
@@ -130,7 +130,7 @@ def planned(
     is_new = not layout.settings.is_file()
     if is_new:
         _refuse_other_folders(folder)
-    check_contents(folder, except_for=(_SOCKET,))
+    check_contents(folder, except_for=(SOCKET,))
     check_whole(layout)
     before = Config() if is_new else Config.load(layout.settings, options)
     config = Config.load(settings, options) if settings is not None else before
@@ -181,12 +181,7 @@ def _opened_before(before: Config, stored: Sequence[Url]) -> tuple[str, ...]:
 
 def existing(folder: Path) -> CollectionSetup:
     """Return an existing collection, for reading. Settings that no person has given are left out (`trust`)."""
-    layout = Layout(folder)
-    if not layout.settings.is_file():
-        hint = "give the folder of a collection" if folder.is_dir() else f"periplus crawl SEED -o {folder} creates one"
-        raise UsageError(f"{folder} is not a collection: it has no {layout.settings.name}", hint=hint)
-    check_contents(folder, except_for=(_SOCKET,))
-    config = Config.load(layout.settings)
+    config = Config.load(layout_of(folder).settings)
     untrusted = trust.unsigned(config, folder)
     config = trust.without(config, untrusted)
     return CollectionSetup(folder, config, seeds_from(_seeds_of(config, folder)), is_new=False, untrusted=untrusted)
@@ -196,7 +191,7 @@ def existing(folder: Path) -> CollectionSetup:
 def held(folder: Path) -> Iterator[None]:
     """Lock the folder against other crawls. The lock is on the folder itself, and ends with the process."""
     folder.mkdir(parents=True, exist_ok=True)
-    check_contents(folder, except_for=(_SOCKET,))  # also of the lock itself, which is written to
+    check_contents(folder, except_for=(SOCKET,))  # also of the lock itself, which is written to
     try:
         lock = FolderLock(folder, _LOCK)
     except FolderLocked as error:

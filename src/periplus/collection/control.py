@@ -26,9 +26,8 @@ from periplus.engine.shard import Controls
 from periplus.model import CollectionError, UsageError
 
 from .progress import Progress
+from .readable import SOCKET
 
-SOCKET = "control.sock"
-"""The name of the socket in a collection."""
 MAX_LINE = 8 * 1024 * 1024
 """Bytes of a request or an answer: a status has about 20 KB, and 10,000 URLs of 800 bytes fit."""
 MAX_URLS = 10_000

@@ -48,7 +48,6 @@ from .control import (
     MAX_LINE,
     MAX_SITES,
     MAX_URLS,
-    SOCKET,
     Allow,
     Discover,
     Exclude,
@@ -64,6 +63,7 @@ from .control import (
     place_of,
 )
 from .progress import Progress
+from .readable import SOCKET
 
 MAX_CLIENTS = 32
 """Clients at a time: one a web server, a few commands, and receivers."""

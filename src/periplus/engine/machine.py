@@ -133,6 +133,8 @@ class Machine:
         selector.reconsidering = [*overriding(parts, "reconsider"), self._guard.reconsider]
         selector.how_to_render = next((how for part in parts if (how := part.rendering()) is not None), None)
         selector.dictionary_for = next((of for part in parts if (of := part.offering()) is not None), None)
+        refusing = (refuses for part in parts if (refuses := part.refusing_embedded()) is not None)
+        selector.refuses_embedded = next(refusing, None)
         self._receivers = overriding(parts, "received")
         self._learners = overriding(parts, "learn")
         self._readers = overriding(parts, "read")

@@ -85,6 +85,8 @@ RankPages = Callable[[], "KnownRanks"]
 DictionaryFor = Callable[[UrlRecord, float], OfferedDictionary | None]
 HowToRender = Callable[[Url, float], Render]
 """Whether a page is opened in a browser."""
+RefusesEmbedded = Callable[[UrlRecord], str]
+"""Why a file that pages embed, which waited, is not fetched; empty: it is."""
 
 
 class Setup(Struct, frozen=True):
@@ -343,6 +345,10 @@ class Part:
 
     def offering(self) -> DictionaryFor | None:
         """What decides which version of a page is offered as a compression dictionary, if any is."""
+        return None
+
+    def refusing_embedded(self) -> RefusesEmbedded | None:
+        """What decides whether a file that pages embed is still wanted at its turn, if any does."""
         return None
 
     def completing(self) -> Complete | None:

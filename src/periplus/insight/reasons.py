@@ -46,7 +46,8 @@ _LISTED: Final = {
 _JUDGED: Final = {
     "spam": "its host was judged to be spam, and `[spam] may_retire` is set",
 }
-EXPLAINED: Final = {**_WIRE, **_JUDGED, **_ROBOTS, **_RENAMED, **_LISTED, **REFUSALS}
+_EMBEDDED: Final = {"page-bytes": "the files of its page have more bytes than `[requisites] max_bytes_per_page`"}
+EXPLAINED: Final = {**_WIRE, **_JUDGED, **_ROBOTS, **_RENAMED, **_LISTED, **_EMBEDDED, **REFUSALS}
 
 
 def explained(reason: str) -> str:

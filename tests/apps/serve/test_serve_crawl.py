@@ -18,7 +18,8 @@ from tests.system.typed import PROGRAM, running, wait_until
 from periplus.apps.lab.server import RunningLab, Server
 from periplus.apps.serve.running import crawling
 from periplus.collection.collection import existing, planned
-from periplus.collection.control import SOCKET, ControlClient, is_running
+from periplus.collection.control import ControlClient, is_running
+from periplus.collection.readable import SOCKET
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 

@@ -11,6 +11,7 @@ from tests.each_case import each_case
 from tests.typed_seeds import guard_of
 
 from periplus.engine.fetch import AddressGuard, WireSettings, opened_by, special_block
+from periplus.engine.fetch.addresses import has_bad_port
 from periplus.model import ConfigError, Site, Url
 from periplus.urls import canonical, site_of
 
@@ -248,3 +249,14 @@ def test_wrapping_changes_nothing(address: IPv4Address) -> None:
     number = int(address)
     for wrapped in (0xFFFF << 32 | number, 0x64FF9B << 96 | number, 0x2002 << 112 | number << 80):
         assert special_block(str(ip_address(wrapped))) == plain
+
+
+@each_case("site", ["mail.example:25", "www.example.org:22", "[2001:db8::1]:6667", "10.0.0.1:10080"])
+def test_ports_of_other_protocols_are_bad(site: str) -> None:
+    """No link makes us speak to a mail server (WHATWG Fetch, section 2.9)."""
+    assert has_bad_port(Site(site))
+
+
+@each_case("site", ["www.example.org", "www.example.org:8080", "www.example.org:443", "[2001:db8::25]", "10.0.0.25"])
+def test_ports_of_http_are_not_bad(site: str) -> None:
+    assert not has_bad_port(Site(site))

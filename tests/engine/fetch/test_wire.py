@@ -554,6 +554,13 @@ def test_a_url_that_libcurl_does_not_take(make_wire: MakeWire) -> None:
     assert outcome.reason == "bad-url"
 
 
+def test_a_port_of_another_protocol(make_wire: MakeWire) -> None:
+    """A link to a mail server is not followed."""
+    outcome = fetch(make_wire(), task("http://a.test:25/", ip=None))
+    assert isinstance(outcome, Failed)
+    assert (outcome.reason, outcome.detail) == ("bad-url", "the port belongs to another protocol")
+
+
 def test_through_a_proxy(make_wire: MakeWire, lab: RunningLab) -> None:
     """The lab is one. Names are then the proxy's to look up, and private addresses in URLs stay refused."""
     wire = make_wire(proxy=lab.base, guard=AddressGuard())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -146,6 +147,26 @@ def test_sizes_in_characters() -> None:
     found = chunks(f"<title>T</title><p>{words(900)}</p>", 500, "characters")
     assert all(len(chunk.text) <= 500 for chunk in found)
     assert "".join(chunk.text for chunk in found).replace(" ", "") == words(900).replace(" ", "")
+
+
+def test_sizes_in_tokens_of_a_file(tmp_path: Path) -> None:
+    """Of a tokenizer that was trained on other text: long words are many tokens, so a chunk has fewer of them."""
+    tokenizers = pytest.importorskip("tokenizers")
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="?"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=300, special_tokens=["?"], show_progress=False)
+    made.train_from_iterator([words(2_000, "a"), "def return json dumps"], trainer)
+    made.save(str(tmp_path / "tokenizer.json"))
+    unit = f"tokens:{tmp_path / 'tokenizer.json'}"
+    sizes = {}
+    for of in ("a", "unfamiliar"):
+        found = chunks(f"<article><p>{'. '.join(words(9, of) for _ in range(60))}</p></article>", 100, unit)
+        counts = [len(made.encode(chunk.text, add_special_tokens=False).ids) for chunk in found]
+        assert max(counts) <= 100
+        assert min(counts[:-1]) >= 50
+        assert "".join("".join(chunk.text.split()) for chunk in found).count(of) == 540
+        sizes[of] = len(found)
+    assert 2 * sizes["a"] < sizes["unfamiliar"]
 
 
 @pytest.mark.parametrize("shape", [(3,), (400, "lines"), (400, "words", 300), (400, "tokens:no such tokenizer")])

@@ -16,8 +16,8 @@ same selection continues it: pages that were visited since it began are not aske
 `refresh` does all of this. Commands that show progress call the parts.
 
 A refresh leaves out what is not a page; an audit judges that as well. So `ask_again` queues URLs that returned an error
-or a redirect too, and makes sitemaps due that were given up because they were missing. Pages that were gone (404, 410) wait until all else was asked: only then is it known which of them the site
-still refers to (`ask_gone`).
+or a redirect too, and makes sitemaps due that were given up because they were missing. Pages that were gone (404, 410)
+wait until all else was asked: only then is it known which of them the site still refers to (`ask_gone`).
 """
 
 from __future__ import annotations

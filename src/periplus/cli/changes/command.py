@@ -36,9 +36,10 @@ from periplus.apps.changes import (
     version_at,
     versions,
 )
-from periplus.collection.collection import CollectionSetup, existing
+from periplus.collection.readable import layout_of
 from periplus.collection.typed_values import moment_of
 from periplus.model import Url, UsageError
+from periplus.store.layout import Layout
 from periplus.urls import canonical
 from periplus.view.terminal import print_line
 from periplus.view.wording import moment, one_line
@@ -82,7 +83,7 @@ class PageLine(Struct, frozen=True):
 
 
 def print_page(
-    collection: CollectionSetup,
+    layout: Layout,
     text: str,
     since: float | None,
     until: float | None,
@@ -93,13 +94,13 @@ def print_page(
 ) -> None:
     """All visits, and the difference between the versions of two times; by default between the last two."""
     url = canonical(text if "://" in text else f"https://{text}")
-    visits = versions(collection.folder, url, spooled=collection.layout.spooled) if url is not None else []
+    visits = versions(layout.folder, url, spooled=layout.spooled) if url is not None else []
     if url is None or not visits:
-        hint = f"periplus info {collection.folder} {text} says what is known of it"
-        raise UsageError(f"{collection.folder} has no version of {text}", hint=hint)
+        hint = f"periplus info {layout.folder} {text} says what is known of it"
+        raise UsageError(f"{layout.folder} has no version of {text}", hint=hint)
     before, after = _pair(visits, since, until)
     has_both = before is not None and after is not None
-    detail = compare(collection.folder, url, before, after) if is_diff and has_both else None
+    detail = compare(layout.folder, url, before, after) if is_diff and has_both else None
     if is_json:
         line = _line(url, visits[-limit:] if limit else visits, before, after, detail)
         sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
@@ -300,7 +301,7 @@ def changes(
 
     Example: periplus changes docs --since 2d --path '/docs/*'
     """
-    found = existing(collection)
+    layout = layout_of(collection)
     now = time.time()
     if json and atom is not None:
         raise UsageError("--json and --atom exclude each other", hint="use one of them")
@@ -312,10 +313,10 @@ def changes(
             )
         with unless_closed():
             print_page(
-                found, url, moment_of(since, now), moment_of(until, now), limit=limit, is_json=json, is_diff=diff
+                layout, url, moment_of(since, now), moment_of(until, now), limit=limit, is_json=json, is_diff=diff
             )
         return
-    begin = _beginning(found, since, now)
+    begin = _beginning(layout, since, now)
     asked = Asked(
         begin.at,
         moment_of(until, now),
@@ -327,19 +328,19 @@ def changes(
     )
     print_since(stderr_console(), begin.at, begin.why)
     with unless_closed():
-        _print(found, asked, now, limit=limit, is_json=json, atom=atom, begin=begin)
+        _print(layout, asked, now, limit=limit, is_json=json, atom=atom, begin=begin)
 
 
-def _beginning(found: CollectionSetup, since: str | None, now: float) -> Beginning:
+def _beginning(layout: Layout, since: str | None, now: float) -> Beginning:
     """Return since when to show changes, and why if it was not given."""
     begin = moment_of(since, now)
     if begin is not None:
         return Beginning(begin, "")
-    return usual_beginning(found.folder, now, spooled=found.layout.spooled)
+    return usual_beginning(layout.folder, now, spooled=layout.spooled)
 
 
 def _print(
-    found: CollectionSetup,
+    layout: Layout,
     asked: Asked,
     now: float,
     *,
@@ -350,41 +351,55 @@ def _print(
 ) -> None:
     counts = Counts()
     if is_json:
-        print_json(_changes(found, asked, limit, counts))
+        print_json(_changes(layout, asked, limit, counts))
     elif atom is not None:
-        newest = reversed(list(_changes(found, asked, limit or FED, counts)))
-        write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
+        from periplus.collection.collection import existing  # its settings, for the seeds
+
+        newest = reversed(list(_changes(layout, asked, limit or FED, counts)))
+        write_feed(
+            newest,
+            existing(layout.folder),
+            atom,
+            updated_at=now if asked.until is None else min(asked.until, now),
+            asked=asked,
+        )
     else:
-        shown = list(_changes(found, asked, limit or SHOWN, counts))
+        found = list(_found(layout, asked, limit or SHOWN, counts))
         if begin.why == "first-run" and counts.kinds.keys() == {ChangeKind.APPEARED}:
-            folder, pages = shlex.quote(str(found.folder)), counts.kinds[ChangeKind.APPEARED]
+            folder, pages = shlex.quote(str(layout.folder)), counts.kinds[ChangeKind.APPEARED]
             print_first(stdout_console(), pages, len(counts.sites), folder, begin.asked_at)
             return
+        shown = list(_detailed(layout, asked, found))
         print_changes(
             stdout_console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed
         )
 
 
-def _changes(found: CollectionSetup, asked: Asked, limit: int | None, counts: Counts) -> Iterator[ChangeWithDetail]:
-    """The changes that were asked for; with a limit the newest, in the order of time.
+def _changes(layout: Layout, asked: Asked, limit: int | None, counts: Counts) -> Iterator[ChangeWithDetail]:
+    """The changes that were asked for; with a limit the newest, in the order of time."""
+    return _detailed(layout, asked, _found(layout, asked, limit, counts))
 
-    Texts are compared only where that is needed: of all to know which are large enough, else of those that are shown.
-    """
+
+def _detailed(layout: Layout, asked: Asked, changes: Iterable[ChangeWithDetail]) -> Iterator[ChangeWithDetail]:
+    for change, detail in changes:
+        yield change, detail or (detail_of(layout.folder, change) if asked.is_detailed else None)
+
+
+def _found(layout: Layout, asked: Asked, limit: int | None, counts: Counts) -> Iterable[ChangeWithDetail]:
+    """The changes; their texts are compared here only to know which are large enough."""
     stream = changes_since(
-        found.folder,
+        layout.folder,
         asked.since,
         asked.until,
         sites=asked.sites,
         paths=asked.paths,
         kinds=asked.kinds,
-        spooled=found.layout.spooled,
+        spooled=layout.spooled,
     )
-    changes = counts.passing(_large(found.folder, stream, asked.least))
-    if limit is not None:
-        newest = heapq.nlargest(limit, changes, key=lambda each: (each[0].seen_at, each[0].url))
-        changes = reversed(newest)
-    for change, detail in changes:
-        yield change, detail or (detail_of(found.folder, change) if asked.is_detailed else None)
+    changes = counts.passing(_large(layout.folder, stream, asked.least))
+    if limit is None:
+        return changes
+    return reversed(heapq.nlargest(limit, changes, key=lambda each: (each[0].seen_at, each[0].url)))
 
 
 def _large(folder: Path, stream: Iterable[Change], least: float) -> Iterator[ChangeWithDetail]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
@@ -19,12 +19,14 @@ from msgspec import Struct
 
 from periplus import __version__
 from periplus.apps.changes import Change, ChangeKind, Detail, Passage, RunStatus, Version
-from periplus.collection.collection import CollectionSetup
 from periplus.formats import feed
 from periplus.model import Granularity, Lastmod, UsageError
 from periplus.store.durable import write_file
 
 from .terminal import about, counted_links, percent, why_vanished
+
+if TYPE_CHECKING:
+    from periplus.collection.collection import CollectionSetup
 
 
 class VersionPlace(Struct, frozen=True):

@@ -110,6 +110,17 @@ _REMEMBERED: Final = 4096
 """Verdicts in each of the two caches, of addresses and of sites with special addresses: far more than a shard has
 connections at a time."""
 _DEFAULT_PORTS: Final = ("80", "443")
+_BAD_PORTS: Final = frozenset(
+    str(port)
+    for port in (
+        0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+        109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
+        526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
+        3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+    )
+)  # fmt: skip
+"""Ports of other protocols, to which no browser speaks HTTP (WHATWG Fetch, section 2.9): a page could have us talk to
+the mail server of somebody else."""
 _ENTRY: Final = re.compile(r"(\*\.)?([^\s*/?#@]+)")
 
 
@@ -174,6 +185,11 @@ def _with_default_port(site: str) -> str:
     """A site without port 80 or 443, whichever scheme it was written with."""
     host, colon, port = site.rpartition(":")
     return host if colon and not site.endswith("]") and port in _DEFAULT_PORTS else site
+
+
+def has_bad_port(site: Site) -> bool:
+    """Whether a site is at a port that belongs to another protocol than HTTP."""
+    return _split(site)[1] in _BAD_PORTS
 
 
 def is_localhost(host: str) -> bool:

@@ -17,7 +17,7 @@ Reasons of `Failed`, besides those of `dns`:
 - `http2`: the server broke the rules of HTTP/2. A second attempt is made with HTTP/1.1.
 - `bad-delta`: the answer cannot be decoded with the dictionary that was offered (`parts.deltas`); `detail` says why. A
   second attempt offers none.
-- `bad-url`: libcurl does not accept the URL.
+- `bad-url`: libcurl does not accept the URL, or its port belongs to another protocol (see `addresses`).
 - `proxy`: the proxy cannot be reached, refuses, or sends what it must not; `detail` names it.
 - `over-budget`: all transfers together reached `max_buffered_bytes`; not the server's fault.
 - `cancelled`: the crawl was stopped.

@@ -30,7 +30,7 @@ from periplus.model import (
 )
 from periplus.urls import host_of, site_of
 
-from .addresses import AddressGuard
+from .addresses import AddressGuard, has_bad_port
 from .connections import Connections
 from .dns import Answer, HostAddress, NoAddress, Resolver
 from .head import WantedTypes
@@ -196,6 +196,9 @@ class CurlWire:
     def _locate(self, task: FetchTask) -> None:
         host = host_of(task.url)
         now = self._clock.now()
+        if has_bad_port(site_of(task.url)):
+            self._done.append(Failed(task, "bad-url", now, 0.0, detail="the port belongs to another protocol"))
+            return
         answer = self._resolver.known(host)
         if answer is None and self._proxies:  # the proxy looks names up: the name stands for the address
             answer = HostAddress(host, now + _NAME_LIFETIME)

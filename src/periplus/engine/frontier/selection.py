@@ -127,6 +127,8 @@ class CandidateSelector:
         """Whether a page is opened in a browser, if any is."""
         self.dictionary_for: Callable[[UrlRecord, float], OfferedDictionary | None] | None = None
         """Which stored version of a page is offered as a dictionary when it is visited again, if any is."""
+        self.refuses_embedded: Callable[[UrlRecord], str] | None = None
+        """Why a file that pages embed is not fetched, if anything refuses some."""
         self.renamed: list[Discovery] = []
         """New names of URLs that were renamed while they waited, since this was last cleared."""
 
@@ -185,6 +187,8 @@ class CandidateSelector:
             return None
         task = self._task(head.entry, record, active, now)
         refusal = self._refusal(task, now)
+        if task.lane is Lane.EMBEDDED and self.refuses_embedded is not None and (why := self.refuses_embedded(record)):
+            refusal = refusal or (why, "")
         if refusal is None:
             return task, record
         self.exclude(active, head, *refusal, now)

@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, nextafter
 from typing import Final
 
+from msgspec import Struct
+
 from periplus.content import decode_body
-from periplus.engine.part import Desk, Part, Setup
+from periplus.engine.frontier.selection import embedded_name
+from periplus.engine.part import Desk, Part, RefusesEmbedded, Setup
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
-from periplus.model import DOCUMENT_TYPE, Discovery, Fetched, Lane, Purpose, Redirected, Source, Url
+from periplus.model import (
+    DOCUMENT_TYPE,
+    Discovery,
+    Fetched,
+    FetchOutcome,
+    Lane,
+    Purpose,
+    Redirected,
+    Source,
+    Url,
+    UrlRecord,
+)
 
 from .finding import file_requisites, page_requisites
 from .settings import RequisiteSettings, RequisiteTables
 
 _MAX_REDIRECTS: Final = 5
 """Redirects in a row that lead to a file."""
+_COUNTED: Final = 4096
+"""Pages whose bytes are counted: the last that needed files."""
+
+
+class RequisiteState(Struct):
+    """The bytes of the files of pages, by the times at which they were found; no two pages have the same, `last`."""
+
+    bytes: dict[float, int] = {}
+    last: float = 0.0
 
 
 class Requisites(Part):
@@ -30,6 +54,8 @@ class Requisites(Part):
     def __init__(self, desk: Desk, settings: RequisiteSettings, max_decoded: int) -> None:
         self._settings = settings
         self._max_decoded = max_decoded
+        self._records = desk.state.records
+        self._state = desk.saved(RequisiteState) or RequisiteState()
         self._router = desk.router
         self._queue = desk.frontier.queue_embedded
         desk.frontier.embeds = True
@@ -38,30 +64,60 @@ class Requisites(Part):
         """Take files that pages of other shards need."""
         self._queue([each for each in discoveries if each.purpose is Purpose.FILE], now)
 
+    def refusing_embedded(self) -> RefusesEmbedded:
+        """Refuse files of pages that have too many bytes."""
+        most, counted = self._settings.max_bytes_per_page, self._state.bytes
+        return lambda record: "page-bytes" if counted.get(_page_of(record), 0) >= most else ""
+
+    def flush(self) -> RequisiteState:
+        """The state to commit."""
+        return self._state
+
     def passed_on(self, processed: Processed, now: float) -> None:
         """Find the files that a page, or another file, needs."""
         outcome = processed.answer.outcome
         task = outcome.task
+        page = self._counted(outcome, now)
         if isinstance(outcome, Redirected):
             if task.lane is Lane.EMBEDDED and task.redirects < _MAX_REDIRECTS:
-                self._need([outcome.target], task.url, task.depth, now, task.redirects + 1)
+                self._need([outcome.target], task.url, task.depth, page, now, task.redirects + 1)
         elif isinstance(outcome, Fetched) and processed.answer.is_read and 200 <= outcome.status < 300:
             if processed.page is not None:
                 content_type = DOCUMENT_TYPE if outcome.is_rendered else _type(outcome)
                 body, limit = self._body(outcome), self._settings.max_per_page
-                self._need(page_requisites(body, content_type, processed.page.base, limit), task.url, 1, now)
+                self._need(page_requisites(body, content_type, processed.page.base, limit), task.url, 1, page, now)
             elif task.lane is Lane.EMBEDDED and task.depth < self._settings.max_depth:
                 found = file_requisites(self._body(outcome), _type(outcome), task.url, self._settings.max_per_page)
-                self._need(found, task.url, task.depth + 1, now)
+                self._need(found, task.url, task.depth + 1, page, now)
+
+    def _counted(self, outcome: FetchOutcome, now: float) -> float:
+        """Count the bytes of a file; the time that stands for its page, which for a page is one of its own."""
+        state, task = self._state, outcome.task
+        if task.lane is not Lane.EMBEDDED:
+            state.last = max(now, nextafter(state.last, inf))
+            return state.last
+        [record] = self._records.get([embedded_name(task.url)])
+        page = now if record is None else _page_of(record)
+        if isinstance(outcome, Fetched):
+            state.bytes[page] = state.bytes.get(page, 0) + len(outcome.body)
+            if len(state.bytes) > _COUNTED:
+                del state.bytes[next(iter(state.bytes))]
+        return page
 
     def _body(self, outcome: Fetched) -> bytes:
         codings = "" if outcome.is_rendered else ",".join(Headers(outcome.headers).all("content-encoding"))
         return decode_body(outcome.body, codings, max_size=self._max_decoded)[0]
 
-    def _need(self, urls: Sequence[Url], by: Url, depth: int, now: float, redirects: int = 0) -> None:
+    def _need(self, urls: Sequence[Url], by: Url, depth: int, page: float, now: float, redirects: int = 0) -> None:
         """Queue files, each with the shard that has its site."""
-        files = [Discovery(url, Source.LINK, now, depth, by, redirects=redirects, purpose=Purpose.FILE) for url in urls]
+        files = [
+            Discovery(url, Source.LINK, page, depth, by, redirects=redirects, purpose=Purpose.FILE) for url in urls
+        ]
         self._queue(self._router.send(files), now)
+
+
+def _page_of(record: UrlRecord) -> float:
+    return record.first_seen[0].at
 
 
 def _type(outcome: Fetched) -> str | None:

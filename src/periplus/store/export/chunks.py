@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -194,27 +195,36 @@ class _Piece(NamedTuple):
     anchor: str
 
 
+_PIECE: Final = partial(tuple.__new__, _Piece)
+"""`_Piece._make` without a call in Python."""
+
+
 def cut(blocks: Iterable[WrittenBlock], root: str, shape: ChunkShape) -> Iterator[CutText]:
     """The chunks of a page, given its blocks and its title."""
     sections = _Sections(root[:MAX_HEADING])
     pieces: list[_Piece] = []
     """Of the chunk that is being put together."""
     weight = 0.0
+    weigh, most = shape.weigh, shape.size
     for block in blocks:
-        is_section = sections.enter(block)
+        is_section = block.level and sections.enter(block)
         if is_section and weight >= shape.least and pieces[-1].kind not in _TITLES:
             yield _joined(pieces)
             pieces, weight = [], 0.0
-        size = shape.weigh(block.text)
-        divided = _divided(block, size, shape, is_too_much=weight + size > shape.size, is_short=weight < shape.least)
-        for number, text in enumerate(divided):
-            own = size if text is block.text else shape.weigh(text)
-            if pieces and weight + own > shape.size and (kept := _without_headings(pieces)):
+        text, kind, gap = block[:3]
+        size = weigh(text)
+        if weight + size <= most:  # as nearly all of them
+            pieces.append(_PIECE((text, size, kind, gap, sections.path, sections.anchor)))
+            weight += size
+            continue
+        for number, text in enumerate(_divided(block, size, shape, is_short=weight < shape.least)):
+            own = size if text is block.text else weigh(text)
+            if pieces and weight + own > most and (kept := _without_headings(pieces)):
                 yield _joined(kept)
                 pieces = [*_overlap(kept, shape), *pieces[len(kept) :]]
                 weight = sum(piece.weight for piece in pieces)
-            gap = block.gap if not number else "" if block.kind is WrittenKind.TEXT else "\n\n"
-            pieces.append(_Piece(text, own, block.kind, gap, sections.path, sections.anchor))
+            gap = block.gap if not number else "" if kind is WrittenKind.TEXT else "\n\n"
+            pieces.append(_Piece(text, own, kind, gap, sections.path, sections.anchor))
             weight += own
     if pieces:
         yield _joined(pieces)
@@ -229,10 +239,10 @@ class _Sections:
         self.anchor = ""
 
     def enter(self, block: WrittenBlock) -> bool:
-        """Whether a block begins a section. A heading that repeats the title is the title."""
+        """Whether a heading or term begins a section. A heading that repeats the title is the title."""
         level = block.level
         title = block.title[:MAX_HEADING]
-        if not level or not title or (block.kind is WrittenKind.TERM and not block.anchor):
+        if not title or (block.kind is WrittenKind.TERM and not block.anchor):
             return False
         while self._open[-1][0] >= level:
             self._open.pop()
@@ -289,13 +299,11 @@ def _last_sentences(text: str, most: float, shape: ChunkShape) -> str:
     return last
 
 
-def _divided(
-    block: WrittenBlock, size: float, shape: ChunkShape, *, is_too_much: bool, is_short: bool
-) -> Iterable[str]:
-    """A block in pieces: one, if it need not be cut."""
+def _divided(block: WrittenBlock, size: float, shape: ChunkShape, *, is_short: bool) -> Iterable[str]:
+    """A block that does not fit into the chunk in pieces: one, if it need not be cut."""
     if block.kind in (WrittenKind.CODE, WrittenKind.TABLE):
         return (block.text,) if size <= shape.bound else _line_groups(block, shape)
-    if block.kind is WrittenKind.TEXT and (size > shape.size or (is_too_much and is_short)):
+    if block.kind is WrittenKind.TEXT and (size > shape.size or is_short):
         return _sentences(block.text, shape)
     return (block.text,)
 

@@ -166,6 +166,7 @@ def is_clutter(tag: str, classes: str) -> bool:
     return tag in ("td", "th", "div", "span", "a") and _CLUTTER.search(classes) is not None
 
 
+@lru_cache(maxsize=4096)
 def is_permalink(classes: str) -> bool:
     """Whether the classes of a link mark it as a permalink."""
     return not PERMALINK_CLASSES.isdisjoint(classes.split())

@@ -18,8 +18,8 @@ class Adapter(Struct, frozen=True, forbid_unknown_fields=True):
     In `command` and `refresh` these are replaced: `{seed}` by the URL to begin at, `{folder}` by a folder that is the
     same for all runs of a trial, `{limit}` by the most pages to fetch, `{ca}` by the file of the authority to trust,
     `{here}` by the folder of the adapter's file. `refresh` revisits the pages of a crawl that ended, where that is not
-    the same command. `not_applicable` has a reason for a group, for `group/trial` or for `group/case`. `settings` says in words how it is
-    configured.
+    the same command. `not_applicable` has a reason for a group, for `group/trial` or for `group/case`. `settings` says
+    in words how it is configured.
     """
 
     name: str

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 _NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-_UP = "ip link set lo up && ip route add local 0.0.0.0/0 dev lo && ip -6 route add local ::/0 dev lo"
+_UP = "ip link set lo up && ip route replace local 0.0.0.0/0 dev lo && ip -6 route replace local ::/0 dev lo"
 
 
 @cache

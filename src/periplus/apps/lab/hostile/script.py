@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -44,6 +45,7 @@ class Script(Struct, frozen=True):
 
 
 Behaviour = Callable[[Request], Answer | Script]
+_Registered = TypeVar("_Registered", bound=Behaviour)
 
 
 class Hostile(Struct, frozen=True):
@@ -65,13 +67,13 @@ REGISTRY: dict[str, Hostile] = {}
 ALLOW_ALL = Answer(200, (("Content-Type", "text/plain; charset=utf-8"),), b"User-agent: *\nDisallow:\n")
 
 
-def hostile(name: str, *, owns_robots: bool = False) -> Callable[[Behaviour], Behaviour]:
+def hostile(name: str, *, owns_robots: bool = False) -> Callable[[_Registered], _Registered]:
     """Register a behaviour under its host's name. Its docstring: what it does, an empty line, what a crawler should do.
 
     Unless it `owns_robots`, its robots.txt is kind and quick, so that an obedient crawler walks in.
     """
 
-    def register(behaviour: Behaviour) -> Behaviour:
+    def register(behaviour: _Registered) -> _Registered:
         does, _, wants = (inspect.getdoc(behaviour) or "").partition("\n\n")
         REGISTRY[name] = Hostile(name, " ".join(does.split()), " ".join(wants.split()), behaviour, owns_robots)
         return behaviour

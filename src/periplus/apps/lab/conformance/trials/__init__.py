@@ -1,9 +1,9 @@
 """All trials, by group, in the order in which they are listed."""
 
 from ..cases import REGISTERED
-from . import drowning, finding, freshness, load, robots, safety
+from . import drowning, finding, freshness, life, load, robots, safety
 
-__all__ = ["GROUPS", "TRIALS", "drowning", "finding", "freshness", "load", "robots", "safety"]
+__all__ = ["GROUPS", "TRIALS", "drowning", "finding", "freshness", "life", "load", "robots", "safety"]
 
 GROUPS = {
     "robots": "robots.txt",

@@ -6,6 +6,6 @@ HTTP, `contents` bad pages, `lists` bad sitemaps, feeds and robots files. `hones
 pages that a crawler should get besides.
 """
 
-from . import redirects, spellings, streams, traps
+from . import bombs, contents, lists, redirects, spellings, streams, traps, wire
 
-__all__ = ["redirects", "spellings", "streams", "traps"]
+__all__ = ["bombs", "contents", "lists", "redirects", "spellings", "streams", "traps", "wire"]

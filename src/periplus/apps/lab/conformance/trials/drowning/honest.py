@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import count
+
 from ....log import Visit
 from ...cases import Evidence, Failure, Judge
-from ...sites import TrialSite
+from ...sites import Handler, Reply, TrialSite
 
 GROUP = "drowning"
 MEBIBYTE = 1024 * 1024
 MOST_MEMORY = 1024 * MEBIBYTE
 """What a crawler may hold in memory during a small crawl, whatever it is sent."""
+_MOST_TRIES = 10
+"""Requests for a page that is broken, or wants to be requested again and again."""
 _SECTIONS = ("harbor", "lighthouse", "market")
 _STORIES = ("history", "people")
 _SPARE = 1.25
@@ -26,6 +31,22 @@ def tell_stories(site: TrialSite) -> tuple[str, ...]:
             more = story.replace(".html", "-continued.html")
             urls += [site.page(story, more), site.page(more)]
     return tuple(urls)
+
+
+def spread(site: TrialSite, targets: Iterable[str]) -> list[str]:
+    """Links to these targets with an honest page after each: a crawler may leave a site that fails again and again."""
+    links = []
+    for number, target in enumerate(targets, 1):
+        between = f"/between/{number}.html"
+        site.page(between)
+        links += [target, between]
+    return links
+
+
+def at_first(handler: Handler, afterwards: Reply) -> Handler:
+    """Answer the first request in one way and all others in another, so that it pays to try again."""
+    requests = count()
+    return lambda request: afterwards if next(requests) else handler(request)
 
 
 def covers(urls: tuple[str, ...], limit: int) -> Judge:
@@ -52,10 +73,22 @@ def kills_after(limit: int) -> int:
     return 3 * limit + 50
 
 
-def goes_on(evidence: Evidence, *, most_memory: int = MOST_MEMORY) -> Failure | None:
+def goes_on(evidence: Evidence) -> Failure | None:
     """It ended by itself, and held little in memory."""
-    if evidence.memory > most_memory:
+    if evidence.memory > MOST_MEMORY:
         return Failure(f"held {evidence.memory / MEBIBYTE:,.0f} MiB in memory")
     if evidence.ends[-1].was_stopped:
         return Failure(f"was still running after {evidence.ends[-1].seconds:.0f} seconds", tuple(evidence.visits[-3:]))
     return None
+
+
+def tries(url: str) -> Judge:
+    """The URL was not requested again and again."""
+
+    def judge(evidence: Evidence) -> Failure | None:
+        visits = evidence.to(url)
+        if len(visits) > _MOST_TRIES:
+            return Failure(f"requested {url} {len(visits)} times", tuple(visits))
+        return None
+
+    return judge

@@ -11,7 +11,7 @@ from xxhash import xxh3_64_hexdigest
 from ....hostile.script import HTML
 from ....http import Answer, Request
 from ...cases import Case, Evidence, Failure, Trial, trial
-from ...sites import Web, html_page
+from ...sites import Reply, Web, html_page
 from .honest import GROUP
 
 _PAGES = ("tides", "currents", "winds", "charts")
@@ -66,7 +66,7 @@ def spellings(web: Web) -> Trial:
     """Sessions, tracking and the order of parameters make many URLs for each page, though not without an end."""
     site = web.site()
 
-    def answer(request: Request) -> Answer:
+    def answer(request: Request) -> Reply:
         if request.target in _ORDERS:
             return Answer(200, (HTML,), html_page("The chart", _ORDERS))
         found = next((section for section in _SECTIONS if request.target.startswith(section.prefix)), None)
@@ -89,7 +89,7 @@ def spellings(web: Web) -> Trial:
             Case(
                 name="session-in-query",
                 says="Session identifiers in the query (PHPSESSID) do not make new pages.",
-                source="Bar-Yossef et al. 2009, Do Not Crawl in the DUST; Heritrix, StripSessionIDs canonicalization rule",
+                source="Bar-Yossef et al. 2009, Do Not Crawl in the DUST; Heritrix, StripSessionIDs rule",
                 judge=_SESSIONS.judge,
             ),
             Case(

@@ -7,15 +7,15 @@ from itertools import chain
 
 from ....hostile.connections import BETWEEN_CHUNKS
 from ....hostile.script import HTML, TEXT, Action, Script, Wait, head, page
-from ....http import Request
+from ....http import Answer, Request
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Handler, TrialSite, Web
-from .honest import GROUP, MEBIBYTE, goes_on, tell_stories
+from ...sites import ALLOW_ALL, Handler, Web, html_page
+from .honest import GROUP, MEBIBYTE, at_first, spread, tell_stories
 
 _BODY, _MOST_BODY = 256 * MEBIBYTE, 128 * MEBIBYTE
 _HEAD, _MOST_HEAD = 64 * MEBIBYTE, 16 * MEBIBYTE
 """Bytes that are sent to a crawler that takes all, and how many a crawler takes that has a bound."""
-_LONG, _TOO_LONG = 90.0, 70.0
+_LONG, _TOO_LONG = 90.0, 75.0
 """Seconds that a slow answer takes, and within which a crawler has given it up or gone on besides."""
 _HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
 _COMMENT = b"# This line says nothing, and there are many more like it.\n"
@@ -49,6 +49,15 @@ def _drip(start: Start) -> Handler:
     return handler
 
 
+def first_bytes(actions: Iterator[Action], most: int) -> Iterator[Action]:
+    """What a script sends, up to `most` bytes."""
+    for action in actions:
+        yield action
+        most -= len(action) if isinstance(action, bytes) else 0
+        if most < 0:
+            return
+
+
 def _page_start(request: Request) -> bytes:
     return head(request, 200, HTML)
 
@@ -65,14 +74,13 @@ def _hints_start(_request: Request) -> bytes:
     return _HINTS
 
 
-def _takes(site: TrialSite, target: str, most: int) -> Judge:
-    """No answer was read beyond a bound, and the crawl went on."""
+def takes(url: str, most: int) -> Judge:
+    """No answer was read beyond a bound."""
 
     def judge(evidence: Evidence) -> Failure | None:
-        visits = evidence.to(site.url(target))
-        if longest := [visit for visit in visits if visit.sent > most]:
-            return Failure(f"took {longest[0].sent / MEBIBYTE:,.0f} MiB of {target}", tuple(longest))
-        return goes_on(evidence)
+        if longest := [visit for visit in evidence.to(url) if visit.sent > most]:
+            return Failure(f"took {longest[0].sent / MEBIBYTE:,.0f} MiB of {url}", tuple(longest))
+        return None
 
     return judge
 
@@ -97,28 +105,28 @@ def streams(web: Web) -> Trial:
                 says="A page that never ends is left at a largest size, and the crawl goes on.",
                 source=_OWASP,
                 wants=(site.url("/endless-body"), *honest),
-                judge=_takes(site, "/endless-body", _MOST_BODY),
+                judge=takes(site.url("/endless-body"), _MOST_BODY),
             ),
             Case(
                 name="endless-head",
                 says="Fields without an end are left at a largest size of the head.",
-                source="RFC 9110 section 5.4: a client MAY discard or truncate what is larger than it wishes to process",
+                source="RFC 9110 section 5.4: a client MAY discard or truncate fields that are larger than it wishes",
                 wants=(site.url("/endless-head"), *honest),
-                judge=_takes(site, "/endless-head", _MOST_HEAD),
+                judge=takes(site.url("/endless-head"), _MOST_HEAD),
             ),
             Case(
                 name="endless-field",
                 says="A field without an end is left at a largest size of a line.",
                 source="RFC 9110 section 5.4",
                 wants=(site.url("/endless-line"), *honest),
-                judge=_takes(site, "/endless-line", _MOST_HEAD),
+                judge=takes(site.url("/endless-line"), _MOST_HEAD),
             ),
             Case(
                 name="endless-interim-answers",
                 says="Interim answers (1xx) may come before the final one, but not without an end.",
                 source="RFC 9110 section 15.2: a client MUST be able to parse one or more 1xx responses",
                 wants=(site.url("/early-hints"), *honest),
-                judge=_takes(site, "/early-hints", _MOST_HEAD),
+                judge=takes(site.url("/early-hints"), _MOST_HEAD),
             ),
         ),
     )
@@ -143,7 +151,7 @@ def robots_stream(web: Web) -> Trial:
                 source="RFC 9309 section 2.5",
                 wants=honest,
                 forbids=site.urls("/private/"),
-                judge=_takes(site, "/robots.txt", _MOST_HEAD),
+                judge=takes(site.url("/robots.txt"), _MOST_HEAD),
             ),
         ),
     )
@@ -155,16 +163,18 @@ def _late(request: Request) -> Script:
     return Script(200, iter([Wait(_LONG), head(request, 200, HTML, ("Content-Length", str(len(body)))) + body]))
 
 
-def _held_up(url: str, honest: tuple[str, ...]) -> Judge:
-    """The slow answer was given up before it ended, or the honest pages were requested meanwhile."""
+def _held_up(url: str) -> Judge:
+    """The slow answer was given up, or something else was requested while it was under way."""
 
     def judge(evidence: Evidence) -> Failure | None:
-        patient = [v for v in evidence.to(url) if v.real_ended_at - v.real_started_at > _TOO_LONG]
-        if not patient:
-            return goes_on(evidence)
-        until = patient[0].real_started_at + _TOO_LONG
-        late = [visit for visit in evidence.to(*honest) if visit.real_started_at > until]
-        return Failure(f"waited for {url} with everything else", (patient[0], *late)) if late else goes_on(evidence)
+        for slow_visit in evidence.to(url)[:1]:
+            began = slow_visit.real_started_at
+            after = [visit for visit in evidence.visits if visit.real_started_at > began]
+            has_left = slow_visit.real_ended_at - began < _TOO_LONG
+            if not has_left and after and after[0].real_started_at - began > _TOO_LONG:
+                waited = after[0].real_started_at - began
+                return Failure(f"made no other request for {waited:.0f} seconds", (slow_visit, after[0]))
+        return None
 
     return judge
 
@@ -174,12 +184,12 @@ def slow(web: Web) -> Trial:
     """Answers that take a minute and a half."""
     site, other = web.site(), web.site("slow")
     honest = tell_stories(site)
-    site.answers["/late"] = _late
-    site.answers["/drip"] = _drip(_page_start)
-    site.answers["/drip-head"] = _drip(_field_start)
-    other.answers["/robots.txt"] = _drip(_robots_start)
+    quick = Answer(200, (HTML,), html_page("Quick"))
+    site.answers["/late"] = at_first(_late, quick)
+    site.answers["/drip"] = at_first(_drip(_page_start), quick)
+    other.answers["/robots.txt"] = at_first(_drip(_robots_start), Answer(200, (TEXT,), ALLOW_ALL.encode()))
     other.page("/")
-    site.page("/", "/late", "/drip", "/drip-head", other.url(), "/town/")
+    site.page("/", *spread(site, ("/late", "/drip", other.url())), "/town/")
     waits = "OWASP, Denial of Service Cheat Sheet: Slow HTTP attacks (here from the server's side)"
     return Trial(
         seed=site.url(),
@@ -191,28 +201,21 @@ def slow(web: Web) -> Trial:
                 says="A server that takes the request and does not answer does not hold up the crawl.",
                 source=waits,
                 wants=(site.url("/late"), *honest),
-                judge=_held_up(site.url("/late"), honest),
+                judge=_held_up(site.url("/late")),
             ),
             Case(
                 name="slow-body",
                 says="A body that comes a byte a second does not hold up the crawl: the whole fetch has a bound.",
                 source=waits,
                 wants=(site.url("/drip"), *honest),
-                judge=_held_up(site.url("/drip"), honest),
-            ),
-            Case(
-                name="slow-head",
-                says="A head that comes a byte a second does not hold up the crawl: the whole fetch has a bound.",
-                source=waits,
-                wants=(site.url("/drip-head"), *honest),
-                judge=_held_up(site.url("/drip-head"), honest),
+                judge=_held_up(site.url("/drip")),
             ),
             Case(
                 name="slow-robots",
                 says="A robots.txt that comes a byte a second does not hold up the pages of other hosts.",
                 source=waits,
                 wants=honest,
-                judge=_held_up(other.url("/robots.txt"), honest),
+                judge=_held_up(other.url("/robots.txt")),
             ),
         ),
     )

@@ -56,7 +56,7 @@ def calendar(web: Web) -> Trial:
         100,
         "endless-calendar",
         "A calendar that goes on forever does not use up the budget for the other pages of its site.",
-        "Olston & Najork 2010, Web Crawling, section 6.2; Google Search Central, Faceted navigation and infinite spaces",
+        "Olston & Najork 2010, Web Crawling, section 6.2; Google Search Central, Infinite spaces",
     )
 
 

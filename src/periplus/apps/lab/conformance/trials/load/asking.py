@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import zip_longest
 
 from ....log import Visit
 from ...cases import Case, Evidence, Failure, Trial, product_token, trial
@@ -13,22 +14,25 @@ from .pace import MERCATOR, few_at_once, slow_page, unhurried
 _KOSTER = "Koster, Guidelines for Robot Writers (1993)"
 _PAGES = 30
 _LIMIT = 16
+_TARGETS = [f"/page-{number}" for number in range(_PAGES)]
+_WITHOUT_FRAGMENTS = _TARGETS[3::4]
+"""Slow pages, to which no link has a fragment."""
 
 
 @trial("load")
 def ordinary(web: Web) -> Trial:
     """More pages than are asked for, which link to each other."""
     site = web.site()
-    targets = [f"/page-{number}" for number in range(_PAGES)]
-    with_fragments = [f"{target}#part-{number}" for number, target in enumerate(targets[:4])]
-    for number, target in enumerate(targets):
-        if number % 4 == 3:
+    for number, target in enumerate(_TARGETS):
+        if target in _WITHOUT_FRAGMENTS:
             slow_page(site, target, 0.4)
         else:
-            near = [targets[(number + step) % _PAGES] for step in (1, 2, 3)]
+            near = [_TARGETS[(number + step) % _PAGES] for step in (1, 2, 3)]
             site.page(target, "/", *near, f"{target}#top", body="<p>" + "All the same words. " * 200)
-    site.page("/", *targets[:4], *with_fragments, *targets, "/")
-    return Trial(seed=site.url(), limit=_LIMIT, seconds=120, cases=(*_requests(site), *_name(site), *_number(site)))
+    with_fragments = [f"{target}#part" for target in _TARGETS if target not in _WITHOUT_FRAGMENTS]
+    both = [link for pair in zip_longest(_TARGETS, with_fragments) for link in pair if link]
+    site.page("/", *both, "/")
+    return Trial(seed=site.url(), limit=_LIMIT, seconds=120, cases=(*_requests(site), *_name(), *_number(site)))
 
 
 def _gets(evidence: Evidence) -> list[Visit]:
@@ -49,12 +53,12 @@ def _number(site: TrialSite) -> tuple[Case, ...]:
         return Failure(f"fetched {twice[0]} more than once", tuple(evidence.to(*twice))) if twice else None
 
     def once_with_fragments(evidence: Evidence) -> Failure | None:
-        found = [visit for visit in evidence.visits if "#" in visit.target or "%23" in visit.target]
-        first = evidence.to(site.url("/page-0"))
-        gets = [visit for visit in first if visit.method == "GET"]
-        if found or len(gets) > 1:
-            return Failure("fetched a page once more for a fragment", (*found, *gets))
-        return None
+        times = Counter(visit.url for visit in _gets(evidence))
+        twice = evidence.to(*(url for url, number in times.items() if number > 1 and url != site.url()))
+        if any(visit.target in _WITHOUT_FRAGMENTS for visit in twice):
+            return None  # whatever the reason is, it is not the fragments
+        found = [visit for visit in evidence.visits if "#" in visit.target or "%23" in visit.target] + twice
+        return Failure("fetched a page once more for a fragment", tuple(found)) if found else None
 
     return (
         Case(
@@ -79,7 +83,6 @@ def _number(site: TrialSite) -> tuple[Case, ...]:
             name="fragments",
             says="A fragment is not sent, and does not make another page: it is separated before a URI is accessed.",
             source="RFC 3986 section 3.5; RFC 9110 section 7.1",
-            wants=site.urls("/page-0"),
             judge=once_with_fragments,
         ),
     )
@@ -151,12 +154,11 @@ def _requests(site: TrialSite) -> tuple[Case, ...]:
 
 
 _CODING = re.compile(r"\b(?:gzip|deflate|br|zstd)\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
+_CONTACT = re.compile(r"https?://|@", re.IGNORECASE)
 _SELF = re.compile(r"compatible;|bot\b|crawl|spider|archiv|https?://|@", re.IGNORECASE)
 
 
-def _name(site: TrialSite) -> tuple[Case, ...]:
-    del site
-
+def _name() -> tuple[Case, ...]:
     def named(evidence: Evidence) -> Failure | None:
         found = [visit for visit in evidence.visits if product_token(visit.agent) == "*"]
         return Failure("sent no product name in User-Agent", tuple(found)) if found else None
@@ -173,6 +175,10 @@ def _name(site: TrialSite) -> tuple[Case, ...]:
         ]
         return Failure(f"called itself {found[0].agent}", tuple(found)) if found else None
 
+    def reachable(evidence: Evidence) -> Failure | None:
+        found = [visit for visit in evidence.visits if not _CONTACT.search(f"{visit.agent} {visit.field('from')}")]
+        return Failure(f"sent only {found[0].agent or 'no name'}", tuple(found)) if found else None
+
     return (
         Case(
             name="user-agent",
@@ -184,7 +190,6 @@ def _name(site: TrialSite) -> tuple[Case, ...]:
             name="same-user-agent",
             says="A crawler has the same name in all requests: robots.txt is asked for by who comes for the pages.",
             source="RFC 9309 section 2.2.1",
-            wants=(),
             judge=same,
         ),
         Case(
@@ -192,5 +197,11 @@ def _name(site: TrialSite) -> tuple[Case, ...]:
             says="A crawler does not pass for a browser: products do not use the tokens of others.",
             source="RFC 9110 section 10.1.5",
             judge=undisguised,
+        ),
+        Case(
+            name="contact",
+            says="A robotic user agent SHOULD say who can be contacted: in From, or by an address in User-Agent.",
+            source="RFC 9110 section 10.1.2",
+            judge=reachable,
         ),
     )

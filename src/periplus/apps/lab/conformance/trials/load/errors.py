@@ -12,7 +12,7 @@ from ...cases import Case, Evidence, Failure, Judge, Trial, trial
 from ...sites import TrialSite, Web, html_page
 
 _MOST_ATTEMPTS = 6
-_SOON = 0.5
+_SOON = 0.1
 _SORRY = b"<!doctype html><title>Error</title><p>Something went wrong.\n"
 
 
@@ -100,7 +100,7 @@ _HEALTHY, _SICK = 6, 40
 
 
 @trial("load")
-def overload(web: Web) -> Trial:
+def overloaded_site(web: Web) -> Trial:
     """After some pages the site is overloaded: 503 without Retry-After, for everything."""
     site = web.site()
     targets = [f"/page-{number}" for number in range(_HEALTHY + _SICK)]

@@ -6,6 +6,7 @@ from signal import Signals
 
 from ...cases import Case, CrawlerRun, Evidence, Failure, Trial, trial
 from ...sites import Web
+from .pace import slow_page
 
 _UNDER_WAY = 2.0
 """Seconds after SIGINT in which requests may arrive that were under way."""
@@ -15,8 +16,9 @@ _UNDER_WAY = 2.0
 def interrupted(web: Web) -> Trial:
     """SIGINT after some pages."""
     site = web.site()
-    targets = [f"/page-{number}" for number in range(60)]
-    site.pages(targets)
+    targets = [f"/page-{number}" for number in range(120)]
+    for target in targets:
+        slow_page(site, target, 0.3)
     site.page("/", *targets)
 
     def silent(evidence: Evidence) -> Failure | None:
@@ -29,7 +31,8 @@ def interrupted(web: Web) -> Trial:
     return Trial(
         seed=site.url(),
         runs=(CrawlerRun(kill_after=8, signal=Signals.SIGINT),),
-        seconds=90,
+        limit=200,
+        seconds=40,
         cases=(
             Case(
                 name="interrupted",

@@ -2,73 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+
 from periplus.formats.dates import write_http
 
-from ....hostile.script import HTML
+from ....hostile.script import HTML, TEXT
 from ....http import Answer, Request
-from ....log import Visit
 from ...cases import Case, Evidence, Failure, Judge, Trial, trial
-from ...sites import Handler, TrialSite, Web, html_page
+from ...sites import ALLOW_ALL, TrialSite, Web, html_page
 
 _RETRY = "RFC 9110 section 10.2.3"
 _UNDER_WAY = 0.5
 """Seconds after an answer in which requests may arrive that were under way."""
+_MOST_UNDER_WAY = 3
 _TOLERANCE = 0.75
 _SORRY = b"<!doctype html><title>Later</title><p>Please come back later.\n"
 
 
-def once(site: TrialSite, target: str, status: int, *, wait: str = "", date_in: float | None = None) -> Handler:
-    """Refuse the first request for a page, with Retry-After if there is one; then serve it."""
-    refused: list[float] = []
-
-    def handler(request: Request) -> Answer:
-        if refused:
-            return Answer(200, (HTML,), html_page(site.url(target)))
-        refused.append(request.at)
-        value = wait if date_in is None else write_http(request.at + date_in)
-        return Answer(status, (HTML, *((("Retry-After", value),) if value else ())), _SORRY)
-
-    site.answers[target] = handler
-    return handler
+def _refused(status: int, wait: str) -> Answer:
+    return Answer(status, (HTML, ("Retry-After", wait)), _SORRY)
 
 
-def refusal(evidence: Evidence, site: TrialSite, target: str) -> Visit | None:
-    """The answer that asked to wait."""
-    return next((visit for visit in evidence.to(site.url(target)) if visit.status in (429, 503)), None)
+def _busy_site(web: Web, refuse: Callable[[Request], Answer], *, again: bool = False) -> TrialSite:
+    """A site that refuses the third page, whichever it is: once, or again and again."""
+    site = web.site()
+    targets = [f"/page-{number}" for number in range(8)]
+    asked: dict[str, None] = {}
+    refused: set[str] = set()
+
+    def serve(request: Request) -> Answer:
+        target = request.target
+        if target not in targets:
+            return Answer(404, (HTML,), _SORRY)
+        asked[target] = None
+        if target == [*asked, "", "", ""][2] and (again or target not in refused):
+            refused.add(target)
+            return refuse(request)
+        return Answer(200, (HTML,), html_page(site.url(target)))
+
+    site.otherwise = serve
+    site.page("/", *targets)
+    return site
 
 
-def rested(site: TrialSite, target: str, seconds: float) -> Judge:
+def rested(site: TrialSite, seconds: float) -> Judge:
     """Fail if the host was asked for anything while it wanted to rest."""
 
     def judge(evidence: Evidence) -> Failure | None:
-        asked = refusal(evidence, site, target)
-        assert asked is not None  # noqa: S101 - the page is wanted, and refused once
-        begin = asked.real_ended_at + _UNDER_WAY
-        end = asked.real_ended_at + seconds * _TOLERANCE
+        asked = next((visit for visit in evidence.visits if visit.status in (429, 503)), None)
+        if asked is None:
+            return Failure("asked for too few pages to be told to wait", tuple(evidence.visits))
+        begin = asked.real_ended_at
+        end = begin + seconds * _TOLERANCE
         early = [visit for visit in evidence.visits if visit.host == site.host and begin < visit.real_started_at < end]
-        return Failure(f"came back while asked to wait {seconds:g} s", (asked, *early)) if early else None
+        were_under_way = len(early) <= _MOST_UNDER_WAY and not any(
+            visit.real_started_at > begin + _UNDER_WAY for visit in early
+        )
+        return None if were_under_way else Failure(f"came back while asked to wait {seconds:g} s", (asked, *early))
 
     return judge
 
 
-def fetched_later(site: TrialSite, target: str) -> Judge:
+def came_back(evidence: Evidence) -> Failure | None:
     """Fail if a page that was refused was not fetched in the end."""
-
-    def judge(evidence: Evidence) -> Failure | None:
-        found = evidence.to(site.url(target))
-        return None if any(visit.status == 200 for visit in found) else Failure("did not come back", tuple(found))
-
-    return judge
-
-
-def _waiting(web: Web, status: int, seconds: float, wait: str = "", date_in: float | None = None) -> TrialSite:
-    del seconds
-    site = web.site()
-    once(site, "/busy", status, wait=wait, date_in=date_in)
-    targets = [f"/page-{number}" for number in range(4)]
-    site.pages(targets)
-    site.page("/", "/page-0", "/busy", *targets[1:])
-    return site
+    refused = [visit for visit in evidence.visits if visit.status in (429, 503)]
+    if refused and any(visit.status == 200 for visit in evidence.to(refused[0].url)):
+        return None
+    return Failure("did not ask for the page again" if refused else "was never refused", tuple(refused))
 
 
 _WAIT = 5.0
@@ -77,7 +78,7 @@ _WAIT = 5.0
 @trial("load")
 def unavailable(web: Web) -> Trial:
     """503, and a number of seconds."""
-    site = _waiting(web, 503, _WAIT, wait="5")
+    site = _busy_site(web, lambda _request: _refused(503, "5"))
     return Trial(
         seed=site.url(),
         cases=(
@@ -85,15 +86,13 @@ def unavailable(web: Web) -> Trial:
                 name="retry-after-seconds",
                 says="Retry-After with 503 says how long the service is unavailable: nothing is asked of it meanwhile.",
                 source=_RETRY,
-                wants=site.urls("/busy"),
-                judge=rested(site, "/busy", _WAIT),
+                judge=rested(site, _WAIT),
             ),
             Case(
                 name="comes-back-after-503",
                 says="What was temporarily unavailable is asked for again, after the delay.",
                 source="RFC 9110 section 15.6.4",
-                wants=site.urls("/busy"),
-                judge=fetched_later(site, "/busy"),
+                judge=came_back,
             ),
         ),
     )
@@ -102,53 +101,71 @@ def unavailable(web: Web) -> Trial:
 @trial("load")
 def too_many(web: Web) -> Trial:
     """429, and a date."""
-    site = _waiting(web, 429, _WAIT + 1, date_in=_WAIT + 1)
+    site = _busy_site(web, lambda request: _refused(429, write_http(request.at + _WAIT + 1)))
     return Trial(
         seed=site.url(),
         cases=(
             Case(
                 name="retry-after-date",
-                says="Retry-After may be a date: how long to wait before making a new request, with 429.",
+                says="Retry-After may be a date; with 429 it says how long to wait before making a new request.",
                 source=f"{_RETRY}; RFC 6585 section 4",
-                wants=site.urls("/busy"),
-                judge=rested(site, "/busy", _WAIT),
+                judge=rested(site, _WAIT),
             ),
             Case(
                 name="comes-back-after-429",
                 says="What was refused because of too many requests is asked for again, after the delay.",
                 source="RFC 6585 section 4",
-                wants=site.urls("/busy"),
-                judge=fetched_later(site, "/busy"),
+                judge=came_back,
             ),
         ),
     )
 
 
-_CUT = 20.0
-
-
 @trial("load")
 def too_long(web: Web) -> Trial:
-    """503 on everything, for a year."""
-    site = web.site()
-    targets = [f"/page-{number}" for number in range(6)]
-    site.pages(targets)
-    year = Answer(503, (HTML, ("Retry-After", "31536000")), _SORRY)
-    site.page("/", "/busy", *targets)
-    site.answers["/busy"] = year
+    """503, for a year: the crawler is stopped if it waits."""
+    site = _busy_site(web, lambda _request: _refused(503, "31536000"), again=True)
     return Trial(
         seed=site.url(),
-        seconds=_CUT,
+        seconds=30,
         cases=(
             Case(
                 name="retry-after-a-year",
                 says="A delay that is too long to wait for is no leave to come back at once.",
                 source=_RETRY,
-                wants=site.urls("/busy"),
-                judge=rested(site, "/busy", 12.0),
+                judge=rested(site, 12.0),
             ),
         ),
     )
+
+
+@trial("load")
+def busy_robots(web: Web) -> Trial:
+    """429 for the first request of all, that for robots.txt."""
+    site = web.site()
+    rules = Answer(200, (TEXT,), ALLOW_ALL.encode())
+    answers = iter((_refused(429, "5"),))
+    site.answers["/robots.txt"] = partial(_next, answers, rules)
+    targets = [f"/page-{number}" for number in range(6)]
+    site.pages(targets)
+    site.page("/", *targets)
+    return Trial(
+        seed=site.url(),
+        cases=(
+            Case(
+                name="retry-after-for-robots",
+                says="Retry-After with 429 says how long to wait before making a new request: also after robots.txt.",
+                source=f"{_RETRY}; RFC 6585 section 4",
+                wants=site.urls("/robots.txt"),
+                wants_seed=False,
+                judge=rested(site, _WAIT),
+            ),
+        ),
+    )
+
+
+def _next(answers: Iterator[Answer], usual: Answer, _request: Request) -> Answer:
+    return next(answers, usual)
 
 
 @trial("load")
@@ -156,15 +173,13 @@ def past(web: Web) -> Trial:
     """Retry-After that is in the past, or cannot be read."""
     site = web.site()
     targets = ("/past", "/garbage", "/negative", "/open")
-    once(site, "/past", 503, date_in=-86_400)
-    once(site, "/garbage", 503, wait="in a while")
-    once(site, "/negative", 429, wait="-1")
+    refusals = (503, "Sun, 06 Nov 1994 08:49:37 GMT"), (503, "in a while"), (429, "-1")
+    for target, (status, wait) in zip(targets, refusals, strict=False):
+        answers = iter((_refused(status, wait),))
+        usual = Answer(200, (HTML,), html_page(site.url(target)))
+        site.answers[target] = partial(_next, answers, usual)
     site.pages(("/open",))
     site.page("/", *targets)
-
-    def unbroken(evidence: Evidence) -> Failure | None:
-        found = evidence.to(site.url("/open"))
-        return None if found else Failure("did not go on", tuple(evidence.visits))
 
     def not_at_once(evidence: Evidence) -> Failure | None:
         for target in targets[:3]:
@@ -182,7 +197,6 @@ def past(web: Web) -> Trial:
                 says="Retry-After that is past, negative or not readable does not end the crawl.",
                 source=_RETRY,
                 wants=site.urls(*targets),
-                judge=unbroken,
             ),
             Case(
                 name="retry-after-in-the-past-is-no-leave",

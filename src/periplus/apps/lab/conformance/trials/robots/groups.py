@@ -26,7 +26,7 @@ def _site(web: Web, text_for: Callable[[str], str], *targets: str) -> TrialSite:
 
 
 @trial("robots")
-def own_group(web: Web) -> Trial:
+def groups(web: Web) -> Trial:
     """A group of its own beside others."""
     site = _site(
         web,
@@ -155,7 +155,7 @@ def similar_names(web: Web) -> Trial:
 
 
 @trial("robots")
-def star_group(web: Web) -> Trial:
+def groups_for_all(web: Web) -> Trial:
     """No group of its own: those for all hold."""
     site = _site(
         web,

@@ -21,7 +21,7 @@ def _site(web: Web) -> TrialSite:
 def not_found(web: Web) -> Trial:
     """There is no robots.txt."""
     site = _site(web)
-    site.answers["/robots.txt"] = Answer(404, (HTML,), b"User-agent: *\nDisallow: /\n")
+    del site.answers["/robots.txt"]
     return Trial(
         seed=site.url(),
         cases=(
@@ -42,7 +42,7 @@ def server_error(web: Web) -> Trial:
     site.answers["/robots.txt"] = Answer(500, (HTML,), b"<!doctype html><title>Error</title><p>Sorry.\n")
     return Trial(
         seed=site.url(),
-        seconds=20,
+        seconds=30,
         cases=(
             Case(
                 name="server-error",
@@ -63,7 +63,7 @@ def network_error(web: Web) -> Trial:
     site.answers["/robots.txt"] = lambda _request: Script(0, iter((Reset(),)))
     return Trial(
         seed=site.url(),
-        seconds=20,
+        seconds=30,
         cases=(
             Case(
                 name="network-error",
@@ -139,7 +139,7 @@ def redirect_loop(web: Web) -> Trial:
 
     return Trial(
         seed=site.url(),
-        seconds=20,
+        seconds=30,
         cases=(
             Case(
                 name="redirect-loop",
@@ -154,7 +154,7 @@ def redirect_loop(web: Web) -> Trial:
 
 
 @trial("robots")
-def disallow_all(web: Web) -> Trial:
+def closed_site(web: Web) -> Trial:
     """Nothing may be crawled."""
     site = _site(web)
     site.robots("User-agent: *\nDisallow: /\n")

@@ -80,7 +80,8 @@ def private_addresses(web: Web) -> Trial:
     """Links and redirects to addresses that are nobody's on the Internet."""
     web.stranger = _SECRET
     site = web.site()
-    links, redirects = [], {name: [] for name in _LITERALS}
+    links: list[str] = []
+    redirects: dict[str, list[str]] = {name: [] for name in _LITERALS}
     for name, (_, _, hosts, _) in _LITERALS.items():
         for number, host in enumerate(hosts):
             links.append(f"http://{host}/linked")

@@ -179,7 +179,7 @@ def traversal(web: Web) -> Trial:
     ups = [up * depth for up in ("../", "%2e%2e%2f", "..%2f", "..%5c", "%2e%2e/", "..\\") for depth in (1, 2, 3, 4)]
     climbing = [f"/{up}{mark}.html" for up in ups]
     absolute = [f"/%2ftmp%2f{mark}.html", f"//tmp/{mark}.html", f"/?file=../../{mark}.html"]
-    broken = "%0d%0aX-Injected:%20yes%0d%0aX-More:%20"
+    broken = "%20HTTP/1.1%0d%0aX-Injected:%20yes%0d%0aX-More:%20"
     site.redirect("/to/broken", f"/redirected{broken}", 302)
     site.otherwise = _any_page
     site.page("/", *climbing, *absolute, f"/linked{broken}", "/to/broken", "/plain")

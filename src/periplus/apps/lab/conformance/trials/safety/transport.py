@@ -88,12 +88,15 @@ def secrets(web: Web) -> Trial:
 
 @trial("safety")
 def tls(web: Web) -> Trial:
-    """A site with a good certificate, which links to itself without TLS."""
-    site = web.site(scheme="https")
-    plain = site.url("/plain").replace("https:", "http:")
+    """A site that is reached without and with TLS, where it has a good certificate."""
+    site = web.site()
+    secure = site.url("/secure").replace("http:", "https:")
     fields = (HTML, ("Set-Cookie", "guarded=1; Path=/; Secure"))
-    site.answers["/"] = Answer(200, fields, html_page("home", ("/a", plain)))
-    site.pages(("/a", "/plain"))
+    site.page("/", secure, "/first")
+    site.page("/first", "/second")
+    site.page("/second", "/third")
+    site.answers["/secure"] = Answer(200, fields, html_page("secure", ("/secure/too", site.url("/plain"))))
+    site.pages(("/third", "/secure/too", "/plain"))
     return Trial(
         seed=site.url(),
         needs_tls=True,
@@ -102,13 +105,13 @@ def tls(web: Web) -> Trial:
                 name="good-certificate",
                 says="A site whose certificate is signed by a trusted authority is crawled.",
                 source="RFC 5280 section 6; RFC 9110 section 4.3.4",
-                wants=site.urls("/a"),
+                wants=(secure, f"{secure}/too"),
             ),
             Case(
                 name="referer-without-tls",
                 says="A user agent MUST NOT send Referer in an unsecured request if the referring page was secure.",
                 source="RFC 9110 section 10.1.3",
-                wants=site.urls("/a"),
+                wants=site.urls("/third"),
                 judge=_never(
                     "sent the URL of a secure page over an unsecured connection",
                     lambda visit: not visit.is_secure and visit.field("referer").startswith("https:"),
@@ -118,7 +121,7 @@ def tls(web: Web) -> Trial:
                 name="secure-cookies",
                 says="A cookie with the Secure attribute is not sent over an unsecured connection.",
                 source="RFC 6265 section 5.4 (step 1)",
-                wants=site.urls("/a"),
+                wants=site.urls("/third"),
                 judge=_never(
                     "sent a Secure cookie over an unsecured connection",
                     lambda visit: not visit.is_secure and "guarded=1" in visit.field("cookie"),
@@ -133,7 +136,7 @@ def _distrusted(web: Web, host: str, name: str, says: str) -> Trial:
     site = web.site(host.removesuffix(f".{DOMAIN}"))
     secure = site.url().replace("http:", "https:")
     site.redirect("/to/secure", f"{secure}redirected", 302)
-    site.page("/", f"{secure}linked", "/to/secure", "/plain")
+    site.page("/", "/plain", "/to/secure", f"{secure}linked")
     site.pages(("/plain", "/linked", "/redirected"))
     return Trial(
         seed=site.url(),
@@ -153,20 +156,16 @@ def _distrusted(web: Web, host: str, name: str, says: str) -> Trial:
 @trial("safety")
 def expired_certificate(web: Web) -> Trial:
     """A certificate that was good until yesterday."""
-    return _distrusted(
-        web, EXPIRED, "expired-certificate", "No request is made of a server with an expired certificate."
-    )
+    return _distrusted(web, EXPIRED, "expired-certificate", "A server with an expired certificate is sent no request.")
 
 
 @trial("safety")
 def wrong_name(web: Web) -> Trial:
     """A certificate for another name."""
-    return _distrusted(web, WRONG_NAME, "wrong-name", "No request is made of a server with the certificate of another.")
+    return _distrusted(web, WRONG_NAME, "wrong-name", "A server with the certificate of another is sent no request.")
 
 
 @trial("safety")
 def self_signed(web: Web) -> Trial:
     """A certificate that vouches for itself."""
-    return _distrusted(
-        web, SELF_SIGNED, "self-signed", "No request is made of a server that signs its own certificate."
-    )
+    return _distrusted(web, SELF_SIGNED, "self-signed", "A server that signs its own certificate is sent no request.")

@@ -1,0 +1,2 @@
+periplus refresh docs
+periplus query docs "select url from changes where level in ('minor', 'major')" --csv >changes.txt

@@ -1,0 +1,1 @@
+periplus export docs --format markdown -o pages

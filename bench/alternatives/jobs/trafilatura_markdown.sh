@@ -1,0 +1,1 @@
+trafilatura --sitemap "$1" --markdown --formatting -o pages --config-file settings.cfg

@@ -1,0 +1,1 @@
+trafilatura --sitemap "$1" --list --config-file settings.cfg >urls.txt
