@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ...cases import Trial, trial
 from ...sites import Web, prose
-from .link_kinds import FEW_PAGES, HTML, URL, LinkKind, escaped, on_own_pages
+from .link_kinds import FEW_PAGES, HTML, URL, WrittenLink, escaped, on_own_pages
 
 _HEBREW, _RUSSIAN, _GREEK, _FRENCH = (
     "\u05e0\u05de\u05dc",
@@ -42,28 +42,28 @@ _SERVED = {
 }
 _SNIFFING = f"{HTML} Determining the character encoding"
 _KINDS = (
-    LinkKind(
+    WrittenLink(
         name="header-charset",
         says="The encoding that the Content-Type names holds for the page; a path is sent in UTF-8 all the same.",
         source=f"{URL} Path state",
         markup=_link(f"/{_FRENCH}/header-charset"),
         spellings=escaped(f"/{_FRENCH}/header-charset"),
     ),
-    LinkKind(
+    WrittenLink(
         name="query-charset",
         says="A query is percent-encoded in the encoding of the page.",
         source=f"{URL} Query state",
         markup=_link(f"/query-charset?q={_FRENCH}"),
         spellings=escaped(f"/query-charset?q={_FRENCH}", "windows-1252"),
     ),
-    LinkKind(
+    WrittenLink(
         name="meta-charset",
         says="`meta charset` names the encoding of a page whose Content-Type does not.",
         source=_SNIFFING,
         markup='<meta charset="windows-1251">' + _link(f"/{_RUSSIAN}/meta-charset"),
         spellings=escaped(f"/{_RUSSIAN}/meta-charset"),
     ),
-    LinkKind(
+    WrittenLink(
         name="http-equiv-charset",
         says="`meta http-equiv=content-type` names the encoding of a page, too.",
         source=_SNIFFING,
@@ -71,21 +71,21 @@ _KINDS = (
         + _link(f"/{_HEBREW}/http-equiv"),
         spellings=escaped(f"/{_HEBREW}/http-equiv"),
     ),
-    LinkKind(
+    WrittenLink(
         name="header-before-meta",
         says="The encoding that the Content-Type names goes before that of a `meta` element.",
         source=_SNIFFING,
         markup='<meta charset="windows-1252">' + _link(f"/{_GREEK}/header-before-meta"),
         spellings=escaped(f"/{_GREEK}/header-before-meta"),
     ),
-    LinkKind(
+    WrittenLink(
         name="byte-order-mark",
         says="A byte order mark goes before everything else that names an encoding.",
         source=f"{HTML} Determining the character encoding; WHATWG Encoding: BOM sniff",
         markup=_link(f"/{_GREEK}/byte-order-mark"),
         spellings=escaped(f"/{_GREEK}/byte-order-mark"),
     ),
-    LinkKind(
+    WrittenLink(
         name="utf-16",
         says="A page may be in UTF-16, with a byte order mark.",
         source="WHATWG Encoding: BOM sniff",
@@ -100,7 +100,7 @@ def charsets(web: Web) -> Trial:
     """One page for each encoding."""
     site = web.site()
 
-    def serve(target: str, kind: LinkKind) -> None:
+    def serve(target: str, kind: WrittenLink) -> None:
         served = _SERVED[kind.name]
         text = f"<!doctype html>\n<html><head><title>{kind.name}</title>{kind.markup}<p>{prose(target)}</p></html>\n"
         site.text(target, served.mark + text.encode(served.encoding), served.content_type)

@@ -13,7 +13,7 @@ from ....hostile.script import HTML as HTML_TYPE
 from ....http import Answer, Request
 from ...cases import Trial, trial
 from ...sites import Handler, Web, html_page, prose
-from .link_kinds import FEW_PAGES, HTML, LinkKind, on_own_pages
+from .link_kinds import FEW_PAGES, HTML, WrittenLink, on_own_pages
 
 _CODINGS = "RFC 9110 section 8.4.1"
 _SNIFFING = "WHATWG MIME Sniffing: Identifying a resource with an unknown MIME type"
@@ -58,8 +58,8 @@ _TYPES: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
 }
 
 
-def _kind(name: str, says: str, source: str) -> LinkKind:
-    return LinkKind(name=name, says=says, source=source, markup="", leads_to=(f"/behind/{name}",))
+def _kind(name: str, says: str, source: str) -> WrittenLink:
+    return WrittenLink(name=name, says=says, source=source, markup="", leads_to=(f"/behind/{name}",))
 
 
 _KINDS = (
@@ -70,7 +70,7 @@ _KINDS = (
     _kind("zstd", "A client that says it takes zstd reads it.", "RFC 8878 section 7.2"),
     _kind("xhtml", "A page of the type application/xhtml+xml has links as any other.", f"{HTML} The XML syntax"),
     _kind("no-content-type", "A body without a Content-Type that begins as HTML does is HTML.", _SNIFFING),
-    LinkKind(
+    WrittenLink(
         name="plain-text",
         says="text/plain is text, whatever it looks like, and has no links.",
         source="WHATWG MIME Sniffing: Interpreting the resource metadata",
@@ -87,7 +87,7 @@ def documents(web: Web) -> Trial:
     """One page for each; behind it another."""
     site = web.site()
 
-    def serve(target: str, kind: LinkKind) -> None:
+    def serve(target: str, kind: WrittenLink) -> None:
         behind = f"/behind/{kind.name}"
         body = html_page(target, [behind])
         if kind.name in _ENCODERS:

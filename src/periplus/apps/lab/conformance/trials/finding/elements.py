@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from ...cases import Case, Evidence, Failure, Trial, trial
 from ...sites import TrialSite, Web
-from .link_kinds import FEW_PAGES, HTML, URL, LinkKind, on_one_page
+from .link_kinds import FEW_PAGES, HTML, URL, WrittenLink, on_one_page
 
 _PICTURE = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 
 _ELEMENTS = (
-    LinkKind(
+    WrittenLink(
         name="anchor",
         says="An `a` element that has an `href` attribute is a hyperlink.",
         source=f"{HTML} The a element",
         markup='<p><a href="/anchor">An anchor</a></p>',
         leads_to=("/anchor",),
     ),
-    LinkKind(
+    WrittenLink(
         name="area",
         says="An `area` element with an `href` attribute is a hyperlink of an image map.",
         source=f"{HTML} The area element",
@@ -24,35 +24,35 @@ _ELEMENTS = (
         '<area shape="rect" coords="0,0,9,9" href="/area" alt="A bay"></map>',
         leads_to=("/area",),
     ),
-    LinkKind(
+    WrittenLink(
         name="iframe",
         says="The `src` attribute of an `iframe` is the page that it contains.",
         source=f"{HTML} The iframe element",
         markup='<iframe src="/iframe" title="A page within"></iframe>',
         leads_to=("/iframe",),
     ),
-    LinkKind(
+    WrittenLink(
         name="object",
         says="The `data` attribute of an `object` may be a page.",
         source=f"{HTML} The object element",
         markup='<object data="/object" type="text/html"></object>',
         leads_to=("/object",),
     ),
-    LinkKind(
+    WrittenLink(
         name="embed",
         says="The `src` attribute of an `embed` may be a page.",
         source=f"{HTML} The embed element",
         markup='<embed src="/embed" type="text/html">',
         leads_to=("/embed",),
     ),
-    LinkKind(
+    WrittenLink(
         name="noscript",
         says="Where scripts do not run, the contents of `noscript` are a part of the page.",
         source=f"{HTML} The noscript element",
         markup='<noscript><p><a href="/noscript">Without scripts</a></p></noscript>',
         leads_to=("/noscript",),
     ),
-    LinkKind(
+    WrittenLink(
         name="svg-link",
         says="An `a` element of SVG links with `href`, or with `xlink:href` as older documents have it.",
         source="SVG 2 section 16.2",
@@ -60,21 +60,21 @@ _ELEMENTS = (
         '<a xlink:href="/svg-link"><rect width="9" height="9"></rect></a></svg>',
         leads_to=("/svg-link",),
     ),
-    LinkKind(
+    WrittenLink(
         name="comment",
         says="What is in a comment is not an element, and no link.",
         source=f"{HTML} Comments",
         markup='<!-- <p><a href="/in-a-comment">Taken out</a></p> -->',
         not_to=("/in-a-comment",),
     ),
-    LinkKind(
+    WrittenLink(
         name="text-of-an-element",
         says="`textarea` contains text and no elements: what looks like a link there is none.",
         source=f"{HTML} Elements",
         markup='<textarea rows="2"><p><a href="/in-a-textarea">Write here</a></p></textarea>',
         not_to=("/in-a-textarea",),
     ),
-    LinkKind(
+    WrittenLink(
         name="data-attribute",
         says="`data-*` attributes are private to the page: `data-href` is no link.",
         source=f"{HTML} Embedding custom non-visible data",
@@ -198,49 +198,49 @@ def _no_path_with_a_scheme(evidence: Evidence) -> Failure | None:
 
 
 _ATTRIBUTES = (
-    LinkKind(
+    WrittenLink(
         name="single-quotes",
         says="The value of an attribute may be in single quotes.",
         source=f"{HTML} Attributes",
         markup="<p><a class='x' href='/single-quotes'>Single quotes</a></p>",
         leads_to=("/single-quotes",),
     ),
-    LinkKind(
+    WrittenLink(
         name="unquoted",
         says="The value of an attribute may be without quotes.",
         source=f"{HTML} Attributes",
         markup="<p><a href=/unquoted class=x>Without quotes</a></p>",
         leads_to=("/unquoted",),
     ),
-    LinkKind(
+    WrittenLink(
         name="unquoted-slash",
         says="A slash at the end of a value without quotes belongs to it.",
         source=f"{HTML} Attribute value (unquoted) state",
         markup="<p><a href=/unquoted-slash/>A slash</a></p>",
         leads_to=("/unquoted-slash/",),
     ),
-    LinkKind(
+    WrittenLink(
         name="upper-case",
         says="The names of elements and attributes are the same in upper case.",
         source=f"{HTML} Elements",
         markup='<P><A HREF="/upper-case">Upper case</A></P>',
         leads_to=("/upper-case",),
     ),
-    LinkKind(
+    WrittenLink(
         name="space-around-equals",
         says="There may be white space on both sides of the equals sign, and lines may end within a tag.",
         source=f"{HTML} Attributes",
         markup='<p><a\n  class = "x"\n  href\n  =\n  "/space-around-equals"\n>On lines</a></p>',
         leads_to=("/space-around-equals",),
     ),
-    LinkKind(
+    WrittenLink(
         name="greater-than",
         says="`>` in a quoted value does not end the tag.",
         source=f"{HTML} Attribute value (double-quoted) state",
         markup='<p><a title="salt > tar" href="/greater-than">Greater</a></p>',
         leads_to=("/greater-than",),
     ),
-    LinkKind(
+    WrittenLink(
         name="first-attribute-counts",
         says="Of two attributes with the same name in a tag, the first counts.",
         source=f"{HTML} Attribute name state",
@@ -248,35 +248,35 @@ _ATTRIBUTES = (
         leads_to=("/first-attribute",),
         not_to=("/second-attribute",),
     ),
-    LinkKind(
+    WrittenLink(
         name="ampersand",
         says="`&amp;` in an attribute is an ampersand.",
         source=f"{HTML} Character references",
         markup='<p><a href="/ampersand?a=1&amp;b=2">And</a></p>',
         leads_to=("/ampersand?a=1&b=2",),
     ),
-    LinkKind(
+    WrittenLink(
         name="character-references",
         says="A character may be written as its number, in decimal or hexadecimal.",
         source=f"{HTML} Character references",
         markup='<p><a href="&#x2f;character&#45;references">Numbers</a></p>',
         leads_to=("/character-references",),
     ),
-    LinkKind(
+    WrittenLink(
         name="bare-ampersand",
         says="In an attribute `&copy` before an equals sign is no character reference.",
         source=f"{HTML} Named character reference state",
         markup='<p><a href="/bare-ampersand?a=1&copy=2">Bare</a></p>',
         leads_to=("/bare-ampersand?a=1&copy=2",),
     ),
-    LinkKind(
+    WrittenLink(
         name="space-around-url",
         says="White space before and after a URL is stripped.",
         source=f"{HTML} Valid URL potentially surrounded by spaces",
         markup='<p><a href="  \n\t/space-around-url \n">Spaces</a></p>',
         leads_to=("/space-around-url",),
     ),
-    LinkKind(
+    WrittenLink(
         name="line-end-in-url",
         says="Tabs and ends of lines within a URL are removed.",
         source=f"{URL} Basic URL parser",

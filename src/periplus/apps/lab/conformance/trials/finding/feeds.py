@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...cases import Trial, trial
 from ...sites import Web
-from .link_kinds import FEW_PAGES, LinkKind, case_of
+from .link_kinds import FEW_PAGES, WrittenLink, case_of
 
 _DATE = "Mon, 06 Jan 2025 09:00:00 GMT"
 _RSS = """<?xml version="1.0"?>
@@ -34,8 +34,8 @@ _FEEDS = {
 }
 
 
-def _kind(name: str, says: str, source: str, *leads_to: str) -> LinkKind:
-    return LinkKind(name=name, says=says, source=source, markup="", leads_to=leads_to)
+def _kind(name: str, says: str, source: str, *leads_to: str) -> WrittenLink:
+    return WrittenLink(name=name, says=says, source=source, markup="", leads_to=leads_to)
 
 
 _KINDS = (

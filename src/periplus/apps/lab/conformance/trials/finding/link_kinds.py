@@ -16,7 +16,7 @@ FEW_PAGES = 90.0
 """Seconds for a crawl of some 25 pages."""
 
 
-class LinkKind(Struct, frozen=True, kw_only=True):
+class WrittenLink(Struct, frozen=True, kw_only=True):
     """One way to write a link.
 
     All of `leads_to` are requested, and none of `not_to`. One of `spellings` is enough, where standards or habit leave
@@ -33,7 +33,7 @@ class LinkKind(Struct, frozen=True, kw_only=True):
     judge: Judge | None = None
 
 
-def case_of(site: TrialSite, kind: LinkKind, *behind: str) -> Case:
+def case_of(site: TrialSite, kind: WrittenLink, *behind: str) -> Case:
     """Serve the pages that a kind leads to, and say what is judged. `behind` has the page with its markup."""
     site.pages((*kind.leads_to, *kind.spellings, *kind.not_to))
     judge = kind.judge or (one_of(*site.urls(*kind.spellings)) if kind.spellings else None)
@@ -48,7 +48,7 @@ def case_of(site: TrialSite, kind: LinkKind, *behind: str) -> Case:
 
 
 def on_one_page(
-    site: TrialSite, kinds: Iterable[LinkKind], target: str = "/", *, head: str = "", links: Iterable[str] = ()
+    site: TrialSite, kinds: Iterable[WrittenLink], target: str = "/", *, head: str = "", links: Iterable[str] = ()
 ) -> tuple[Case, ...]:
     """Serve a page with the markup of all kinds: for well-formed markup, where no kind can hide another."""
     kinds = tuple(kinds)
@@ -57,7 +57,7 @@ def on_one_page(
 
 
 def on_own_pages(
-    site: TrialSite, kinds: Iterable[LinkKind], serve: Callable[[str, LinkKind], object]
+    site: TrialSite, kinds: Iterable[WrittenLink], serve: Callable[[str, WrittenLink], object]
 ) -> tuple[Case, ...]:
     """Serve one page for each kind at `/on/NAME` by `serve(target, kind)`, and a seed that links them."""
     kinds = tuple(kinds)

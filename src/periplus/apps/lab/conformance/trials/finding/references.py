@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...cases import Evidence, Failure, Judge, Trial, trial
 from ...sites import TrialSite, Web
-from .link_kinds import FEW_PAGES, HTML, URL, LinkKind, escaped, on_one_page, on_own_pages, once
+from .link_kinds import FEW_PAGES, HTML, URL, WrittenLink, escaped, on_one_page, on_own_pages, once
 
 _RFC = "RFC 3986 section"
 _LONG = 2_000
@@ -14,46 +14,46 @@ def _link(href: str) -> str:
     return f'<p><a href="{href}">A link</a></p>'
 
 
-def _kinds(site: TrialSite) -> tuple[LinkKind, ...]:
+def _kinds(site: TrialSite) -> tuple[WrittenLink, ...]:
     """The page that has them is `/a/b/page`."""
     long = "/long?".ljust(_LONG - len(site.base), "x")
     return (
-        LinkKind(
+        WrittenLink(
             name="relative-path",
             says="A relative path replaces the last segment of the page's path.",
             source=f"{_RFC} 5.2.3",
             markup=_link("plain") + _link("./dotted"),
             leads_to=("/a/b/plain", "/a/b/dotted"),
         ),
-        LinkKind(
+        WrittenLink(
             name="parent-path",
             says="`..` removes a segment.",
             source=f"{_RFC} 5.2.4",
             markup=_link("../up"),
             leads_to=("/a/up",),
         ),
-        LinkKind(
+        WrittenLink(
             name="above-the-root",
             says="`..` at the root is dropped.",
             source=f"{_RFC} 5.4.2",
             markup=_link("../../../../above"),
             leads_to=("/above",),
         ),
-        LinkKind(
+        WrittenLink(
             name="query-only",
             says="A reference that is only a query keeps the whole path of the page.",
             source=f"{_RFC} 5.2.2",
             markup=_link("?only=query"),
             leads_to=("/a/b/page?only=query",),
         ),
-        LinkKind(
+        WrittenLink(
             name="scheme-relative",
             says="A reference that begins with two slashes has a host, and takes the scheme of the page.",
             source=f"{_RFC} 4.2",
             markup=_link(site.url("/scheme-relative").removeprefix("http:")),
             leads_to=("/scheme-relative",),
         ),
-        LinkKind(
+        WrittenLink(
             name="fragments",
             says="A fragment is no part of a request: links that differ in it lead to one page, fetched once.",
             source=f"{_RFC} 3.5",
@@ -61,49 +61,49 @@ def _kinds(site: TrialSite) -> tuple[LinkKind, ...]:
             leads_to=("/fragments",),
             judge=_without_fragments(site),
         ),
-        LinkKind(
+        WrittenLink(
             name="dot-segments",
             says="Dot segments within a path are removed.",
             source=f"{_RFC} 6.2.2.3",
             markup=_link("/x/./y/../z"),
             leads_to=("/x/z",),
         ),
-        LinkKind(
+        WrittenLink(
             name="encoded-dots",
             says="Dot segments whose dots are percent-encoded are dot segments.",
             source=f"{_RFC} 6.2.2.2; {URL} Double-dot URL path segment",
             markup=_link("/x/%2e%2E/encoded-dots"),
             leads_to=("/encoded-dots",),
         ),
-        LinkKind(
+        WrittenLink(
             name="backslashes",
             says="A backslash in the path of an http URL is a slash.",
             source=f"{URL} Path state",
             markup=_link("\\back\\slash"),
             leads_to=("/back/slash",),
         ),
-        LinkKind(
+        WrittenLink(
             name="space-in-path",
             says="A space within a path is percent-encoded.",
             source=f"{URL} Path percent-encode set",
             markup=_link("/a space"),
             leads_to=("/a%20space",),
         ),
-        LinkKind(
+        WrittenLink(
             name="pipe-and-caret",
             says="Characters that RFC 3986 does not allow in a URL do not make it unusable.",
             source=f"{URL} Path percent-encode set",
             markup=_link("/pipe|and^caret"),
             spellings=("/pipe|and^caret", "/pipe%7Cand%5Ecaret", "/pipe|and%5Ecaret", "/pipe%7Cand^caret"),
         ),
-        LinkKind(
+        WrittenLink(
             name="path-beyond-ascii",
             says="Characters of a path beyond ASCII are percent-encoded in UTF-8.",
             source=f"{URL} Path state",
             markup=_link("/caf\u00e9/\u6e2f"),
             spellings=escaped("/caf\u00e9/\u6e2f"),
         ),
-        LinkKind(
+        WrittenLink(
             name="escapes-are-kept",
             says="`%2F` is not a slash: what is percent-encoded stays so, and is not encoded again.",
             source=f"{_RFC} 2.2",
@@ -111,7 +111,7 @@ def _kinds(site: TrialSite) -> tuple[LinkKind, ...]:
             leads_to=("/kept%2Fescape%20here",),
             not_to=("/kept/escape%20here", "/kept%252Fescape%2520here"),
         ),
-        LinkKind(
+        WrittenLink(
             name="plus-sign",
             says="A plus sign is a plus sign: in a URL it stands for no space.",
             source=f"{_RFC} 2.2",
@@ -119,21 +119,21 @@ def _kinds(site: TrialSite) -> tuple[LinkKind, ...]:
             leads_to=("/plus+sign?c+d",),
             not_to=("/plus%20sign?c%20d", "/plus+sign?c%20d"),
         ),
-        LinkKind(
+        WrittenLink(
             name="stray-percent",
             says="A percent sign that begins no escape does not make a URL unusable.",
             source=f"{URL} Percent-encoded bytes",
             markup=_link("/100%"),
             spellings=("/100%", "/100%25"),
         ),
-        LinkKind(
+        WrittenLink(
             name="case-of-paths",
             says="Paths are case-sensitive: two that differ in case are two pages.",
             source=f"{_RFC} 6.2.2.1",
             markup=_link("/Case/Of/Paths") + _link("/case/of/paths"),
             leads_to=("/Case/Of/Paths", "/case/of/paths"),
         ),
-        LinkKind(
+        WrittenLink(
             name="long-url",
             says="URLs of 2,000 characters are fetched: sitemaps may have up to 2,047, HTTP recommends 8,000 octets.",
             source="RFC 9110 section 4.1; sitemaps.org, protocol: XML tag definitions",
@@ -163,14 +163,14 @@ def references(web: Web) -> Trial:
 
 
 _BASES = (
-    LinkKind(
+    WrittenLink(
         name="base",
         says="References are resolved against the `href` of the `base` element.",
         source=f"{HTML} The base element",
         markup='<base href="/elsewhere/">',
         leads_to=("/elsewhere/by-base",),
     ),
-    LinkKind(
+    WrittenLink(
         name="first-base",
         says="Of several `base` elements with `href`, the first counts.",
         source=f"{HTML} The base element",
@@ -178,7 +178,7 @@ _BASES = (
         leads_to=("/first/by-base",),
         not_to=("/second/by-base",),
     ),
-    LinkKind(
+    WrittenLink(
         name="relative-base",
         says="The `href` of a `base` element may itself be relative to the page.",
         source=f"{HTML} The base element",
@@ -196,14 +196,14 @@ def hosts(web: Web) -> Trial:
     name = site.host.replace("xn--bcher-kva", "b\u00fccher")
     cases = on_own_pages(site, _BASES, lambda target, kind: site.page(target, "by-base", head=kind.markup))
     kinds = (
-        LinkKind(
+        WrittenLink(
             name="host-beyond-ascii",
             says="A host beyond ASCII is looked up and sent in its ASCII form.",
             source=f"{URL} Domain to ASCII",
             markup=_link(f"http://{name}/host-beyond-ascii"),
             leads_to=("/host-beyond-ascii",),
         ),
-        LinkKind(
+        WrittenLink(
             name="case-of-hosts",
             says="Scheme and host are case-insensitive: what differs in their case is one URL.",
             source=f"{_RFC} 6.2.2.1",
@@ -213,7 +213,7 @@ def hosts(web: Web) -> Trial:
             leads_to=("/case-of-hosts", "/upper-case-host"),
             judge=once(site.url("/case-of-hosts")),
         ),
-        LinkKind(
+        WrittenLink(
             name="default-port",
             says="The default port of the scheme is no part of a URL: with and without it is one page.",
             source=f"{_RFC} 6.2.3",
@@ -223,7 +223,7 @@ def hosts(web: Web) -> Trial:
             leads_to=("/default-port", "/with-default-port"),
             judge=once(site.url("/default-port")),
         ),
-        LinkKind(
+        WrittenLink(
             name="user-info",
             says="What comes before `@` is not the host, and a sender MUST NOT generate it.",
             source="RFC 9110 section 4.2.4",
