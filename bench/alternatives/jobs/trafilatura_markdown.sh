@@ -1,1 +1,0 @@
-trafilatura --sitemap "$1" --markdown --formatting -o pages --config-file settings.cfg
