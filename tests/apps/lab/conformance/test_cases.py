@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.apps.lab.conformance.cases import Case, CaseOutcome, Evidence, Failure, RunEnd, product_token, verdict_of
+from periplus.apps.lab.conformance.cases import Case, CaseOutcome, Evidence, Failure, RunEnd, verdict_of
+from periplus.apps.lab.conformance.sites import product_token
 from periplus.apps.lab.log import Visit
 
 SEED = "http://www.lab.test/"

@@ -18,7 +18,8 @@ class Adapter(Struct, frozen=True, forbid_unknown_fields=True):
     In `command` and `refresh` these are replaced: `{seed}` by the URL to begin at, `{folder}` by a folder that is the
     same for all runs of a trial, `{limit}` by the most pages to fetch, `{ca}` by the file of the authority to trust,
     `{here}` by the folder of the adapter's file. `refresh` revisits the pages of a crawl that ended, where that is not
-    the same command. `not_applicable` has a reason for a group, for `group/trial` or for `group/case`. `settings` says
+    the same command. `agent` is the name that it looks for in robots.txt, if its requests for that file have another
+    User-Agent. `not_applicable` has a reason for a group, for `group/trial` or for `group/case`. `settings` says
     in words how it is configured.
     """
 
@@ -27,6 +28,7 @@ class Adapter(Struct, frozen=True, forbid_unknown_fields=True):
     version: str = ""
     settings: str = ""
     refresh: list[str] = field(default_factory=list)
+    agent: str = ""
     not_applicable: dict[str, str] = field(default_factory=dict)
 
     def reason(self, group: str, trial: str, case: str) -> str:

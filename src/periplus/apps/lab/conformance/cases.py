@@ -195,16 +195,6 @@ def trial(group: str) -> Callable[[Callable[[Web], Trial]], Callable[[Web], Tria
     return register
 
 
-_COMPATIBLE = re.compile(r"compatible;\s*([A-Za-z][A-Za-z_-]*)")
-_FIRST = re.compile(r"\s*([A-Za-z][A-Za-z_-]*)")
-
-
-def product_token(agent: str) -> str:
-    """The name in a User-Agent field that groups of robots.txt are matched with (RFC 9309 section 2.2.1)."""
-    found = _COMPATIBLE.search(agent) or _FIRST.match(agent)
-    return found[1] if found else "*"
-
-
 def verdict_of(group: str, case: Case, seed: str, evidence: Evidence) -> Verdict:
     """Judge one case."""
     failure = _failure(case, seed, evidence)

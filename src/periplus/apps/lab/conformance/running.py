@@ -46,7 +46,7 @@ class Ground(Struct):
 
 async def run_trial(declared: DeclaredTrial, adapter: Adapter, folder: Path, *, is_enclosed: bool) -> list[Verdict]:
     """Judge every case of a trial. `folder` is empty, and the caller's to delete."""
-    async with _served(folder, is_enclosed=is_enclosed) as ground:
+    async with _served(folder, adapter.agent, is_enclosed=is_enclosed) as ground:
         trial = declared.build(ground.web)
         lacking = _lacking(trial, ground.web)
         if lacking:
@@ -69,13 +69,13 @@ def _lacking(trial: Trial, web: Web) -> str:
 
 
 @contextlib.asynccontextmanager
-async def _served(folder: Path, *, is_enclosed: bool) -> AsyncIterator[Ground]:
+async def _served(folder: Path, agent: str, *, is_enclosed: bool) -> AsyncIterator[Ground]:
     """Serve a web that has no sites yet."""
     if is_enclosed:
         enclosure.furnish(folder)
     sock, _ = open_loopback(_HTTP if is_enclosed else 0)
     context_of, ca = _authority(folder) if is_enclosed else (None, "")
-    web = Web(has_names=is_enclosed, port=sock.getsockname()[1], tls=context_of is not None)
+    web = Web(has_names=is_enclosed, port=sock.getsockname()[1], tls=context_of is not None, agent=agent)
     log = RequestLog(_MOST_VISITS)
     service = Service(web.reply, RunningClock(time.time()), log, ConnectionLimits(), 1.0, context_of)
     async with Listeners(service) as listeners:

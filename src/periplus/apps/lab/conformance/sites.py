@@ -103,7 +103,8 @@ class Web:
     `addresses` has what the name server answers for each name: see `Lookup` in `name_server`.
     """
 
-    def __init__(self, *, has_names: bool, port: int, tls: bool = False) -> None:
+    def __init__(self, *, has_names: bool, port: int, tls: bool = False, agent: str = "") -> None:
+        self.agent = agent
         self.has_names = has_names
         self.has_tls = tls
         self._port = port
@@ -121,6 +122,10 @@ class Web:
             site = TrialSite(f"127.77.0.{number}", port=self._port, scheme=scheme)
         self._sites[site.host] = site
         return site
+
+    def token_of(self, request: Request) -> str:
+        """The name by which robots.txt calls the crawler that made a request: that of its adapter, if it states one."""
+        return self.agent or product_token(request.header("user-agent") or "")
 
     def lookup(self, name: str) -> str | None:
         """What the name server answers: see `Lookup`."""
@@ -145,3 +150,13 @@ _PORT = re.compile(r"^(https?://[^/:]+):\d+")
 def without_port(url: str) -> str:
     """A URL as the servers' log spells it."""
     return _PORT.sub(r"\1", url)
+
+
+_COMPATIBLE = re.compile(r"compatible;\s*([A-Za-z][A-Za-z_-]*)")
+_FIRST = re.compile(r"\s*([A-Za-z][A-Za-z_-]*)")
+
+
+def product_token(agent: str) -> str:
+    """The name in a User-Agent field that groups of robots.txt are matched with (RFC 9309 section 2.2.1)."""
+    found = _COMPATIBLE.search(agent) or _FIRST.match(agent)
+    return found[1] if found else "*"

@@ -7,8 +7,8 @@ from collections import Counter
 from itertools import zip_longest
 
 from ....log import Visit
-from ...cases import Case, Evidence, Failure, Trial, product_token, trial
-from ...sites import TrialSite, Web
+from ...cases import Case, Evidence, Failure, Trial, trial
+from ...sites import TrialSite, Web, product_token
 from .pace import MERCATOR, few_at_once, slow_page, unhurried
 
 _KOSTER = "Koster, Guidelines for Robot Writers (1993)"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ....hostile.script import TEXT
 from ....http import Answer, Request
-from ...cases import Case, Trial, product_token, trial
+from ...cases import Case, Trial, trial
 from ...sites import TrialSite, Web
 
 _SOURCE = "RFC 9309 section 2.2.1"
@@ -17,7 +17,7 @@ def _site(web: Web, text_for: Callable[[str], str], *targets: str) -> TrialSite:
     site = web.site()
 
     def robots(request: Request) -> Answer:
-        return Answer(200, (TEXT,), text_for(product_token(request.header("user-agent") or "")).encode())
+        return Answer(200, (TEXT,), text_for(web.token_of(request)).encode())
 
     site.answers["/robots.txt"] = robots
     site.pages(targets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....hostile.script import HTML
 from ....http import Answer, Request
-from ...cases import Case, Trial, product_token, trial
+from ...cases import Case, Trial, trial
 from ...sites import Web, html_page
 
 _GOOGLE = "Google's specification of the robots meta tag and X-Robots-Tag"
@@ -22,7 +22,7 @@ def nofollow(web: Web) -> Trial:
         site.answers[target] = Answer(200, fields, html_page(site.url(target), links))
 
     def own_meta(request: Request) -> Answer:
-        token = product_token(request.header("user-agent") or "").lower()
+        token = web.token_of(request).lower()
         head = f'<meta name="{token}" content="nofollow">'
         return Answer(200, (HTML,), html_page(site.url("/own-meta"), ["/behind-own-meta"], head=head))
 
