@@ -40,8 +40,10 @@ def main() -> int:
         keep = asked.keep and asked.keep / name
         judgements.append(judge(adapter, asked.case, at_once=asked.at_once, keep=keep))
         print(summary_line(judgements[-1]), flush=True)
-    if judgements:
         _write(asked.output, judgements)
+    if judgements:
+        where = asked.output / "conformance.html"
+        print(f"\n{_markdown(score_table(judgements))}\n\nEvery case, and why it failed: {where}")
     return 0
 
 
@@ -51,7 +53,6 @@ def _write(folder: Path, judgements: Sequence[Judgement]) -> None:
     (folder / "conformance.html").write_text(to_html(judgements))
     tables = "\n\n".join(_markdown(sheet) for sheet in (score_table(judgements), case_table(judgements)))
     (folder / "conformance.md").write_text(f"{tables}\n")
-    print(f"\n{_markdown(score_table(judgements))}\n\nEvery case, and why it failed: {folder / 'conformance.html'}")
 
 
 def _markdown(sheet: Sheet) -> str:

@@ -43,9 +43,15 @@ def body_of(row: dict[str, Any]) -> bytes:
 
 @pytest.mark.parametrize("folder", ["robots_google", "robots_google_spec", "robots_protego"])
 def test_every_verdict_is_that_of_googles_matcher(corpus: Path, folder: str) -> None:
-    """(robots, agent, url) -> allowed, for every row that has Google's verdict."""
+    """(robots, agent, url) -> allowed, for every row that has Google's verdict.
+
+    Where a rule has `%2A` or `%24`, RFC 9309 section 2.2.3 says what they match, Protego does so, and Google does not.
+    """
     rows = [row for row in load(corpus, folder)["cases"] if "google_cpp" in row]
-    wrong = [row for row in rows if parse(body_of(row)).allows(row["agent"], row["url"]) is not row["google_cpp"]]
+    verdict = {
+        id(row): row["result" if row.get("test") == "test_escaped_special_symbols" else "google_cpp"] for row in rows
+    }
+    wrong = [row for row in rows if parse(body_of(row)).allows(row["agent"], row["url"]) is not verdict[id(row)]]
     assert len(rows) > 100
     assert wrong == []
 

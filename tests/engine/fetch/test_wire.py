@@ -556,7 +556,7 @@ def test_a_url_that_libcurl_does_not_take(make_wire: MakeWire) -> None:
 
 def test_a_port_of_another_protocol(make_wire: MakeWire) -> None:
     """A link to a mail server is not followed."""
-    outcome = fetch(make_wire(), task("http://a.test:25/", ip=None))
+    outcome = fetch(make_wire({"a.test": "11.0.0.1"}), task("http://a.test:25/", ip=None))
     assert isinstance(outcome, Failed)
     assert (outcome.reason, outcome.detail) == ("bad-url", "the port belongs to another protocol")
 

@@ -30,7 +30,7 @@ from periplus.model import (
 )
 from periplus.urls import host_of, site_of
 
-from .addresses import AddressGuard, has_bad_port
+from .addresses import AddressGuard, has_bad_port, special_block
 from .connections import Connections
 from .dns import Answer, HostAddress, NoAddress, Resolver
 from .head import WantedTypes
@@ -196,9 +196,6 @@ class CurlWire:
     def _locate(self, task: FetchTask) -> None:
         host = host_of(task.url)
         now = self._clock.now()
-        if has_bad_port(site_of(task.url)):
-            self._done.append(Failed(task, "bad-url", now, 0.0, detail="the port belongs to another protocol"))
-            return
         answer = self._resolver.known(host)
         if answer is None and self._proxies:  # the proxy looks names up: the name stands for the address
             answer = HostAddress(host, now + _NAME_LIFETIME)
@@ -215,6 +212,10 @@ class CurlWire:
             return Failed(task, answer.reason, started_at, took, detail=answer.detail)
         if not self._may_connect(task, answer.ip):
             return Excluded(task, PRIVATE_ADDRESS, answer.ip)
+        if (
+            has_bad_port(site_of(task.url)) and special_block(answer.ip) is None
+        ):  # a special one was opened for its port
+            return Failed(task, "bad-url", started_at, 0.0, detail="the port belongs to another protocol")
         return Located(task, answer.ip, answer.expires_at)
 
     # Fetching.

@@ -42,6 +42,7 @@ class Ground(Struct):
     log: RequestLog
     ca: str
     names: NameServer | None
+    listeners: Listeners
 
 
 async def run_trial(declared: DeclaredTrial, adapter: Adapter, folder: Path, *, is_enclosed: bool) -> list[Verdict]:
@@ -88,7 +89,7 @@ async def _served(folder: Path, agent: str, *, is_enclosed: bool) -> AsyncIterat
             _, names = await asyncio.get_running_loop().create_datagram_endpoint(
                 lambda: NameServer(web.lookup), local_addr=("127.0.0.1", _DNS)
             )
-        yield Ground(web, log, ca, names)
+        yield Ground(web, log, ca, names, listeners)
 
 
 def _any_ipv6(port: int) -> socket.socket:
@@ -126,7 +127,8 @@ async def _crawled(trial: Trial, adapter: Adapter, ground: Ground, folder: Path)
         end, held = await _started(argv, trial, run, ground)
         ends.append(replace(end, room=shutil.disk_usage(folder).free))
         memory = max(memory, held)
-    await asyncio.sleep(_WEIGH_EVERY)  # the last answers are noted when their connections are seen to be closed
+    ground.listeners.cut()  # answers under way are noted when their connection ends
+    await asyncio.sleep(_WEIGH_EVERY)
     visits = sorted(ground.log.visits(), key=lambda visit: visit.real_started_at)
     asked = tuple(ground.names.asked) if ground.names else ()
     return Evidence(
