@@ -54,7 +54,7 @@ def test_verdicts_are_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "give a crawler's command"),
+        ([], "give either a crawler's command"),
         (["--only", "robots/none", "--", "true"], "there is no case robots/none"),
         (["--loopback", "--only", "robots/rules", "--", "false"], "the crawler made no request; exit code 1"),
         (["--loopback", "--only", "robots/rules", "--", "/none/such"], "cannot start /none/such"),

@@ -75,3 +75,8 @@ def test_every_trial_can_be_told_from_its_case() -> None:
 def test_every_group_has_a_module_of_its_name() -> None:
     modules = (robots, load, finding, drowning, freshness, safety, life)
     assert [module.__name__.rpartition(".")[2] for module in modules] == GROUPS
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "docs/conformance.md"])
+def test_pages_state_the_number_of_cases(page: str) -> None:
+    assert f"{len(CASES)} cases" in (Path(__file__).parents[2] / page).read_text()

@@ -153,7 +153,7 @@ def judge_crawler(
         return
     if bool(command) == bool(adapter):
         raise UsageError(
-            "give a crawler's command after --, or an adapter",
+            "give either a crawler's command after --, or an adapter",
             hint="periplus lab judge -- my-crawler {seed} --out {folder} --limit {limit}",
         )
     judgement = judge_shown(

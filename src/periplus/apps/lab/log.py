@@ -57,7 +57,8 @@ class Visit(Struct, frozen=True, gc=False):
     @property
     def url(self) -> str:
         """The requested URL, as the world spells it."""
-        return f"{'https' if self.is_secure else 'http'}://{self.host}{self.target}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.is_secure else 'http'}://{host}{self.target}"
 
 
 class RequestLog:

@@ -11,7 +11,7 @@ from signal import Signals
 from msgspec import Struct, field
 
 from ..log import Visit
-from .sites import TrialSite, Web, without_port
+from .sites import PUBLIC, TrialSite, Web, without_port
 
 
 class CaseOutcome(Enum):
@@ -225,6 +225,8 @@ def _failure(case: Case, seed: str, evidence: Evidence) -> Failure | None:
 
 def _line(visit: Visit, began: float) -> str:
     end = "" if visit.is_complete else ", cut off"
+    if visit.address and not visit.address.startswith((PUBLIC, "127.")):
+        end += f", at {visit.address}"
     return (
         f"{visit.real_started_at - began:8.2f} s  {visit.method} {visit.url} -> {visit.status or '-'},"
         f" {visit.sent:,} bytes{end}"

@@ -94,6 +94,7 @@ def judge(
     cannot make a network of its own, sites are at addresses of loopback, and cases that need names do not apply.
     `keep`: where the crawler's files stay. `on_verdicts` is called after each trial.
     """
+    _check(adapter)
     chosen = _chosen(only)
     entrance = enclosure.entrance() if is_enclosed else ()
     with tempfile.TemporaryDirectory(prefix="periplus-judge-", ignore_cleanup_errors=True) as temporary:
@@ -107,6 +108,15 @@ def judge(
         if not only or {verdict.group, verdict.name, declared.full_name} & set(only)
     ]
     return Judgement(adapter.name, adapter.version, adapter.settings, verdicts, time.monotonic() - began)
+
+
+def _check(adapter: Adapter) -> None:
+    known = {name for declared in TRIALS.values() for name in _names(declared)}
+    if unknown := [name for name in adapter.not_applicable if name not in known]:
+        raise UsageError(
+            f"the adapter of {adapter.name} names {unknown[0]}, which is no group, trial or case",
+            hint="List them: periplus lab judge --list",
+        )
 
 
 def _chosen(only: Sequence[str]) -> list[DeclaredTrial]:
