@@ -55,7 +55,7 @@ def test_verdicts_are_json(tmp_path: Path) -> None:
     ("words", "said"),
     [
         ([], "give either a crawler's command"),
-        (["--only", "robots/none", "--", "true"], "there is no case robots/none"),
+        (["--only", "robots/none", "--", "true"], "robots/none is not a group, trial or case"),
         (["--loopback", "--only", "robots/rules", "--", "false"], "the crawler made no request; exit code 1"),
         (["--loopback", "--only", "robots/rules", "--", "/none/such"], "cannot start /none/such"),
     ],

@@ -94,8 +94,7 @@ def judge(
     cannot make a network of its own, sites are at addresses of loopback, and cases that need names do not apply.
     `keep`: where the crawler's files stay. `on_verdicts` is called after each trial.
     """
-    _check(adapter)
-    chosen = _chosen(only)
+    chosen = _chosen(only, adapter)
     entrance = enclosure.entrance() if is_enclosed else ()
     with tempfile.TemporaryDirectory(prefix="periplus-judge-", ignore_cleanup_errors=True) as temporary:
         folder = keep or Path(temporary)
@@ -110,20 +109,13 @@ def judge(
     return Judgement(adapter.name, adapter.version, adapter.settings, verdicts, time.monotonic() - began)
 
 
-def _check(adapter: Adapter) -> None:
-    known = {name for declared in TRIALS.values() for name in _names(declared)}
-    if unknown := [name for name in adapter.not_applicable if name not in known]:
-        raise UsageError(
-            f"the adapter of {adapter.name} names {unknown[0]}, which is no group, trial or case",
-            hint="List them: periplus lab judge --list",
-        )
-
-
-def _chosen(only: Sequence[str]) -> list[DeclaredTrial]:
-    names = {name for declared in TRIALS.values() for name in _names(declared)}
-    if unknown := [name for name in only if name not in names]:
-        raise UsageError(f"there is no case {unknown[0]}", hint="List them: periplus lab judge --list")
-    return [declared for declared in TRIALS.values() if not only or _names(declared) & set(only)]
+def _chosen(only: Sequence[str], adapter: Adapter) -> list[DeclaredTrial]:
+    """The trials that show what is asked for; all names, also those in the adapter, must be known."""
+    names = {declared.full_name: _names(declared) for declared in TRIALS.values()}
+    known = set().union(*names.values())
+    if unknown := [name for name in (*only, *adapter.not_applicable) if name not in known]:
+        raise UsageError(f"{unknown[0]} is not a group, trial or case", hint="List them: periplus lab judge --list")
+    return [declared for declared in TRIALS.values() if not only or names[declared.full_name] & set(only)]
 
 
 def _names(declared: DeclaredTrial) -> set[str]:

@@ -135,7 +135,7 @@ class Web:
     def reply(self, request: Request, *, is_proxied: bool) -> Reply:
         """Route a request by its host; `*.` in front of a site's name stands for every name below it.
 
-        `stranger` is what a host answers that is no site.
+        `stranger` is the answer of a host that is not a site of the trial.
         """
         del is_proxied
         site = self._sites.get(request.host) or self._sites.get(f"*.{request.host.partition('.')[2]}")
