@@ -96,7 +96,7 @@ def _add_labels(odd: _Odd) -> None:
     )
     odd.add(
         "unknown-charset",
-        "A page in an encoding that nobody knows is read all the same.",
+        "A page in an unknown encoding is read all the same.",
         _ENCODING,
         lambda _request: Answer(
             200, (("Content-Type", "text/html; charset=x-klingon"),), russian("/from-unknown-charset").encode("cp1251")
