@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-.venv/core: pyproject.toml requirements/core.txt hatch_build.py src/periplus/content/common_words.py $(wildcard src/periplus/content/scan/native/*)
+.venv/core: pyproject.toml requirements/core.txt hatch_build.py src/periplus/content/common_words.py $(wildcard src/periplus/*/*/native/*)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "setting up .venv (once)"
 	@$(PIP) install --require-hashes -r requirements/core.txt
@@ -33,7 +33,7 @@ help:
 demo: .venv/core ## see it crawl, on a small web that comes with it
 	@$(BIN)/periplus demo
 
-native: .venv/core ## compile the page scanner again, after a change of its C sources
+native: .venv/core ## compile the page scanner and the search in runs again, after a change of their C sources
 	@$(BIN)/python hatch_build.py
 
 PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 2))") --dist loadfile --no-loadscope-reorder

@@ -1,10 +1,11 @@
-"""Builds the compiled page scanner: C sources in `src/periplus/content/scan/native`, one module of Python's stable ABI.
+"""Builds the compiled modules, of Python's stable ABI: the page scanner, and the search in sorted runs of fingerprints.
 
-A build hook of hatchling, so that `pip install` compiles where it can. Without a compiler or Python's headers the
-package is installed without it, and pages are read by the Python scanner, which returns the same. The environment can
-decide otherwise: with `PERIPLUS_PURE=1` nothing is compiled, with `PERIPLUS_NATIVE=1` a failure is an error.
+Their C sources are in `src/periplus/content/scan/native` and `src/periplus/store/state/native`. A build hook of
+hatchling, so that `pip install` compiles where it can. Without a compiler or Python's headers the package is installed
+without them, and Python code does the same. The environment can decide otherwise: with `PERIPLUS_PURE=1` nothing is
+compiled, with `PERIPLUS_NATIVE=1` a failure is an error.
 
-`python hatch_build.py` (or `make native`) builds the module into the sources, where an editable install finds it.
+`python hatch_build.py` (or `make native`) builds the modules into the sources, where an editable install finds them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ except ImportError:  # run by hand
     BuildHookInterface = object  # type: ignore[assignment, misc, unused-ignore]
 
 SCAN = Path("src", "periplus", "content", "scan")
+STATE = Path("src", "periplus", "store", "state")
 COMPILER_TIMEOUT = 300
 """Seconds. A compiler takes a few; one that waits for something must not block an installation."""
 FLAGS = ("-O3", "-std=c11", "-shared", "-fPIC", "-fvisibility=hidden")
@@ -37,7 +39,7 @@ SUFFIX = sysconfig.get_config_var("EXT_SUFFIX") if IS_FREE_THREADED else ".abi3.
 
 
 class ScannerBuildHook(BuildHookInterface):  # type: ignore[misc, valid-type, type-arg, unused-ignore]
-    """Compiles the scanner into the package before the wheel is packed."""
+    """Compiles both modules into the package before the wheel is packed."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Compile, and mark the wheel as one for this platform."""
@@ -45,18 +47,24 @@ class ScannerBuildHook(BuildHookInterface):  # type: ignore[misc, valid-type, ty
             return
         root = Path(self.root)
         try:
-            built = compile_scanner(root, root / SCAN / f"_native{SUFFIX}")
+            built = build(root)
         except (OSError, subprocess.SubprocessError) as error:
             if os.environ.get("PERIPLUS_NATIVE") == "1":
                 raise
-            self.app.display_warning(f"The compiled page scanner is not built, pages are read by Python: {error}")
+            self.app.display_warning(f"Nothing is compiled, pages are read by Python: {error}")
             return
         build_data["pure_python"] = False
-        build_data["artifacts"].append(str(built.relative_to(root)))
+        build_data["artifacts"] += [str(path.relative_to(root)) for path in built]
         if IS_FREE_THREADED:
             build_data["infer_tag"] = True
         else:
             build_data["tag"] = f"cp311-abi3-{_platform()}"
+
+
+def build(root: Path) -> list[Path]:
+    """Compile both modules into the sources, or none."""
+    scanner = compile_scanner(root, root / SCAN / f"_native{SUFFIX}")
+    return [scanner, compile_search(root, root / STATE / f"_find{SUFFIX}")]
 
 
 def compile_scanner(root: Path, output: Path, flags: Sequence[str] = FLAGS) -> Path:
@@ -65,20 +73,36 @@ def compile_scanner(root: Path, output: Path, flags: Sequence[str] = FLAGS) -> P
     with tempfile.TemporaryDirectory() as folder:
         generated = Path(folder)
         write_tables(native, generated / "tables.h")
-        part = output.with_name(output.name + ".part")
-        includes = [f"-I{path}" for path in (native, generated, sysconfig.get_paths()["include"])]
-        digest = f'-DSOURCES_DIGEST="{sources_digest(root)}"'
-        command = [*_compiler(), *flags, digest, *_platform_flags(), *includes]
-        command += [str(native / "module.c"), "-o", str(part)]
-        subprocess.run(command, check=True, timeout=COMPILER_TIMEOUT)  # noqa: S603
-        part.replace(output)
+        return _compile(native / "module.c", output, flags, sources_digest(root), (native, generated))
+
+
+def compile_search(root: Path, output: Path, flags: Sequence[str] = FLAGS) -> Path:
+    """Compile the search in runs, with the same errors."""
+    return _compile(root / STATE / "native" / "find.c", output, flags, search_digest(root), ())
+
+
+def _compile(source: Path, output: Path, flags: Sequence[str], digest: str, folders: Sequence[Path]) -> Path:
+    part = output.with_name(output.name + ".part")
+    includes = [f"-I{path}" for path in (*folders, sysconfig.get_paths()["include"])]
+    command = [*_compiler(), *flags, f'-DSOURCES_DIGEST="{digest}"', *_platform_flags(), *includes]
+    subprocess.run([*command, str(source), "-o", str(part)], check=True, timeout=COMPILER_TIMEOUT)  # noqa: S603
+    part.replace(output)
     return output
 
 
 def sources_digest(root: Path) -> str:
     """Which sources these are; a built module says the same of those it was built from."""
+    return _digest_of([*sorted((root / SCAN / "native").glob("*.[chp]*")), root / SCAN.parent / "common_words.py"])
+
+
+def search_digest(root: Path) -> str:
+    """The same of the search in runs."""
+    return _digest_of([root / STATE / "native" / "find.c"])
+
+
+def _digest_of(paths: Sequence[Path]) -> str:
     digest = hashlib.sha256()
-    for path in (*sorted((root / SCAN / "native").glob("*.[chp]*")), root / SCAN.parent / "common_words.py"):
+    for path in paths:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -107,4 +131,4 @@ def _platform() -> str:
 
 if __name__ == "__main__":
     here = Path(__file__).parent
-    print(compile_scanner(here, here / SCAN / f"_native{SUFFIX}").relative_to(here))  # noqa: T201
+    print(*(path.relative_to(here) for path in build(here)))  # noqa: T201

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import pickle
 import random
 import resource
+import signal
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from array import array
 from collections.abc import Iterator, Sequence
@@ -292,13 +296,62 @@ def measure(quick: bool) -> list[Group]:
 COMMIT_EVERY = 20_000
 
 
-def curve(state: DiskState, web: MadeWeb, sizes: Sequence[int], window: int, folder: Path) -> Iterator[Step]:
-    """The first URLs, then a stretch of `window` before each of these sizes; the state is filled in between."""
-    sink = Direct(state)
+@dataclass(frozen=True)
+class Start:
+    """How a process found the state of one that was killed: seconds until the first look-ups were answered."""
+
+    seconds: float
+    was_committed: bool
+
+
+def grow(folder: Path, sizes: Sequence[int], sites: int, window: int) -> Iterator[tuple[Start | None, Step]]:
+    """The first URLs, then a stretch of `window` before each of these sizes; the state is filled in between.
+
+    Each size has a process of its own, which ends itself with SIGKILL while it discovers or commits more.
+    """
     for size in sizes:
-        if web.known and web.known < size - window:
-            web.fill(state, size - window)
-        yield from run(sink, web, size, size, COMMIT_EVERY, folder)
+        result = folder / "step"
+        result.unlink(missing_ok=True)
+        asked = ["--grow-to", str(size), "--window", str(window), "--sites", str(sites), "--folder", str(folder)]
+        ended = subprocess.run([sys.executable, "-m", "bench.state", *asked], check=False)
+        if ended.returncode != -signal.SIGKILL:
+            raise SystemExit(f"the process for {size:,} URLs ended with {ended.returncode}")
+        yield pickle.loads(result.read_bytes())
+
+
+def _grow_to(folder: Path, size: int, sites: int, window: int) -> None:
+    """One size of `grow`."""
+    webs = [folder / "web", folder / "web-after"]
+    state_folder = folder / "state"
+    began = time.perf_counter()
+    state = DiskState(state_folder)
+    start = None
+    web = MadeWeb(sites)
+    if webs[0].exists():
+        candidates = [pickle.loads(path.read_bytes()) for path in webs if path.exists()]
+        known = len(state.records)
+        matching = [each for each in candidates if each.known == known]
+        if not matching:
+            raise SystemExit(f"{known:,} URLs after a kill, not one of {[each.known for each in candidates]}")
+        web = matching[0]
+        urls = [web._old(web._draw()) for _ in range(10_000)]
+        first = state.records.get(urls[:1])
+        start = Start(time.perf_counter() - began, web is not candidates[0])
+        if None in first or None in state.records.get(urls):
+            raise SystemExit("a URL that was committed is unknown after a kill")
+    sink = Direct(state)
+    if web.known and web.known < size - window:
+        web.fill(state, size - window)
+    (step,) = run(sink, web, size, size, COMMIT_EVERY, state_folder)
+    state.commit()
+    webs[0].write_bytes(pickle.dumps(web))
+    made = web.pages(500)
+    webs[1].write_bytes(pickle.dumps(web))
+    (folder / "step").write_bytes(pickle.dumps((start, step)))
+    threading.Timer(random.random(), os.kill, (os.getpid(), signal.SIGKILL)).start()
+    _feed(sink, made, 1 << 60)
+    state.commit()
+    time.sleep(60)
 
 
 def main() -> int:
@@ -312,31 +365,34 @@ def main() -> int:
     ask.add_argument("--folder", type=Path, help="put the state under this folder (removed afterwards)")
     ask.add_argument("--sizes", type=float, nargs="+", help="measure at these millions of URLs, filled in between")
     ask.add_argument("--window", type=int, default=300_000, help="URLs measured at each of these sizes but the first")
+    ask.add_argument("--grow-to", type=int, help=argparse.SUPPRESS)
     asked = ask.parse_args()
+    if asked.grow_to:
+        _grow_to(asked.folder, asked.grow_to, asked.sites, asked.window)
     with tempfile.TemporaryDirectory(dir=asked.folder, prefix="periplus-bench-state-") as name:
+        if asked.sizes:
+            sizes = [int(size * MILLION) for size in asked.sizes]
+            _print(grow(Path(name), sizes, asked.sites, asked.window))
+            return 0
         state: State = MemoryState() if asked.memory else DiskState(Path(name))
-        web = MadeWeb(asked.sites)
-        if asked.sizes and isinstance(state, DiskState):
-            steps = curve(state, web, [int(size * MILLION) for size in asked.sizes], asked.window, Path(name))
-        else:
-            steps = run(Direct(state), web, asked.urls, asked.step, asked.commit_every, Path(name))
-        _print(steps)  # the state is not closed: sealing it would read all of it
+        steps = run(Direct(state), MadeWeb(asked.sites), asked.urls, asked.step, asked.commit_every, Path(name))
+        _print((None, step) for step in steps)  # the state is not closed: sealing it would read all of it
     return 0
 
 
-def _print(steps: Iterator[Step]) -> None:
+def _print(steps: Iterator[tuple[Start | None, Step]]) -> None:
     """A line for each stretch, as soon as it ends."""
     print(
         "    URLs    pages  links/page  cpu us/URL  system  wall us/URL  private MB  file MB  bytes/URL"
-        "  written KB/URL  slowest commit s  making a page us",
+        "  written KB/URL  slowest commit s  making a page us  start after a kill s",
         flush=True,
     )
-    for step in steps:
+    for start, step in steps:
         print(
             f"{step.known / 1e6:7.2f}M {step.pages:8,} {step.links / step.pages:11.1f} {step.cpu:11.2f}"
             f" {step.system:7.2f} {step.wall:12.2f} {step.private / 1e6:11.0f} {step.file / 1e6:8.0f}"
             f" {step.file / step.known:10.0f} {step.written / step.new / 1e3:15.1f} {step.slowest:17.2f}"
-            f" {step.making:17.1f}",
+            f" {step.making:17.1f} {'' if start is None else f'{start.seconds:21.2f}'}",
             flush=True,
         )
 

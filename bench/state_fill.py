@@ -15,12 +15,14 @@ from xxhash import xxh3_64_digest
 
 from periplus.model import Lane, Site, Source
 from periplus.store import DiskState
+from periplus.store.state.records import NUMBER_LENGTH
 from periplus.store.state.rows import LANE_CODES, SOURCE_CODES, encode
+from periplus.store.state.sites import ID_LENGTH
 
 PASSES = 4
 """Passes over all sites, each with every fourth URL: the tables are then about as full as after random insertion."""
 
-CHUNK = 50_000
+CHUNK = 100_000
 """URLs written between two commits: this changes fewer pages than a commit of the measured stretches."""
 
 DEPTHS = 6
@@ -51,7 +53,8 @@ class Filling:
         self._state = state
         self._sites = sites
         self._path_of = path_of
-        self._records = state.environment.table("records")
+        self._urls = state.environment.table("urls")
+        self._ends: dict[bytes, int] = {}
         self._queues = state.environment.table("queues")
 
     def fill(self, known: Sequence[int], wanted: Sequence[int]) -> None:
@@ -65,26 +68,39 @@ class Filling:
                 self._write(chunk)
 
     def _write(self, chunk: Sequence[tuple[int, range]]) -> None:
-        records: list[tuple[bytes, bytes]] = []
+        urls: list[tuple[bytes, bytes]] = []
+        places: list[tuple[bytes, bytes]] = []
         queued: list[tuple[bytes, bytes]] = []
         queues = self._state.queues
         for rank, numbers in chunk:
             site = self._sites[rank]
             prefix, head = f"https://{site}", self._state.names.number(site)
-            before = len(queued)
+            before, end = len(queued), self._end_of(head)
             for number in numbers:
                 short = self._path_of(number)
                 depth = 1 + number % DEPTHS
-                key = head + xxh3_64_digest((prefix + short).encode())
+                place = head + end.to_bytes(NUMBER_LENGTH, "big")
+                end += 1
+                places.append((head + xxh3_64_digest((prefix + short).encode()), place))
                 if number % VISITED_EVERY == 0:
-                    records.append((key, encode((short, depth, *_VISITED_FIELDS))))
+                    urls.append((place, encode((short, depth, *_VISITED_FIELDS))))
                     continue
-                records.append((key, encode((short, depth, _LINK, FOUND_AT))))
+                urls.append((place, encode((short, depth, _LINK, FOUND_AT))))
                 queued.append((head + _PLACES[depth] + queues._next(), short.encode()))
             queues._change(head + _LANE, len(queued) - before)
-        self._records.put_many(sorted(records))
+            self._ends[head] = end
+        self._urls.put_many(sorted(urls))
+        self._state.records._places.add(places)
         self._queues.put_many(sorted(queued))
         self._state.commit()
+
+    def _end_of(self, head: bytes) -> int:
+        """How many URLs of a site have been moved out of the tree of new ones."""
+        end = self._ends.get(head)
+        if end is None:
+            last = self._urls.last(head)
+            end = 0 if last is None else int.from_bytes(last[ID_LENGTH:], "big") + 1
+        return end
 
 
 def _chunks(ranges: Sequence[tuple[int, range]]) -> Iterator[list[tuple[int, range]]]:

@@ -171,3 +171,18 @@ def test_a_time_is_a_number(queues: Queues) -> None:
     with pytest.raises(InvariantError):
         queues.postpone([(1.0, entry("1")), (float("nan"), entry("2"))])
     assert len(queues) == 0
+
+
+def test_a_level_can_be_taken_by_itself(queues: Queues) -> None:
+    """The levels in use are known, and each gives its URLs in the order in which they came."""
+    first, second, other, last = entry("1", 7), entry("2", 7), entry("3", 9), entry("4", 255)
+    queues.push([other, first, last, second, entry("5", 7, lane=Lane.REFRESH), entry("6", 7, site=OTHER)])
+    assert queues.levels(SITE, Lane.DISCOVERY) == [7, 9, 255]
+    assert queues.levels(Site("nobody.test"), Lane.DISCOVERY) == queues.levels(SITE, Lane.SITEMAPS) == []
+    heads = queues.heads_of_level(SITE, Lane.DISCOVERY, 7, 9)
+    assert [head.entry for head in heads] == [first, second]
+    assert [head.entry for head in queues.heads_of_level(SITE, Lane.DISCOVERY, 255, 1)] == [last]
+    assert queues.heads_of_level(SITE, Lane.DISCOVERY, 8, 9) == queues.heads_of_level(SITE, Lane.DISCOVERY, 7, 0) == []
+    queues.remove([heads[0], *queues.heads_of_level(SITE, Lane.DISCOVERY, 9, 9)])
+    assert queues.levels(SITE, Lane.DISCOVERY) == [7, 255]
+    assert [head.entry for head in queues.heads_of_level(SITE, Lane.DISCOVERY, 7, 9)] == [second]

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hatch_build import SUFFIX, ScannerBuildHook, compile_scanner, sources_digest
+from hatch_build import SUFFIX, ScannerBuildHook, compile_scanner, compile_search, search_digest, sources_digest
 from tests.native.scanner_driver import HOSTILE, ROOT, STRICT
 
 URL = "http://docs.example.org/library/page.html"
@@ -27,6 +27,8 @@ def native() -> ModuleType:
 def test_module_is_up_to_date(native: ModuleType) -> None:
     """Tests of the native scanner test the sources that are here; if this fails, run `make native`."""
     assert sources_digest(ROOT) == native.SOURCES
+    search = pytest.importorskip("periplus.store.state._find", reason="the search is not built")
+    assert search_digest(ROOT) == search.SOURCES
 
 
 @needs_compiler
@@ -36,6 +38,7 @@ def test_compiles_without_warnings(tmp_path: Path, level: str) -> None:
     """All warnings that find mistakes are errors; some are found only where the compiler optimises."""
     strict = (level, "-std=c11", "-shared", "-fPIC", *STRICT)
     assert compile_scanner(ROOT, tmp_path / "strict.so", strict).is_file()
+    assert compile_search(ROOT, tmp_path / "strict.so", strict).is_file()
 
 
 def test_missing_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -75,7 +78,8 @@ def test_wheels(
     wheels = list((tmp_path / "dist").glob("*.whl"))
     assert [wheel.name.split("-", 2)[2].startswith(tag or "") for wheel in wheels] == ([] if tag is None else [True])
     assert (built.returncode == 0) == (tag is not None)
-    assert (f"_native{SUFFIX}".encode() in b"".join(wheel.read_bytes() for wheel in wheels)) == has_module
+    content = b"".join(wheel.read_bytes() for wheel in wheels)
+    assert [f"{name}{SUFFIX}".encode() in content for name in ("_native", "_find")] == [has_module, has_module]
 
 
 def test_hook_is_named_in_pyproject() -> None:

@@ -19,12 +19,12 @@ from msgspec import Struct
 from periplus.model import (
     AddressVisits,
     Batch,
-    Discovery,
     DomainVisits,
     FormRow,
     InvariantError,
     Lane,
     LinkChunk,
+    Messages,
     Payload,
     Queued,
     RobotsFile,
@@ -117,6 +117,12 @@ class _Line:
             return [front[0], front[1]]
         return list(islice(chain.from_iterable(map(self._of_level, self._used)), limit))
 
+    def levels(self) -> list[int]:
+        return list(self._used)
+
+    def first_of(self, level: int, limit: int) -> list[Ticket]:
+        return list(islice(self._of_level(level), limit)) if level in self._levels else []
+
     def _of_level(self, level: int) -> Iterable[Ticket]:
         waiting, gaps = self._levels[level], self._gaps.get(level)
         return waiting if not gaps else (ticket for ticket in waiting if ticket.place not in gaps)
@@ -178,6 +184,16 @@ class MemoryQueues:
         """The first `limit` of a site's lane."""
         line = self._lines.get((site, lane))
         return [] if line is None else line.first(limit)
+
+    def levels(self, site: Site, lane: Lane) -> list[int]:
+        """The levels of a site's lane where something waits, ascending."""
+        line = self._lines.get((site, lane))
+        return [] if line is None else line.levels()
+
+    def heads_of_level(self, site: Site, lane: Lane, level: int, limit: int) -> list[Ticket]:
+        """The first `limit` of one level of a site's lane."""
+        line = self._lines.get((site, lane))
+        return [] if line is None or limit <= 0 else line.first_of(level, limit)
 
     def remove(self, tickets: Sequence[Ticket]) -> None:
         """Take these out; those that are not there any more do not matter."""
@@ -329,11 +345,11 @@ class MemoryExchange:
         self._numbers: dict[int, int] = {}
         self._taken: dict[int, int] = {}
 
-    def send(self, receiver: int, discoveries: Sequence[Discovery]) -> None:
+    def send(self, receiver: int, messages: Messages) -> None:
         """Keep a batch for another shard."""
         number = self._numbers.get(receiver, 0) + 1
         self._numbers[receiver] = number
-        self._kept.setdefault(receiver, deque()).append(Batch.of(self._shard, receiver, number, discoveries))
+        self._kept.setdefault(receiver, deque()).append(Batch.of(self._shard, receiver, number, messages))
 
     def receivers(self) -> list[int]:
         """The shards with batches that were not offered."""

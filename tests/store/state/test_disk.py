@@ -157,7 +157,7 @@ def test_damage_is_said_when_the_folder_is_opened(tmp_path: Path, damage: str) -
 
 def test_another_format_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state of a later version is refused, not read as if it were ours."""
-    monkeypatch.setattr("periplus.store.state.disk.FORMAT", b"999")
+    monkeypatch.setattr("periplus.store.state.marks.FORMAT", b"999")
     DiskState(tmp_path).close()
     monkeypatch.undo()
     with pytest.raises(CollectionDamaged, match="format 999"):

@@ -105,7 +105,7 @@ def test_the_last_format_is_rewritten_once(folder: Path) -> None:
     state = DiskState(folder)
     check(state)
     rows = dict(state.environment.table("sites").walk())
-    assert state.environment.table("counters").get(b"format") == b"4"
+    assert state.environment.table("counters").get(b"format") == b"5"
     state.close()
     again = DiskState(folder)
     check(again)
@@ -153,7 +153,7 @@ def test_readers_of_a_copy_leave_it_as_its_writer_wrote_it(tmp_path: Path, monke
     DiskState(tmp_path / "node", replica=Replica(tmp_path / "home")).close()
     reader = DiskState.read_only(tmp_path / "home")
     check(reader)
-    assert reader.environment.table("counters").get(b"format") == b"4"
+    assert reader.environment.table("counters").get(b"format") == b"5"
     reader.close()
 
 

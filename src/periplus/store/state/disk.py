@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
-import msgspec
 from xxhash import xxh3_64_digest
 
 from periplus.model import (
     AddressVisits,
-    CollectionDamaged,
     CollectionError,
     DomainVisits,
     FormRow,
@@ -33,14 +31,13 @@ from periplus.policy.settings import DuplicateSettings
 from .environment import Environment
 from .exchange import DiskExchange
 from .files import DATA, MAP_SIZE, lost_state, note_begun, was_begun
+from .marks import Marks
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .replica import Replica, finish_homecoming, followed, has_state, is_copied
-from .rows import damaged_row, encode, name_key
 from .sitemap_store import DiskSitemapStore
 from .sites import ID_LENGTH, DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites, SiteNames, sortable, time_of
 from .sketches import DiskSketches
-from .upgrading import FIELDS_OF_META, OLD_FORMAT, upgrade, values_of_meta
 from .url_scores import DiskUrlScores
 
 
@@ -154,14 +151,7 @@ class DiskListings:
             self._kept = self._sequence
 
 
-FORMAT = b"4"
-"""Of the tables and rows. A change that old rows do not survive gets another; `upgrading` reads the one before."""
-
-
-S = TypeVar("S")
-
-
-class DiskState:
+class DiskState(Marks):
     """`State` in a folder, held by this process alone until it is closed.
 
     `commit` makes all since the last one durable; until then it is visible here and nowhere else, and is lost if the
@@ -214,10 +204,8 @@ class DiskState:
         *,
         is_copy: bool = False,
     ) -> None:
-        self.environment = environment
         try:
-            self._marks = environment.table("marks")
-            is_old = self._is_old(environment, is_copy=is_copy)
+            super().__init__(environment, is_copy=is_copy)
             self.names = names = SiteNames(environment)
             self.records = DiskUrlRecords(environment, names)
             self.queues = DiskQueues(environment, names)
@@ -225,7 +213,7 @@ class DiskState:
             self.forest = DiskSitemapStore(environment, names)
             self.listings = DiskListings(environment, names)
             self.calendar = DiskRevisitQueue(environment)
-            self.sites = DiskSites(environment, is_old=is_old)
+            self.sites = DiskSites(environment, is_old=self.is_old)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)
             self.sketches = DiskSketches(environment, names, duplicates)
@@ -246,71 +234,34 @@ class DiskState:
         """How many rows were written or removed since the last commit: the measure of what a commit costs."""
         return self.environment.uncommitted
 
-    def meta(self, kind: type[S], name: str = "") -> S | None:
-        """The value of this type that was last put, if any; with `name` that of the type of this name.
-
-        `kind` may then have only some of its fields, and needs only their types.
-        """
-        name = name or kind.__name__
-        row = self.marked(f"meta {name}")
-        if row is None and name in FIELDS_OF_META and (whole := self.marked("meta ShardMeta")) is not None:
-            row = values_of_meta(whole).get(name)  # a reader of the old format
-        try:
-            return None if row is None else msgspec.msgpack.decode(row, type=kind)
-        except msgspec.MsgspecError as error:
-            raise damaged_row(error) from error
-
-    def put_meta(self, value: msgspec.Struct) -> None:
-        """Keep a value; there is one of each type."""
-        self.mark(f"meta {type(value).__name__}", encode(value))
-
-    def mark(self, name: str, value: bytes) -> None:
-        """Keep a small value by name."""
-        self._marks.put(name_key(name), value)
-
-    def marked(self, name: str) -> bytes | None:
-        """The value last stored under that name."""
-        return self._marks.get(name_key(name))
-
     def commit(self) -> None:
         """Make everything since the last commit durable, all or nothing."""
         self.queues.flush()
         self.listings.flush()
         self.standings.flush()
         self.sketches.flush()
+        if not self.environment.is_readonly:
+            self.records.flush()
         self.environment.commit()
         if self.environment.is_readonly:
-            self.records.forget_recent()
+            self.records.follow()
+        else:
+            self.records.committed()
+            if self.records.is_full:  # in a transaction of its own, which takes less memory
+                self.records.move_young()
+                self.environment.commit()
         self.exchange.committed()
 
     def close(self) -> None:
         """Let go, without a commit."""
-        self.environment.close()
+        self.records.close()
+        super().close()
 
     def check_invariants(self) -> None:
         """Check the invariants between tables. Reads every queue: for tests, and for `periplus repair`."""
+        self.records.check_invariants()
         self.queues.check_invariants()
         self.forest.check_invariants()
-
-    def _is_old(self, environment: Environment, *, is_copy: bool) -> bool:
-        """Whether rows may be of the last format. A reader does not rewrite them, nor does the copy that it follows.
-
-        Raises `CollectionDamaged` for any other format.
-        """
-        counters = environment.table("counters")
-        found = counters.get(b"format")
-        if found == OLD_FORMAT and (is_copy or environment.is_readonly):
-            return True
-        if found == OLD_FORMAT:
-            upgrade(environment)
-        if found in (None, OLD_FORMAT):
-            counters.put(b"format", FORMAT)
-        elif found != FORMAT:
-            raise CollectionDamaged(
-                f"the state has format {found.decode('ascii', 'replace')}, this version reads {FORMAT.decode()}",
-                hint="use the version of Periplus that wrote it",
-            )
-        return False
 
 
 def _held(folder: Path, map_size: int) -> Environment:

@@ -103,9 +103,18 @@ class Environment:
             self._lmdb.close()
 
     @property
+    def folder(self) -> Path:
+        """Where its file is."""
+        return self._folder
+
+    @property
     def is_readonly(self) -> bool:
         """Whether this only reads: a commit moves on to what the writer has committed."""
         return self._readonly
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of that name."""
+        return name in self._names()
 
     def table(self, name: str) -> Table:
         """The table of that name, created if it does not exist."""
@@ -305,6 +314,28 @@ class Table:
         if was_there and self._environment.changed is not None:
             self._environment.changed[self._name][key] = None
         return was_there
+
+    def clear(self) -> None:
+        """Remove all rows."""
+        if self._environment.changed is not None:
+            self._environment.changed[self._name].update(dict.fromkeys(key for key, _ in self.walk()))
+        self._environment.uncommitted += len(self)
+        try:
+            self._environment.transaction().drop(self._database, delete=False)
+        except lmdb.Error as error:
+            raise self._environment.failed(error) from error
+        self._cursor = None
+
+    def last(self, prefix: bytes) -> bytes | None:
+        """The last key with this prefix, of which not every byte is 255."""
+        end = (int.from_bytes(prefix, "big") + 1).to_bytes(len(prefix), "big")
+        try:
+            cursor = self._walker()
+            is_there = cursor.prev() if cursor.set_range(end) else cursor.last()
+            key = cursor.key() if is_there else b""
+        except lmdb.Error as error:
+            raise self._environment.failed(error) from error
+        return key if is_there and key.startswith(prefix) else None
 
     def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
         """The first row whose key is not smaller."""

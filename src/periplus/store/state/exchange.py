@@ -1,6 +1,6 @@
 """Batches between shards, on disk.
 
-    outbox      receiver, number -> discoveries      until they are acknowledged
+    outbox      receiver, number -> messages         until they are acknowledged
     numbers     `>` receiver -> the last number sent;  `<` sender -> the last number taken
 
 A batch is offered only once it is committed: if this shard died after the other had taken it and before the commit, the
@@ -9,9 +9,7 @@ number would be given to another batch, which the other would take for one it kn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from periplus.model import Batch, Discovery
+from periplus.model import Batch, Messages
 from periplus.model.state import pack
 
 from .environment import Environment
@@ -38,12 +36,12 @@ class DiskExchange:
         is_kept = row is not None and _number(row[0][:4]) == receiver
         return _number(row[0][4:]) if row is not None and is_kept else self._sent[receiver] + 1
 
-    def send(self, receiver: int, discoveries: Sequence[Discovery]) -> None:
+    def send(self, receiver: int, messages: Messages) -> None:
         """Keep a batch for another shard."""
         number = self._sent[receiver] = self.sent(receiver) + 1
         self._next.setdefault(receiver, number)
         self._set_number(b">", receiver, number)
-        self._outbox.put(_key(receiver, number), pack(discoveries))
+        self._outbox.put(_key(receiver, number), pack(messages))
 
     def receivers(self) -> list[int]:
         """The shards with batches that were not offered since this store was opened."""

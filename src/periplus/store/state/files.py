@@ -136,6 +136,8 @@ def remove_files(folder: Path) -> None:
     """Remove a state that no process has open."""
     for name in (DATA, _LOCKS, SEAL):
         (folder / name).unlink(missing_ok=True)
+    for run in folder.glob("*.run"):
+        run.unlink()
 
 
 def lock_folder(folder: Path) -> FolderLock:

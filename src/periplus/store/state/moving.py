@@ -31,6 +31,7 @@ from .sites import ID_LENGTH
 
 TABLES: Final = {
     "records": "by the number of a site",
+    "urls": "by the number of a site; they become records of new URLs",
     "queues": "by the number of a site; places keep their sequence",
     "lengths": "counted again",
     "listings": "by the number of a site",
@@ -128,9 +129,9 @@ class SiteMove:
         """Remove every row of every site that belongs elsewhere, and commit. Only when all of it has been copied."""
         for site, _ in self._sites():
             self._clear_site(site)
+        self._source.records.forget_sites(site for site, _ in self._sites())
         for name, site_in in (("calendar", _site_of_url), ("payloads", _site_of_payload), *_NAMED):
             self._clear_table(name, site_in)
-        self._source.records.forget_recent()
         self._clear_table("postponed", lambda row: self._source.names.name(row[:ID_LENGTH]))
         self._source.commit()
 
@@ -156,12 +157,9 @@ class SiteMove:
     def _copy_site(self, site: Site, owner: int) -> None:
         target = self._targets[owner]
         number = self._source.names.find(site) or b""
-        for rows in self._rows("records", number):
-            mine = target.names.number(site)
-            keys = [(mine + key[ID_LENGTH:], row) for key, row in rows]
-            target.environment.table("records").put_many(keys)
-            target.records.forget_recent()
-            self._count(len(rows), urls=len(rows))
+        for records in in_chunks(self._source.records.rows_of(site), AT_ONCE):
+            target.records.take_in(site, records)
+            self._count(len(records), urls=len(records))
         for rows in self._rows("queues", number):
             target.queues.take_in(site, rows, is_postponed=False)
             self._count(len(rows))
@@ -181,7 +179,9 @@ class SiteMove:
     def _clear_site(self, site: Site) -> None:
         source = self._source
         number = source.names.find(site) or b""
-        for name in ("records", "queues", "lengths", "listings"):
+        for _ in source.records.remove(site):
+            self._commit_source()
+        for name in ("queues", "lengths", "listings"):
             table = source.environment.table(name)
             for key, _ in table.walk(number):
                 table.delete(key)

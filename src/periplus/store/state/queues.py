@@ -82,6 +82,34 @@ class DiskQueues:
             front = self._read_front(line, site, lane, limit + READ_AHEAD)
         return front[:limit]
 
+    def levels(self, site: Site, lane: Lane) -> list[int]:
+        """The levels of a site's lane where something waits, ascending: one look-up for each."""
+        number = self._names.find(site)
+        if number is None:
+            return []
+        line = number + LANE_CODES[lane]
+        found: list[int] = []
+        level = 0
+        while level < len(LEVELS):
+            row = self._queues.at_or_after(line + LEVELS[level])
+            if row is None or not row[0].startswith(line):
+                break
+            found.append(row[0][LEVEL_AT])
+            level = found[-1] + 1
+        return found
+
+    def heads_of_level(self, site: Site, lane: Lane, level: int, limit: int) -> list[Ticket]:
+        """The first `limit` of one level of a site's lane."""
+        number = self._names.find(site)
+        if number is None or limit <= 0:
+            return []
+        start = number + LANE_CODES[lane] + LEVELS[level]
+        return [
+            Ticket(key, Queued(_url(value, site), site, lane, level))
+            for key, value in self._queues.page(start, limit)
+            if key.startswith(start)
+        ]
+
     def _read_front(self, line: bytes, site: Site, lane: Lane, limit: int) -> list[Ticket]:
         """The first `limit` rows of a queue, which are held from now on unless they are many."""
         front = [

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -22,10 +23,12 @@ from msgspec.structs import astuple
 from periplus.model import CollectionDamaged, InvariantError, Payload, RobotsFile, Site, Url
 from periplus.urls import site_of
 
-from ..crawl_state import SiteState
 from .environment import Environment
 from .rows import damaged_row, decode, encode, name_key
 from .upgrading import upgraded
+
+if TYPE_CHECKING:
+    from ..crawl_state import SiteState
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -150,7 +153,12 @@ class DiskSites:
     def __init__(self, environment: Environment, *, is_old: bool = False) -> None:
         self._table = environment.table("sites")
         self._is_old = is_old
-        self._decoder = msgspec.msgpack.Decoder(SiteState)
+
+    @cached_property
+    def _decoder(self) -> msgspec.msgpack.Decoder[SiteState]:
+        from ..crawl_state import SiteState  # loads policies, which most readers of a state do not need
+
+        return msgspec.msgpack.Decoder(SiteState)
 
     def get(self, sites: Sequence[Site]) -> list[SiteState | None]:
         """A copy of the state of each, aligned with `sites`."""

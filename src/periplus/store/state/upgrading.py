@@ -6,15 +6,14 @@ Format 4 has all of it by the names of types (`model.PartValues`). The rest of a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
 from periplus.model import Site
-from periplus.policy.filters import SiteFilterState
 
-from ..crawl_state import SiteState
 from .environment import Environment
 from .rows import damaged_row, encode, name_key
 
@@ -44,10 +43,6 @@ _FILTER_FIELDS: Final = (
 _FILTER_VALUES: Final = {"dust": "SiteDust", "rendering": "SiteRendering"}
 FIELDS_OF_META: Final = {"RevisitState": "revisits", "SitemapState": "sitemaps", "ComparisonState": "compared"}
 """Fields that `ShardMeta` had, by the types of their values."""
-_PLACE: Final = SiteState.__struct_fields__.index("values")
-"""In old records another field is there, which is not a map."""
-_NEW_FILTERS: Final = SiteFilterState()
-_NEW_SITE: Final = SiteState(Site(""))
 
 
 def upgrade(environment: Environment) -> None:
@@ -75,20 +70,32 @@ def values_of_meta(whole: bytes) -> dict[str, bytes]:
 
 def upgraded(row: bytes) -> bytes:
     """A site record in the new format; one that is in it already is returned as it is."""
+    new_site, new_filters = _new_records()
+    place = new_site.__struct_fields__.index("values")  # in old records another field is there, which is not a map
     try:
         old = _decode(row)
-        if len(old) > _PLACE and _is_map(old[_PLACE]):
+        if len(old) > place and _is_map(old[place]):
             return row
         given = dict(zip(_SITE_FIELDS, old, strict=False))  # records of earlier versions have fewer fields
         if given.get("traps", _NIL) != _NIL:
             filters = dict(zip(_FILTER_FIELDS, _decode(given["traps"]), strict=False))
-            given["traps"] = Raw(encode(_fields(filters, _FILTER_VALUES, _NEW_FILTERS)))
+            given["traps"] = Raw(encode(_fields(filters, _FILTER_VALUES, new_filters)))
         count = given.pop("forms", _NIL)
         if count not in (_NIL, Raw(b"\0")):
             given["forms"] = Raw(encode([count]))
-        return encode(_fields(given, _SITE_VALUES, _NEW_SITE))
+        return encode(_fields(given, _SITE_VALUES, new_site))
     except msgspec.MsgspecError as error:
         raise damaged_row(error) from error
+
+
+@cache
+def _new_records() -> tuple[Struct, Struct]:
+    """The record of a new site, and of its filters."""
+    from periplus.policy.filters import SiteFilterState  # loads policies, which only old records need here
+
+    from ..crawl_state import SiteState
+
+    return SiteState(Site("")), SiteFilterState()
 
 
 def _fields(given: Mapping[str, Raw], kinds: Mapping[str, str], new: Struct) -> Sequence[object]:

@@ -1,0 +1,8 @@
+"""The search in sorted runs, compiled from `native/find.c`: the same as `Run.find_in_python`."""
+
+from .runs import Words
+
+SOURCES: str
+
+def find(fingerprints: Words, places: Words, keys: list[bytes], found: dict[bytes, bytes], /) -> None:
+    """Put the place of each key that is in the run into `found`."""
