@@ -1,0 +1,224 @@
+"""Learns, for one site, which kinds of links lead to targets, and which kind is worth the next request.
+
+An *action* is a kind of link: a tag path, the folder and the extension of the URL. It is awake while a link of it
+waits: sleeping bandits (Kleinberg, Niculescu-Mizil & Sharma 2010), as Gauquier, Manolescu & Senellart (2026) use them.
+The reward of a request is the number of new targets that it shows: what was fetched may be one itself, and a page may
+link to some whose names say so. Three things differ from their SB-CLASSIFIER:
+
+- What an action will bring is estimated from its own requests and from those of other actions that have something in
+  common with it: the end of the path, the path, the extension, the first folder, the whole folder. An action without
+  requests is not tried for that reason alone, and URLs are not classified: an extension is another feature.
+- A page is also worth what its links are worth: the *index* of an action is the largest number of targets per request
+  that a request and the best of the links found by it bring, as with branching bandits (Weiss 1988). So a crawl finds
+  its way over lists that have no targets themselves.
+- The allowance for what is not known yet grows with the expected reward, not with a constant.
+
+Names are kept as hashes and the number of actions is bounded: beyond it links join the action most like them. All of
+it is a function of what was learnt, so that a crawl can be replayed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from xxhash import xxh3_64_intdigest
+
+MAX_ACTIONS: Final = 126
+"""Actions of a site: each has a level of its queue, and 126 levels have positive scores besides that of targets."""
+MAX_ONWARD: Final = 24
+"""Actions that an action is known to lead to; the rarest are forgotten."""
+_OTHER: Final = 0
+"""The action of seeds and of links from other sites."""
+_OWN: Final = 2.0
+"""Requests of experience with which an action starts: those that have something in common with it."""
+_COMMON: Final = 1.0
+"""The same for what they have in common: it starts with the mean of the site."""
+_SHARED: Final = 0.5
+"""Exponent of each thing in common: they are not independent."""
+_MOST: Final = 20.0
+"""The largest multiple of the mean that is expected from what actions have in common."""
+_EXPLORE: Final = 0.5
+"""Weight of the allowance for what is not known yet."""
+_FLOOR: Final = 0.02
+"""The least expectation in that allowance, as a share of the site's mean."""
+_NEW: Final = 0.9
+"""Share of the links found so far that are expected to be found again, and to be new."""
+_SWEEPS: Final = 3
+"""Links ahead that an index sees."""
+_EVERY: Final = 8
+"""Requests between two computations of indices, once there were some dozen."""
+_YOUNG: Final = 64
+_TAIL: Final = 3
+"""Elements at the end of a path."""
+_FOLDERS: Final = 4
+_LIKE: Final = (4, 3, 12, 2, 1, 1)
+"""How much each sign counts when a link joins the action most like it: first of all the extension."""
+
+_DIGITS: Final = re.compile(r"\d+")
+_MAX_JOINED: Final = 4096
+"""Kinds of links without an action of their own whose action is held."""
+_HASHED: Final = 8
+"""Characters from which on a folder of which a quarter are digits has no name of its own."""
+
+
+class Action(Struct, array_like=True):
+    """A kind of link: the hashes of its signs, its requests, the targets found by them, and the links to others.
+
+    `index` and `prior` were computed when there were fewer requests; `onward` counts new links by action.
+    """
+
+    signs: list[int]
+    requests: float = 0.0
+    targets: float = 0.0
+    onward: dict[int, float] = field(default_factory=dict)
+    index: float = 0.0
+    prior: float = 0.0
+
+
+class SiteTargets(Struct, array_like=True):
+    """What was learnt of a site."""
+
+    actions: list[Action] = field(default_factory=lambda: [Action([])])
+    requests: float = 0.0
+    targets: float = 0.0
+
+
+class _Counts(NamedTuple):
+    """Requests and targets of all actions with a sign."""
+
+    requests: dict[int, float]
+    targets: dict[int, float]
+
+
+class SiteBandit:
+    """The actions of a site."""
+
+    def __init__(self, learnt: SiteTargets) -> None:
+        self.learnt = learnt
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._joined: dict[tuple[int, ...], int] = {}
+        self._counts = _Counts(defaultdict(float), defaultdict(float))
+        for number, action in enumerate(learnt.actions):
+            self._numbers[tuple(action.signs)] = number
+            self._count(action, action.requests, action.targets)
+
+    def action_of(self, url: str, path: str) -> int:
+        """The action of a link; a new one, if there is none of its kind and still room."""
+        signs = signs_of(url, path)
+        number = self._numbers.get(signs)
+        if number is not None:
+            return number
+        actions = self.learnt.actions
+        if len(actions) >= MAX_ACTIONS:
+            if len(self._joined) >= _MAX_JOINED:
+                self._joined.clear()
+            if signs not in self._joined:
+                self._joined[signs] = self._most_like(signs)
+            return self._joined[signs]
+        action = Action(list(signs))
+        action.prior = action.index = self._prior(action)
+        actions.append(action)
+        self._numbers[signs] = len(actions) - 1
+        return len(actions) - 1
+
+    def _most_like(self, signs: tuple[int, ...]) -> int:
+        """The action with most in common; the first of several."""
+        best, most = _OTHER, 0
+        for number, action in enumerate(self.learnt.actions[1:], 1):
+            common = sum(weight for weight, one, other in zip(_LIKE, signs, action.signs, strict=True) if one == other)
+            if common > most:
+                best, most = number, common
+        return best
+
+    def learn(self, number: int, targets: float, onward: Mapping[int, int]) -> None:
+        """Record a request for a link of an action: the new targets that it showed, and new links by action."""
+        learnt = self.learnt
+        learnt.requests += 1.0
+        learnt.targets += targets
+        action = learnt.actions[number] if number < len(learnt.actions) else learnt.actions[_OTHER]
+        action.requests += 1.0
+        action.targets += targets
+        self._count(action, 1.0, targets)
+        for other, count in onward.items():
+            action.onward[other] = action.onward.get(other, 0.0) + count
+        if len(action.onward) > 2 * MAX_ONWARD:
+            kept = sorted(action.onward.items(), key=lambda each: (-each[1], each[0]))[:MAX_ONWARD]
+            action.onward = dict(sorted(kept))
+        if learnt.requests < _YOUNG or learnt.requests % _EVERY == 0:
+            self._compute()
+
+    def ranked(self, numbers: Sequence[int]) -> list[int]:
+        """These actions, the most promising first; of equals the first."""
+        learnt = self.learnt
+        mean = max(learnt.targets / max(learnt.requests, 1.0), 1e-3)
+        known = _EXPLORE * math.sqrt(mean * math.log(learnt.requests + 2.0))
+
+        def promise(number: int) -> float:
+            action = learnt.actions[number] if number < len(learnt.actions) else learnt.actions[_OTHER]
+            return action.index + known * math.sqrt(max(action.prior, _FLOOR * mean) / (action.requests + 1.0))
+
+        return sorted(numbers, key=lambda number: (-promise(number), number))
+
+    def _count(self, action: Action, requests: float, targets: float) -> None:
+        for sign in action.signs:
+            self._counts.requests[sign] += requests
+            self._counts.targets[sign] += targets
+
+    def _prior(self, action: Action) -> float:
+        """What actions that have something in common with this one lead to expect of it."""
+        mean = (self.learnt.targets + 0.1) / (self.learnt.requests + 1.0)
+        requests, targets = self._counts
+        factor = 1.0
+        for sign in action.signs:
+            expected = (targets.get(sign, 0.0) + _COMMON * mean) / (requests.get(sign, 0.0) + _COMMON)
+            factor *= (expected / mean) ** _SHARED
+        return mean * min(factor, _MOST)
+
+    def _compute(self) -> None:
+        """Compute every prior and index from what is known now."""
+        actions = self.learnt.actions
+        for action in actions:
+            action.prior = self._prior(action)
+        rewards = [(each.targets + _OWN * each.prior) / (each.requests + _OWN) for each in actions]
+        indices = rewards
+        for _ in range(_SWEEPS):
+            indices = [_index(each, reward, indices) for each, reward in zip(actions, rewards, strict=True)]
+        for action, index in zip(actions, indices, strict=True):
+            action.index = index
+
+
+def _index(action: Action, reward: float, indices: Sequence[float]) -> float:
+    """The most targets per request of a request and the best of the links that are found by it."""
+    if not action.requests or not action.onward:
+        return reward
+    gained, spent = reward, 1.0
+    for number, count in sorted(action.onward.items(), key=lambda each: (-indices[each[0]], each[0])):
+        if indices[number] <= gained / spent:
+            break
+        links = _NEW * count / (action.requests + _OWN)
+        gained += links * indices[number]
+        spent += links
+    return gained / spent
+
+
+def signs_of(url: str, path: str) -> tuple[int, ...]:
+    """The hashes of what tells links apart: end of the path and extension, path, extension, end, folders."""
+    place, _, query = url.partition("?")
+    *folders, name = place.partition("://")[2].split("/")[1:] or [""]
+    _, dot, extension = name.rpartition(".")
+    kind = f"{extension.lower() if dot else ''}{'?' if query else ''}"
+    named = [_lasting(folder) for folder in folders[:_FOLDERS]]
+    end = "/".join(path.split("/")[-_TAIL:])
+    signs = (f"b{end} {kind}", f"p{path}", f"x{kind}", f"e{end}", f"f{'/'.join(named[:1])}", f"g{'/'.join(named)}")
+    return tuple([xxh3_64_intdigest(sign.encode()) for sign in signs])
+
+
+def _lasting(folder: str) -> str:
+    """A folder without what differs from page to page: its digits, or all of it if it is a hash."""
+    digits = sum(map(str.isdecimal, folder))
+    return "0" if len(folder) >= _HASHED and 4 * digits >= len(folder) else _DIGITS.sub("0", folder)

@@ -1,0 +1,112 @@
+"""The actions of a site: kinds of links, what they bring, and the same after any commit."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from periplus.parts.targets.bandit import MAX_ACTIONS, MAX_ONWARD, SiteBandit, SiteTargets, signs_of
+
+HOME = "http://a.test/"
+
+
+def reopened(bandit: SiteBandit) -> SiteBandit:
+    return SiteBandit(msgspec.msgpack.decode(msgspec.msgpack.encode(bandit.learnt), type=SiteTargets))
+
+
+def test_links_of_one_kind_have_one_action() -> None:
+    """Path, folders and extension tell links apart; figures, names and hashes do not."""
+    bandit = SiteBandit(SiteTargets())
+    first = bandit.action_of(f"{HOME}sets/2024/a.html", "/ul/li/a")
+    assert bandit.action_of(f"{HOME}sets/2025/b.html", "/ul/li/a") == first
+    assert bandit.action_of(f"{HOME}sets/2025/b.html", "/nav/a") != first
+    assert bandit.action_of(f"{HOME}sets/2025/b.csv", "/ul/li/a") != first
+    assert bandit.action_of(f"{HOME}news/2025/b.html", "/ul/li/a") != first
+    assert signs_of(f"{HOME}files/b1946ac92492d2347c6235b4d2611184/x", "/a") == signs_of(
+        f"{HOME}files/591785b794601e212b260e25925636fd/y", "/a"
+    )
+
+
+def test_what_brings_targets_comes_first() -> None:
+    """An action that brought targets is before one that did not, and before one without requests."""
+    bandit = SiteBandit(SiteTargets())
+    good, bad, new = (bandit.action_of(f"{HOME}{name}/1", f"/{name}/a") for name in ("good", "bad", "new"))
+    for _ in range(10):
+        bandit.learn(good, 2, {})
+        bandit.learn(bad, 0, {})
+    assert bandit.ranked([bad, new, good]) == [good, new, bad]
+
+
+def test_lists_are_worth_what_they_list() -> None:
+    """An action without targets whose links bring them is before one whose links do not."""
+    bandit = SiteBandit(SiteTargets())
+    lists, items, posts = (bandit.action_of(f"{HOME}{name}/1", f"/{name}/a") for name in ("list", "item", "post"))
+    for _ in range(5):
+        bandit.learn(lists, 0, {items: 10})
+        bandit.learn(posts, 0, {posts: 10})
+        for _ in range(10):
+            bandit.learn(items, 1, {})
+    assert bandit.ranked([posts, lists]) == [lists, posts]
+    assert bandit.learnt.actions[lists].index > 0.5
+
+
+def test_an_extension_says_something_of_links_elsewhere() -> None:
+    """A new action is expected to bring what others with its extension have brought."""
+    bandit = SiteBandit(SiteTargets())
+    source, data = (bandit.action_of(f"{HOME}one/1.{name}", "/p/a") for name in ("txt", "dat"))
+    for _ in range(10):
+        bandit.learn(source, 0, {})
+        bandit.learn(data, 1, {})
+    other_source, other_data = (bandit.action_of(f"{HOME}two/1.{name}", "/td/a") for name in ("txt", "dat"))
+    assert bandit.ranked([other_source, other_data]) == [other_data, other_source]
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("link"), st.integers(0, 300), st.integers(0, 12)),
+        st.tuples(st.just("learn"), st.integers(0, 200), st.integers(0, 40)),
+        st.tuples(st.just("reopen"), st.just(0), st.just(0)),
+    ),
+    max_size=400,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps)
+def test_any_commits_leave_the_same_choices(moves: list[tuple[str, int, int]]) -> None:
+    """A bandit that is written and read at any time chooses as one that is not; actions and numbers are bounded."""
+    kept, again = SiteBandit(SiteTargets()), SiteBandit(SiteTargets())
+    for move, one, other in moves:
+        count = len(kept.learnt.actions)
+        if move == "link":
+            place = (f"{HOME}{'f' * (one % 40)}/{other}/x.e{one % 7}", f"/p{one}/a")
+            assert kept.action_of(*place) == again.action_of(*place)
+        elif move == "learn":
+            for bandit in (kept, again):
+                bandit.learn(one % count, other % 5, {other % count: other} if other else {})
+        else:
+            again = reopened(again)
+        numbers = list(range(len(kept.learnt.actions)))
+        ranked = kept.ranked(numbers)
+        assert ranked == again.ranked(numbers)
+        assert sorted(ranked) == numbers
+    assert len(kept.learnt.actions) <= MAX_ACTIONS
+    for action in kept.learnt.actions:
+        assert len(action.onward) <= 2 * MAX_ONWARD
+        assert math.isfinite(action.index)
+        assert math.isfinite(action.prior)
+
+
+def test_the_most_actions_and_links_beyond_them() -> None:
+    """When there is no room a link joins the action most like it, and what is kept stays small."""
+    bandit = SiteBandit(SiteTargets())
+    for number in range(1000):
+        bandit.action_of(f"{HOME}{'f' * number}/x.e{number % 3}", f"/{'p' * number}/a")
+        bandit.learn(number % len(bandit.learnt.actions), 1, dict.fromkeys(range(len(bandit.learnt.actions)), 1))
+    assert len(bandit.learnt.actions) == MAX_ACTIONS
+    joined = bandit.action_of(f"{HOME}unknown/x.e2", "/p/a")
+    assert bandit.learnt.actions[joined].signs[2] == signs_of(f"{HOME}unknown/x.e2", "/p/a")[2]
+    assert len(msgspec.msgpack.encode(bandit.learnt)) < 100_000

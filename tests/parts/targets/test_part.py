@@ -1,0 +1,131 @@
+"""A crawl for files by the ordering `targets`: fewer requests than breadth first, and the same after any restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.parts.targets.dataset_portal import HOME, DatasetPortal
+
+from periplus.collection.config.settings import Config
+from periplus.collection.options import asked_settings
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import ShardMaker, open_machine
+from periplus.engine.inputs import Answered, Discovered, Fetch, FetchAnswer, Flushed, Granted, Input, Tick
+from periplus.engine.machine import Machine
+from periplus.model import ConfigError, Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Source, Url
+from periplus.parts.targets.bandit import MAX_ACTIONS, SiteTargets
+from periplus.store import MemoryState
+from periplus.store.layout import Layout
+from periplus.urls import site_of
+
+END = 5000.0
+"""A time by which every crawl here has ended."""
+
+
+class Run:
+    """A crawl of a portal, one request at a time. `restarts`: the machine is opened again after each step."""
+
+    def __init__(self, maker: ShardMaker, portal: DatasetPortal, *, restarts: bool = False) -> None:
+        self.maker, self.portal, self.restarts = maker, portal, restarts
+        self.state = MemoryState()
+        self.machine = self.opened()
+        self.asked: list[str] = []
+        self.now = 1000.0
+
+    def opened(self) -> Machine:
+        return open_machine(self.maker, Layout(self.maker.folder), 0, 1, self.state)
+
+    def answer(self, task: FetchTask) -> FetchOutcome:
+        if task.ip is None:
+            return Located(task, "192.0.2.1", self.now + 1e9)
+        status, kind, body = (404, "text/plain", b"")
+        if task.purpose is Purpose.PAGE:
+            self.asked.append(task.url)
+            status, kind, body = self.portal.answer(task.url)
+        return Fetched(task, status, (("Content-Type", kind),), body, self.now, 0.01, task.ip)
+
+    def apply(self, given: Input) -> list[FetchTask]:
+        tasks = [effect.task for effect in self.machine.apply(given) if isinstance(effect, Fetch)]
+        if self.restarts and (tasks or isinstance(given, Answered)):  # one that was just opened is not idle yet
+            self.state.put_meta(self.machine.flush())
+            self.machine = self.opened()
+        return tasks
+
+    def crawl(self) -> Run:
+        seeds = tuple(Discovery(Url(url), Source.SEED, self.now) for url in self.maker.seeds)
+        self.apply(Discovered(seeds, self.now))
+        while not self.machine.is_idle(self.now):
+            assert self.now < END, "the crawl does not end"
+            self.now += 1.0
+            for task in self.apply(Granted(1, self.now)):
+                self.now += 0.01
+                self.apply(Answered((FetchAnswer(self.answer(task)),), self.now))
+            if self.machine.wants_tick(self.now):
+                self.apply(Tick(self.now))
+            self.apply(Flushed(self.now))
+        return self
+
+    def until(self, share: float) -> int:
+        """Requests until this share of the files was fetched."""
+        files = self.portal.files
+        places = [place for place, url in enumerate(self.asked, 1) if url in files]
+        return places[int(share * len(files)) - 1]
+
+
+def maker(folder: Path, ordering: str) -> ShardMaker:
+    asked = {
+        "crawl.ordering": ordering,
+        "media.types": ("text/csv",),
+        "sitemaps.follow": False,
+        "politeness.delay": 0.0,
+        "politeness.slow_factor": 0.0,
+        "politeness.ip_delay": 0.0,
+        "dust.enabled": False,
+        "absence.enabled": False,
+    }
+    return ShardMaker(Config().with_options(asked), folder, tuple(seeds_from([HOME])))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_files_are_found_with_half_the_requests(tmp_path: Path, seed: int) -> None:
+    """On portals of which half the downloads have no telling names, 90 % of the files come in half the requests."""
+    portal = DatasetPortal(seed)
+    learnt, plain = (Run(maker(tmp_path / name, name), portal).crawl() for name in ("targets", "breadth_first"))
+    assert set(learnt.asked) == set(plain.asked)
+    assert portal.files <= set(learnt.asked)
+    assert learnt.until(0.9) <= plain.until(0.9) / 2
+
+
+def test_a_crawl_that_is_opened_again_at_every_step_asks_for_the_same(tmp_path: Path) -> None:
+    """What was learnt is in the state."""
+    portal = DatasetPortal(4, items=12, posts=15)
+    whole, parts = (
+        Run(maker(tmp_path / str(restarts), "targets"), portal, restarts=restarts).crawl() for restarts in (False, True)
+    )
+    assert parts.asked == whole.asked
+
+
+def test_what_was_learnt_is_kept_with_the_site_and_bounded(tmp_path: Path) -> None:
+    """The record of a site has its actions, not more than there are levels."""
+    run = Run(maker(tmp_path, "targets"), DatasetPortal(5)).crawl()
+    run.state.put_meta(run.machine.flush())
+    record = run.state.sites.get([site_of(Url(HOME))])[0]
+    learnt = record.value(SiteTargets) if record is not None else None
+    assert learnt is not None
+    assert learnt.targets == len(run.portal.files)
+    assert 1 < len(learnt.actions) <= MAX_ACTIONS
+
+
+def test_the_default_of_a_crawl_for_files() -> None:
+    """`--media` implies the ordering, unless another one or a topic was asked for."""
+    assert asked_settings("crawl", {"media": ("text/csv",)})["crawl.ordering"] == "targets"
+    assert asked_settings("crawl", {"media": ("text/csv",), "order": "opic"})["crawl.ordering"] == "opic"
+    assert asked_settings("crawl", {"media": ("text/csv",), "topic": "spiders"})["crawl.ordering"] == "focused"
+    assert "crawl.ordering" not in asked_settings("crawl", {})
+
+
+def test_a_crawl_for_pages_cannot_have_it() -> None:
+    """Without types of files there is nothing to look for."""
+    with pytest.raises(ConfigError, match="needs types of files"):
+        Config().with_options({"crawl.ordering": "targets"})
