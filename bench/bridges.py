@@ -153,7 +153,7 @@ def _exports(scratch: Path, count: int) -> None:
     _write_archive(scratch / "pages.warc.gz", count)
     import_archives(scratch / "pages", [scratch / "pages.warc.gz"])
     collection = existing(scratch / "pages")
-    for export in (export_chunks, export_bulk):
+    for export in (export_chunks, export_chunks, export_bulk):  # the second has kept chunks
         out = io.BytesIO()
         started = time.process_time()
         exported = export(collection, Committed(), Selection(), out)

@@ -119,12 +119,12 @@ def _read_pure(pages: list[bytes]) -> None:
 @contextmanager
 def pure_reader() -> Iterator[None]:
     """Read pages with the Python scanner and the Python twin of every native function."""
-    from periplus.content import digests, mime, scan, statistics
+    from periplus.content import digests, masking, mime, scan, statistics
     from periplus.content.scan import python
 
     with (
         patch.multiple(scan, _SCAN=python.scan, _RESOLVE=python.resolve),
-        patch.object(digests, "_masked", digests.masked_in_python),
+        patch.object(digests, "_masked", masking.masked_in_python),
         patch.object(statistics, "_text_counts", statistics.text_counts_in_python),
         patch.object(mime, "_count_controls", mime.count_controls_in_python),
     ):

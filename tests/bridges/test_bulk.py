@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from io import BytesIO
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, cast
 
 import pytest
@@ -12,6 +13,7 @@ from tests.bridges.bulk_server import bulk_server
 from tests.bridges.small_crawl import HOME
 from typer.testing import CliRunner
 
+from periplus.apps.export import retrieval
 from periplus.apps.export.exporting import Export, ExportOptions, committed_of
 from periplus.apps.export.retrieval import check_index_name, export_bulk
 from periplus.bridges import bulk
@@ -21,6 +23,8 @@ from periplus.collection.collection import existing
 from periplus.model import UsageError
 from periplus.store.export import Selection
 from periplus.store.export.bulk import id_of
+from periplus.store.export.captures import Capture
+from periplus.store.export.documents import DecodedCapture, read_document
 
 
 def exported_lines(folder: Path, form: str, selection: Selection | None = None, **options: Any) -> list[dict[str, Any]]:
@@ -117,3 +121,36 @@ def test_the_command_writes_and_sends(crawled: Path, tmp_path: Path, monkeypatch
     for name in ("a/b", "_a", "", "a b"):
         with pytest.raises(UsageError):
             check_index_name(name)
+
+
+def test_chunks_are_read_once(crawled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second export has the same bytes and reads no page; a changed shape or a damaged file reads them again."""
+
+    def exported(**options: Any) -> bytes:
+        out = BytesIO()
+        Export(existing(crawled), ExportOptions("chunks", **options)).to_stream(out)
+        return out.getvalue()
+
+    reading: list[Capture] = []
+
+    def counted(archive: Path, capture: Capture, **how: bool) -> DecodedCapture | str:
+        reading.append(capture)
+        return read_document(archive, capture, **how)
+
+    monkeypatch.setattr(retrieval, "read_document", counted)
+    kept = existing(crawled).layout.kept_chunks
+    rmtree(kept, ignore_errors=True)
+    first = exported()
+    pages = len(reading)
+    assert pages > 2
+    assert exported() == first
+    assert exported(selection=Selection(dedupe=True, include=("*",))) in first
+    assert len(reading) == pages
+    assert exported(size=100) != first
+    assert len(reading) == 2 * pages
+    for path in kept.glob("*/*.arrow"):
+        path.write_bytes(path.read_bytes()[:-1])
+    assert exported() == first
+    assert len(reading) == 3 * pages
+    rmtree(kept)
+    assert exported() == first

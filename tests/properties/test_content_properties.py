@@ -24,8 +24,9 @@ from periplus.content import (
 from periplus.content.charset import prescan
 from periplus.content.common_words import COMMON_WORDS
 from periplus.content.decode import _gunzip_one_member, _inflate
-from periplus.content.digests import digests_of, masked, masked_in_python
+from periplus.content.digests import digests_of, masked
 from periplus.content.links import srcset_urls
+from periplus.content.masking import masked_in_python
 from periplus.content.redirects import redirect_in
 from periplus.content.scan.columns import MAX_ANCHOR
 from periplus.content.sketch import sketches_of

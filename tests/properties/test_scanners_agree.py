@@ -25,8 +25,9 @@ from tests.properties.tag_soup import (
 )
 
 from periplus.content import RawPage, read_pages
-from periplus.content.digests import marked_sketch, masked_in_python, sorted_targets
+from periplus.content.digests import marked_sketch, sorted_targets
 from periplus.content.forms import form_elements
+from periplus.content.masking import masked_in_python
 from periplus.content.mime import count_controls_in_python
 from periplus.content.scan import Columns, list_tags, python
 from periplus.content.scan.tag_list import list_tags as list_tags_in_python

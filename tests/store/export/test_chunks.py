@@ -30,12 +30,13 @@ from periplus.store.export.markdown import WrittenBlock, WrittenKind
 
 URL = Url("https://example.org/guide")
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+MODIFIED = datetime(2025, 12, 1, tzinfo=UTC)
 
 
 def document(html: str) -> DecodedCapture:
     capture = Capture(URL, 200, AT, "text/html", Stored("f", 0, 1, "", False))
     body = html.encode()
-    return DecodedCapture(capture, read_texts(body, URL, "text/html; charset=utf-8"), body, AT)
+    return DecodedCapture(capture, read_texts(body, URL, "text/html; charset=utf-8"), body, MODIFIED.timestamp())
 
 
 def chunks(html: str, *shape: int | str) -> list[Chunk]:
@@ -67,7 +68,7 @@ def test_chunks_are_the_markdown_of_a_page() -> None:
     assert {(chunk.page_url, chunk.title, chunk.language, chunk.cluster) for chunk in found} == {
         (URL, "Guide", "en", 7)
     }
-    assert {(chunk.fetched_at, chunk.modified_at) for chunk in found} == {(AT, AT)}
+    assert {(chunk.fetched_at, chunk.modified_at) for chunk in found} == {(AT, MODIFIED)}
     assert all(chunk.content_hash == sha256(chunk.text.encode()).hexdigest() for chunk in found)
     assert all(len(chunk.text.split()) <= DEFAULT_SIZE for chunk in found)
     assert "\u00b6" not in "".join(chunk.text for chunk in found)

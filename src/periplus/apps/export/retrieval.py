@@ -6,18 +6,21 @@ cluster of near-duplicates represents it, PageRank, depth, texts of links.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from periplus.apps.search.indexing import PDF_FILES, link_texts
 from periplus.collection.collection import CollectionSetup
 from periplus.model import Url, UsageError
-from periplus.store.export import ChangedPages, Committed, Exported, Selection, export_documents
+from periplus.store.export import ChangedPages, Committed, Exported, Selection, export_captures, export_documents
 from periplus.store.export.bulk import PageFacts, delete_line, index_lines
-from periplus.store.export.captures import StatedPreferences
-from periplus.store.export.chunks import ChunkShape, chunk_line, chunks_of
-from periplus.store.export.documents import DecodedCapture
-from periplus.store.export.exporting import RefusesUse
+from periplus.store.export.captures import Capture, StatedPreferences
+from periplus.store.export.chunks import ChunkShape, CutCapture, CutPage, chunk_line, chunks_of_cut, cut_page
+from periplus.store.export.documents import NO_TEXT, DecodedCapture, read_document
+from periplus.store.export.exporting import ReadCapture, RefusesUse
+from periplus.store.export.kept_chunks import KeptChunks, cutting_rule
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -61,18 +64,51 @@ def export_chunks(
 
     stated = StatedPreferences(collection.layout.tables, committed.spooled)
 
-    def write(document: DecodedCapture) -> bool:
-        url = document.capture.url
-        lines = [chunk_line(chunk) for chunk in chunks_of(document, clusters[url], shape, stated.of(url))]
-        out.writelines(lines)
-        return bool(lines)
+    # an export of everything asks for every page that is needed
+    is_whole = changes is None and refuses is None and not selection
+    with _kept(collection, shape, is_whole=is_whole) as kept:
 
-    exported = export_documents(
-        collection.folder, committed, selection, write, wants=clusters.__contains__, changes=changes, refuses=refuses
-    )
+        def read(capture: Capture) -> ReadCapture | str:
+            if kept is not None and (page := kept.get(capture)) is not None:
+                return CutCapture(capture, page)
+            return read_document(collection.layout.warc, capture, texts_only=True)
+
+        def cut(found: ReadCapture) -> CutPage:
+            if not isinstance(found, DecodedCapture):
+                return cast("CutCapture", found).page
+            page = cut_page(found, shape)
+            if kept is not None and (page.parts or found.no_text == NO_TEXT):
+                kept.add(found.capture, page)
+            return page
+
+        def write(found: ReadCapture) -> bool:
+            page, url = cut(found), found.capture.url
+            out.writelines(map(chunk_line, chunks_of_cut(found.capture, page, clusters[url], stated.of(url))))
+            return bool(page.parts)
+
+        exported = export_captures(
+            collection.folder,
+            committed,
+            selection,
+            read,
+            write,
+            wants=clusters.__contains__,
+            changes=changes,
+            refuses=refuses,
+        )
     if changes is not None:
         changes.write_deleted(out)
     return exported
+
+
+@contextmanager
+def _kept(collection: CollectionSetup, shape: ChunkShape, *, is_whole: bool) -> Iterator[KeptChunks | None]:
+    """Pages that earlier exports have cut into such chunks; `None` if the shape has no name."""
+    if not shape.name:
+        yield None
+        return
+    with KeptChunks.opened(collection.layout.kept_chunks, cutting_rule(shape.name), is_whole=is_whole) as kept:
+        yield kept
 
 
 def export_bulk(

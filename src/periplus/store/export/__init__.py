@@ -8,10 +8,11 @@ Memory grows with the collection only by a few numbers a fetch.
 `markdown` writes the main text of a page from the events of the scanner, as Markdown or as text with lines: `layout`
 looks at tables and images first and puts blocks below each other, `marks` writes inline text, cells and single blocks.
 
-`chunks` cuts the main text for retrieval, `bulk` writes documents for other search engines (both for
-`apps.export.retrieval`), `captures` reads what sites say about the use of pages.
+`chunks` cuts the main text for retrieval and `kept_chunks` keeps what was cut for the next export, `bulk` writes
+documents for other search engines (all for `apps.export.retrieval`), `captures` reads what sites say about the use of
+pages.
 
-Nothing here changes a collection.
+Nothing here changes what a collection holds.
 """
 
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Exported,
         PageFilter,
         Selection,
+        export_captures,
         export_documents,
         export_folder,
         export_stream,
@@ -44,6 +46,7 @@ __all__ = [
     "Exported",
     "PageFilter",
     "Selection",
+    "export_captures",
     "export_documents",
     "export_folder",
     "export_stream",

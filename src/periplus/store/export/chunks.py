@@ -24,11 +24,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from periplus.model import NO_PREFERENCES, Preferences, UsageError
+from periplus.model import NO_PREFERENCES, Directives, Preferences, UsageError
 from periplus.urls import fingerprint
 
 from .bulk import preference_words
-from .documents import DecodedCapture
+from .captures import Capture
+from .documents import NO_TEXT, DecodedCapture, modified_at
 from .markdown import WrittenBlock, WrittenKind
 
 DEFAULT_SIZE: Final = 400
@@ -89,6 +90,8 @@ class ChunkShape:
         self.least = size * 3 // 8
         self.bound = size * HARD_BOUND
         self.weigh: Callable[[str], float] = _weigher(unit)
+        self.name = "" if unit.startswith(TOKENS) else f"{size} {unit} {overlap}"
+        """What tells this shape from others; empty if tokens are counted by another program, which may change."""
         run = max(size // 4, 1) * (CHARACTERS_PER_WORD if unit == WORDS else 1)
         self.runs = re.compile(rf".{{1,{run}}}(?:\s+|\Z)|.{{1,{run}}}", re.DOTALL)
         """Runs of words in which a sentence is cut that is too long by itself; a word without end is cut, too."""
@@ -142,6 +145,80 @@ class CutText(NamedTuple):
     text: str
 
 
+class CutPart(NamedTuple):
+    """A chunk as far as it depends on the text of its page alone. `place` is the end of its id."""
+
+    path: tuple[str, ...]
+    anchor: str
+    text: str
+    place: str
+    content_hash: str
+
+
+class CutPage(Struct, frozen=True, array_like=True):
+    """A page that was cut: what its chunks say, and what exports select it by. It depends on the body and URL alone."""
+
+    title: str
+    language: str
+    preferences: Preferences
+    directives: Directives
+    last_modified: float | None
+    text_digest: bytes
+    parts: tuple[CutPart, ...]
+
+
+class CutCapture(Struct, frozen=True):
+    """A version of a page that was cut by an earlier export."""
+
+    capture: Capture
+    page: CutPage
+
+    @property
+    def language(self) -> str:
+        """The language that the page declares; empty if it declares none."""
+        return self.page.language
+
+    @property
+    def preferences(self) -> Preferences:
+        """What the page states on its use."""
+        return self.page.preferences
+
+    @property
+    def directives(self) -> Directives:
+        """What the page asks of crawlers."""
+        return self.page.directives
+
+    @property
+    def text_digest(self) -> bytes:
+        """A digest of the text; empty without text."""
+        return self.page.text_digest
+
+    @property
+    def no_text(self) -> str:
+        """Why there is no text, if there is none; other reasons are not kept."""
+        return NO_TEXT
+
+
+def cut_page(document: DecodedCapture, shape: ChunkShape) -> CutPage:
+    """A page in parts, none if it has no text."""
+    page, parts = document.page, []
+    numbers = Counter[tuple[str, ...]]()
+    for path, anchor, text in cut(document.blocks(), page.title or document.capture.url, shape):
+        numbers[path] += 1
+        place = sha256("\n".join((*path, str(numbers[path]))).encode("utf-8", "replace")).hexdigest()
+        digest = sha256(text.encode("utf-8", "replace")).hexdigest()
+        parts.append(CutPart(path, anchor, text, place[: 2 * _ID_BYTES], digest))
+    return CutPage(
+        title=page.title,
+        language=document.language,
+        preferences=page.preferences,
+        directives=page.directives,
+        last_modified=document.last_modified,
+        text_digest=document.text_digest,
+        parts=tuple(parts),
+    )
+
+
 def chunks_of(
     document: DecodedCapture,
     cluster: int | None = None,
@@ -149,18 +226,22 @@ def chunks_of(
     preferences: Preferences = NO_PREFERENCES,
 ) -> Iterator[Chunk]:
     """The chunks of a page, in their order; none of a page without text. `preferences`: those of its site."""
-    capture, page = document.capture, document.page
+    return chunks_of_cut(document.capture, cut_page(document, shape or ChunkShape()), cluster, preferences)
+
+
+def chunks_of_cut(
+    capture: Capture, page: CutPage, cluster: int | None = None, preferences: Preferences = NO_PREFERENCES
+) -> Iterator[Chunk]:
+    """The chunks of a page that was cut."""
     key = f"{fingerprint(capture.url):016x}"
     permissions = preference_words(page.preferences.and_also(preferences))
     directives = [name for name in ("noindex", "noarchive", "nosnippet", "noai") if getattr(page.directives, name)]
     if directives:
         permissions["robots"] = ", ".join(directives)
-    numbers = Counter[tuple[str, ...]]()
-    for position, part in enumerate(cut(document.blocks(), page.title or capture.url, shape or ChunkShape())):
-        numbers[part.path] += 1
-        place = sha256("\n".join((*part.path, str(numbers[part.path]))).encode("utf-8", "replace")).hexdigest()
+    changed_at = modified_at(page.last_modified, capture)
+    for position, part in enumerate(page.parts):
         yield Chunk(
-            id=f"{key}-{place[: 2 * _ID_BYTES]}",
+            id=f"{key}-{part.place}",
             url=f"{capture.url}#{part.anchor}" if part.anchor else capture.url,
             page_url=capture.url,
             title=page.title,
@@ -169,8 +250,8 @@ def chunks_of(
             position=position,
             language=page.language or None,
             fetched_at=capture.fetched_at,
-            modified_at=document.modified_at,
-            content_hash=sha256(part.text.encode("utf-8", "replace")).hexdigest(),
+            modified_at=changed_at,
+            content_hash=part.content_hash,
             permissions=permissions,
             cluster=cluster,
         )

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -31,7 +32,7 @@ from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
 from periplus.formats.headers.caching import read_last_modified
 from periplus.formats.preferences import preference_headers
-from periplus.model import DOCUMENT_TYPE, CollectionDamaged, ParsedPage
+from periplus.model import DOCUMENT_TYPE, CollectionDamaged, Directives, ParsedPage, Preferences
 
 from ..tables import Spooled
 from ..warc import read_record
@@ -43,6 +44,8 @@ DAMAGED, NO_ORIGINAL, NO_TEXT = "damaged", "no-original", "no-text"
 _BYTE_ORDER_MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _JUST_NOW: Final = 60.0
 """Seconds before the request in which a server's date is that of the request."""
+_DIGEST_BYTES: Final = 16
+"""Bytes of a text's digest: with 128 bits collisions do not occur in practice."""
 _NOT_HTML: Final = frozenset({"empty", "binary", "not-html"})
 """Problems of a body that was not read as a page."""
 
@@ -62,13 +65,39 @@ class DecodedCapture(Struct, frozen=True):
     capture: Capture
     page: ParsedPage
     body: bytes
-    modified_at: datetime | None = None
-    """When the server says it last changed."""
+    last_modified: float | None = None
+    """The server's date of its last change, in POSIX time, whatever it is worth."""
     made_html: bytes = b""
     """The HTML that was made of a PDF's text."""
     shown: bytes = b""
     """The source in UTF-8 without what visitors do not see; empty if nothing is hidden, or it is not HTML."""
     hidden_text: HiddenText = NOTHING_HIDDEN
+
+    @property
+    def modified_at(self) -> datetime | None:
+        """When the server says it last changed."""
+        return modified_at(self.last_modified, self.capture)
+
+    @property
+    def language(self) -> str:
+        """The language that the page declares; empty if it declares none."""
+        return self.page.language or ""
+
+    @property
+    def preferences(self) -> Preferences:
+        """What the page states on its use."""
+        return self.page.preferences
+
+    @property
+    def directives(self) -> Directives:
+        """What the page asks of crawlers."""
+        return self.page.directives
+
+    @property
+    def text_digest(self) -> bytes:
+        """A digest of the text, by which pages are the same; empty without text."""
+        text = self.page.main_text or self.page.text
+        return blake2b(text.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).digest() if text else b""
 
     @property
     def source(self) -> bytes:
@@ -222,12 +251,11 @@ def read_document(archive: Path, capture: Capture, *, texts_only: bool = False) 
         return answer
     fields, body = answer
     page, made_html, shown, hidden_text = read_body(body, capture.url, fields, texts_only=texts_only)
-    modified_at = _modified_at(Headers(fields).get("last-modified"), capture)
-    return DecodedCapture(capture, page, body, modified_at, made_html, shown, hidden_text)
+    at = read_last_modified(Headers(fields).get("last-modified") or "")
+    return DecodedCapture(capture, page, body, at, made_html, shown, hidden_text)
 
 
-def _modified_at(field: str | None, capture: Capture) -> datetime | None:
-    """The date of `Last-Modified`; `None` if it is that of the request, as of pages made for each request."""
-    at = read_last_modified(field or "")
+def modified_at(at: float | None, capture: Capture) -> datetime | None:
+    """When a page last changed, by its `Last-Modified`; `None` if that is the request, as of pages made for each."""
     fetched_at = capture.fetched_at.timestamp()
     return None if at is None or not 0 < at < fetched_at - _JUST_NOW else datetime.fromtimestamp(at, UTC)

@@ -21,18 +21,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol, TypeVar
 
 import pyarrow as pa
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from periplus.model import ParsedPage, Preference, Url, UsageError, UseLimit
+from periplus.model import Directives, Preference, Preferences, Url, UsageError, UseLimit
 from periplus.policy.filters.patterns import compiled
 from periplus.policy.permissions import DISALLOW, UNEXPLAINED, Permitted, refusal
-from periplus.urls import site_of
+from periplus.urls import is_below, site_of
 from periplus.view.notebook import Displayed
 
 from ..tables import SCHEMAS, Spooled, scan
@@ -42,7 +41,7 @@ from ..warc import WarcEnd
 from ..warc.copying import as_gzip
 from ..warc.packing import GZIP
 from ..warc.records import read_name, warc_files
-from .captures import latest_captures
+from .captures import Capture, latest_captures
 from .documents import DecodedCapture, read_document
 from .records import (
     DELETED,
@@ -64,14 +63,43 @@ RefusesUse = Callable[[Url, datetime], str]
 
 What is known of a version that was fetched before the given time does not count.
 """
-_DIGEST_BYTES: Final = 16
-"""Bytes of a text's digest: with 128 bits collisions do not occur in practice."""
+
+
+class ReadCapture(Protocol):
+    """A version of a page that was read, as far as an export selects by it."""
+
+    @property
+    def capture(self) -> Capture:
+        """Its place and time."""
+
+    @property
+    def language(self) -> str:
+        """The language that it declares; empty if it declares none."""
+
+    @property
+    def preferences(self) -> Preferences:
+        """What it states on its use."""
+
+    @property
+    def directives(self) -> Directives:
+        """What it asks of crawlers."""
+
+    @property
+    def text_digest(self) -> bytes:
+        """A digest of its text, by which pages are the same; empty without text."""
+
+    @property
+    def no_text(self) -> str:
+        """Why there is no text, if there is none."""
+
+
+R = TypeVar("R", bound=ReadCapture)
 
 
 class Selection(Struct, frozen=True):
     """Which pages to export; an empty field selects all pages.
 
-    `sites` are hosts (with a port that is not the default), subdomains included. `include` are URL patterns as of a
+    `sites` are hosts, subdomains included; without a port, with all ports. `include` are URL patterns as of a
     crawl. `languages` are tags as pages declare them: `de` selects `de-AT`, too. `dedupe`: of pages with the same main
     text, only the one that was fetched first. `purpose` is one of `policy.permissions.PURPOSES`: only pages that may be
     used for it; `unknown`: whether pages of which nothing is stated are (`keep`, `drop`).
@@ -103,22 +131,18 @@ class PageFilter:
 
     def wants_url(self, url: Url) -> bool:
         """Whether a URL is selected by its site and its form."""
-        if self._sites and not self._is_of_site(site_of(url)):
+        if self._sites and not is_below(site_of(url), self._sites):
             return False
         return not self._patterns or any(fits(url) for fits in self._patterns)
 
-    def _is_of_site(self, site: str) -> bool:
-        return any(site == wanted or site.endswith(f".{wanted}") for wanted in self._sites)
-
-    def refusal(self, document: DecodedCapture) -> str:
+    def refusal(self, page: ReadCapture) -> str:
         """Why a page with a selected URL is left out; empty if it is not."""
-        page = document.page
-        if self._languages and not self._is_in_language(page.language or ""):
+        if self._languages and not self._is_in_language(page.language):
             return OTHER_LANGUAGE
         if self._purpose:
             if _refuses_itself(page, self._purpose):
                 return refusal(Permitted(DISALLOW), self._purpose)
-            if reason := self._refuses(page.url, document.capture.fetched_at):
+            if reason := self._refuses(page.capture.url, page.capture.fetched_at):
                 return reason
         return DUPLICATE if self._seen is not None and self._is_known(page, self._seen) else ""
 
@@ -127,12 +151,11 @@ class PageFilter:
         return any(tag == wanted or tag.startswith(f"{wanted}-") for wanted in self._languages)
 
     @staticmethod
-    def _is_known(page: ParsedPage, seen: set[bytes]) -> bool:
+    def _is_known(page: ReadCapture, seen: set[bytes]) -> bool:
         """Whether the text of a page was exported before; a page without text is like no other."""
-        text = page.main_text or page.text
-        if not text:
+        digest = page.text_digest
+        if not digest:
             return False
-        digest = blake2b(text.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).digest()
         is_known = digest in seen
         seen.add(digest)
         return is_known
@@ -142,7 +165,7 @@ def _is_unexplained(_url: Url, _fetched_at: datetime) -> str:
     return UNEXPLAINED
 
 
-def _refuses_itself(page: ParsedPage, purpose: str) -> bool:
+def _refuses_itself(page: ReadCapture, purpose: str) -> bool:
     """Whether a page or its headers refuse a use, whatever else is known of it."""
     said, directives = page.preferences, page.directives
     if purpose == "retrieval":
@@ -314,8 +337,25 @@ def export_documents(
     changes: ChangedPages | None = None,
     refuses: RefusesUse | None = None,
 ) -> Exported:
+    """Write every selected page in turn that `wants` accepts, read from the archive (`export_captures`)."""
+    read = partial(read_document, collection / "warc", texts_only=True)
+    return export_captures(collection, committed, selection, read, write, wants=wants, changes=changes, refuses=refuses)
+
+
+def export_captures(
+    collection: Path,
+    committed: Committed,
+    selection: Selection,
+    read: Callable[[Capture], R | str],
+    write: Callable[[R], bool | None],
+    *,
+    wants: Callable[[Url], bool] = lambda _url: True,
+    changes: ChangedPages | None = None,
+    refuses: RefusesUse | None = None,
+) -> Exported:
     """Every selected page in turn that `wants` accepts. One that cannot be written is counted, and the others go on.
 
+    `read` returns a page, or the reason why there is none; `write` whether the page had something to write.
     With `changes`, only pages that appeared or changed; the caller writes those that were deleted, afterwards.
     `refuses` knows what pages may be used for.
     """
@@ -332,7 +372,7 @@ def export_documents(
             if changes is not None:
                 changes.leave_out(url)
             continue
-        document = read_document(collection / "warc", capture, texts_only=True)
+        document = read(capture)
         if isinstance(document, str):
             why = document
         elif not (why := pages.refusal(document)) and write(document) is False:

@@ -20,8 +20,9 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from ..settings import WarcSettings
     from .answers import ArchivedAnswer, archived_answers
-    from .archive import Archive, WarcEnd
+    from .archive import Archive
     from .cdxj import CdxLine
+    from .end import WarcEnd
     from .http import HttpMessage
     from .index import INDEX, lookup, merge_indexes, original, write_index
     from .reading import MAX_BLOCK, FileSlice, WarcRecord, read_heads, read_record, read_records

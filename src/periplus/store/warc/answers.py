@@ -41,8 +41,8 @@ from periplus.model import (
 )
 from periplus.urls import canonical, site_of
 
-from .archive import WarcEnd
 from .copying import payload_of, stored_at
+from .end import WarcEnd
 from .http import ORIGINAL, HttpMessage
 from .index import original
 from .reading import WarcRecord, read_records

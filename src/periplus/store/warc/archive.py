@@ -39,6 +39,7 @@ from ..settings import WarcSettings
 from . import records
 from .cdxj import REVISIT, CdxLine, key_of, line_of, mime_of
 from .copying import CopiedExchange, SourceRecord, payload_of, stored_at
+from .end import WarcEnd
 from .index import is_indexed, scan, write_lines
 from .packing import GZIP, SAMPLES, ZSTD, Packing, packing_of, trained
 from .reading import WarcRecord, read_heads, read_records
@@ -122,13 +123,6 @@ _MAX_LOADED: Final = 20_000
 """Payloads of what pages loaded in a browser that are remembered: some megabytes. The state does not have them."""
 ORPHAN: Final = ".orphan"
 """What the names of files end with that were there before the state knew of any."""
-
-
-class WarcEnd(Struct, frozen=True, array_like=True):
-    """How far an archive is written: its last file and the length of that; no name: nothing was written yet."""
-
-    file: str = ""
-    length: int = 0
 
 
 class _Open(Struct):

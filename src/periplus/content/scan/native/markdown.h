@@ -864,9 +864,9 @@ static u32 drop_permalinks(Writer *writer) {
         runs[kept] = runs[i];
         if (link != NONE && writer->block && writer->block < WRITTEN_TERM) {
             Styles *styles = &runs[kept].styles;
-            for (u32 place = styles->count; place-- > 0;) {
-                if (styles->items[place] >= STYLE_COUNT) {
-                    remove_style(styles, place);
+            for (u32 at = styles->count; at-- > 0;) {
+                if (styles->items[at] >= STYLE_COUNT) {
+                    remove_style(styles, at);
                 }
             }
         }
