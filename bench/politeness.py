@@ -6,6 +6,10 @@ processor bound the rate. Some requests are answered late, some with 503 and a R
 for ten minutes, so that long runs have to ask again. Everything is judged from the log of the server
 (`bench.politeness_rules`), without what the crawler knows. Ctrl-C, or `--for SECONDS`, ends the crawl early: what came
 until then is judged. The exit code is 1 if a rule was broken.
+
+`--kill SECONDS` kills processes of the crawl with SIGKILL at random moments, and continues it: all processes, the one
+that runs the crawl, or one worker. With `--in FOLDER` the collection and the server's log are kept there, and the same
+command goes on with both in another run, after whatever ended the last one.
 """
 
 from __future__ import annotations
@@ -17,24 +21,28 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
 from random import Random
+from threading import Lock
 from types import FrameType
+
+import msgspec
+from msgspec import Struct
+from msgspec.json import Decoder
+from msgspec.structs import replace
 
 from periplus.apps.lab import Answer, Request, World, exclusion
 from periplus.apps.lab.log import RequestLog, Visit
 from periplus.apps.lab.server import ConnectionLimits, RunningLab, Server, SteppedClock
 from periplus.apps.lab.sites import Site
-from periplus.collection.config.settings import Config
-from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
 from periplus.engine.fetch import opened_by
-from periplus.engine.sharding import ShardedCrawl
 
-from .politeness_rules import ROBOTS, ROBOTS_AGE, Judge, Terms
+from .politeness_lives import Lives, Plan
+from .politeness_rules import ROBOTS, ROBOTS_AGE, Judge, Seen, Terms
 
 WORKERS = 2
 PAGES_PER_SITE = 40
@@ -61,6 +69,10 @@ WORDS = 40
 """Words of a page: enough that no two pages are near-duplicates."""
 REPORT_EVERY = 10.0
 """Seconds between two lines of progress."""
+WAIT = 0.2
+"""Seconds between two looks at the crawl."""
+STALL = 1.0
+"""Seconds between two looks after which this process was not run on a busy machine."""
 
 _HTML = (("Content-Type", "text/html; charset=utf-8"),)
 _TEXT = (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", f"max-age={ROBOTS_AGE:.0f}"))
@@ -146,33 +158,90 @@ def _sitemap(site: Site, authority: str) -> bytes:
     return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{places}</urlset>'.encode()
 
 
-class JudgedLog(RequestLog):
-    """A server's log that is judged while it is written."""
+class Stall(Struct, frozen=True):
+    """A time in which this process, and so the server, was not run."""
 
-    def __init__(self, judge: Judge, path: Path | None) -> None:
-        super().__init__(1, path)
+    since: float
+    until: float
+
+
+class JudgedLog(RequestLog):
+    """A server's log that is judged while it is written to a file, from which a later run reads it again.
+
+    A line has a visit, the time of a kill, or a time in which this process was not run.
+    """
+
+    def __init__(self, judge: Judge, path: Path) -> None:
+        super().__init__(1)
         self._judge = judge
+        self._lock = Lock()
+        self._rows = path.open("ab", buffering=0)
 
     def note(self, visit: Visit) -> None:
         """Log and judge a visit."""
         super().note(visit)
-        self._judge.note(visit)
+        seen = Seen(visit.real_started_at, visit.real_ended_at, visit.host, visit.target, visit.status)
+        with self._lock:
+            self._rows.write(msgspec.json.encode(seen) + b"\n")
+            self._judge.note(seen)
+
+    def killed(self, at: float) -> None:
+        """Log a kill."""
+        with self._lock:
+            self._rows.write(msgspec.json.encode(at) + b"\n")
+            self._judge.killed(at)
+
+    def stalled(self, since: float, until: float) -> None:
+        """Log that this process was not run."""
+        with self._lock:
+            self._rows.write(msgspec.json.encode(Stall(since, until)) + b"\n")
+            self._judge.stalled(since, until)
+
+    def close(self) -> None:
+        """End the file."""
+        super().close()
+        self._rows.close()
+
+
+def read_log(judge: Judge, path: Path) -> float:
+    """Judge what earlier runs logged; when the last visit ended. A last line that is not whole is cut off."""
+    ended, whole = 0.0, 0
+    row: Decoder[Seen | Stall | float] = Decoder(Seen | Stall | float)
+    with path.open("rb") as lines:
+        for line in lines:
+            if not line.endswith(b"\n"):
+                break
+            whole += len(line)
+            entry = row.decode(line)
+            if isinstance(entry, float):
+                judge.killed(entry)
+            elif isinstance(entry, Stall):
+                judge.stalled(entry.since, entry.until)
+            else:
+                judge.note(entry)
+                ended = max(ended, entry.ended_at)
+    os.truncate(path, whole)
+    return ended
+
+
+class Web(Struct, frozen=True):
+    """What another run has to repeat: the web, and the port that its URLs name."""
+
+    pages: int
+    sites: int
+    delay: float
+    port: int = 0
 
 
 def main() -> None:
     """Crawl, judge, and print what was found."""
     asked = _arguments()
-    sites = asked.sites or min(max(MIN_SITES, asked.pages // PAGES_PER_SITE), MAX_SITES)
-    delay = asked.delay or sites / RATE
-    world = BusyWorld(sites, 2 * ceil(asked.pages / sites) + LISTED, delay)
-    terms = _terms(world, delay)
-    judge = Judge(terms)
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        used = _crawl(world, terms, judge, Path(folder) / "c", asked)
-        seconds = time.monotonic() - began
+    with ExitStack() as stack:
+        folder = asked.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
+        judge, seconds, lives = _crawl(folder, asked)
     judge.end()
-    for line in _summary(judge, seconds, used):
+    for line in _summary(judge, seconds, lives):
         print(line)
     sys.stdout.flush()
     sys.exit(1 if judge.violations.total() else 0)
@@ -185,9 +254,20 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--delay", type=float, default=0.0, help="seconds; by default so that sites allow 500 pages a second"
     )
-    parser.add_argument("--for", type=float, default=0.0, dest="seconds", help="end after this many seconds")
-    parser.add_argument("--log", type=Path, help="also write the server's log to a file")
+    parser.add_argument("--for", type=float, default=float("inf"), dest="seconds", help="end after this many seconds")
+    parser.add_argument("--kill", type=float, default=0.0, help="kill the crawl every so many seconds, on average")
+    parser.add_argument("--seed", type=int, default=7, help="chooses when to kill which processes")
+    parser.add_argument("--in", type=Path, dest="folder", help="keep the collection and the log, and go on with them")
     return parser.parse_args()
+
+
+def _web(folder: Path, asked: argparse.Namespace) -> Web:
+    """The web of the first run in a folder."""
+    path = folder / "web.json"
+    if path.exists():
+        return msgspec.json.decode(path.read_bytes(), type=Web)
+    sites = asked.sites or min(max(MIN_SITES, asked.pages // PAGES_PER_SITE), MAX_SITES)
+    return Web(asked.pages, sites, asked.delay or sites / RATE)
 
 
 def _terms(world: BusyWorld, delay: float) -> Terms:
@@ -204,82 +284,93 @@ def _terms(world: BusyWorld, delay: float) -> Terms:
     )
 
 
-def _crawl(world: BusyWorld, terms: Terms, judge: Judge, folder: Path, asked: argparse.Namespace) -> float:
-    """Crawl every site of the world; its server's log is judged meanwhile. Returns the CPU seconds a request."""
-    folder.mkdir()
-    log = JudgedLog(judge, asked.log)
+def _crawl(folder: Path, asked: argparse.Namespace) -> tuple[Judge, float, Lives]:
+    """Crawl every site of the world; its server's log is judged meanwhile. Also returns the seconds it took."""
+    web = _web(folder, asked)
+    world = BusyWorld(web.sites, 2 * ceil(web.pages / web.sites) + LISTED, web.delay)
+    terms = _terms(world, web.delay)
+    judge = Judge(terms)
+    path = folder / "visits.jsonl"
+    ended = read_log(judge, path) if path.exists() else 0.0
+    log = JudgedLog(judge, path)
+    if ended:
+        log.killed(ended)
     limits = ConnectionLimits(most_connections=4 * MAX_SITES)
-    server = Server(world, SteppedClock(world.epoch), log, limits=limits, latency=world.latency)
+    server = Server(world, SteppedClock(world.epoch), log, port=web.port, limits=limits, latency=world.latency)
     with RunningLab(server) as lab:
-        options: dict[str, object] = {
-            "dns.hosts": dict(lab.resolver),
-            "scope.kind": "host",
-            "budgets.domain": "none",  # all sites are of one registrable domain
-            "politeness.delay": terms.delay,
-            "politeness.ip_delay": terms.ip_delay,
-            "politeness.slow_factor": terms.slow_factor,
-            "crawl.limit": asked.pages,
-            "crawl.for": asked.seconds,
-        }
-        seeds = seeds_from([lab.url(site.host) for site in world.sites()])
-        options["wire.allow_private"] = opened_by(seeds, lab.resolver, ())
-        config = Config().with_options(options)
-        config.check()
-        used = _run(open_crawl(config, folder, seeds, WORKERS), judge)
-        settle(folder)
+        (folder / "web.json").write_bytes(msgspec.json.encode(replace(web, port=lab.port)))
+        began = time.monotonic()
+        lives = Lives(_plan(lab, terms, folder / "c", web.pages), asked.kill, asked.seed)
+        _follow(lives, judge, log, asked.seconds)
+        seconds = time.monotonic() - began
     log.close()
-    return used / max(log.total, 1)
+    return judge, seconds, lives
 
 
-def _run(crawl: ShardedCrawl, judge: Judge) -> float:
-    """Crawl to the end or to Ctrl-C, with a line of progress every ten seconds; returns the CPU seconds of all."""
+def _plan(lab: RunningLab, terms: Terms, folder: Path, pages: int) -> Plan:
+    folder.mkdir(exist_ok=True)
+    seeds = seeds_from([lab.url(site.host) for site in lab.world.sites()])
+    options: dict[str, object] = {
+        "dns.hosts": dict(lab.resolver),
+        "scope.kind": "host",
+        "budgets.domain": "none",  # all sites are of one registrable domain
+        "politeness.delay": terms.delay,
+        "politeness.ip_delay": terms.ip_delay,
+        "politeness.slow_factor": terms.slow_factor,
+        "crawl.limit": pages,
+        "wire.allow_private": opened_by(seeds, lab.resolver, ()),
+    }
+    return Plan(str(folder), options, tuple(seeds), WORKERS)
+
+
+def _follow(lives: Lives, judge: Judge, log: JudgedLog, seconds: float) -> None:
+    """Kill, continue and report, until the crawl ends, a signal comes or the time is over."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        crawl.stop()
+        lives.stop()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     began = last = time.monotonic()
-    before, used = 0, 0.0
-    for statuses in crawl.progress():
+    before, woke = judge.requests, time.time()
+    while lives.is_running or lives.exit_code == -signal.SIGKILL:
+        lives.wait(WAIT)
+        if time.time() > woke + STALL:
+            log.stalled(woke, time.time())
+        woke = time.time()
+        if lives.kill_if_due():
+            log.killed(time.time())
+        lives.revive()
         now = time.monotonic()
+        if now > began + seconds:
+            lives.stop()
         if now < last + REPORT_EVERY:
             continue
-        used = _cpu_of_group()
-        requests, pages = judge.requests, sum(status.frontier.done for status in statuses)
+        lives.measure()
         print(
-            f"{now - began:6,.0f} s: {pages:,} pages; judged: {requests:,} requests to {judge.hosts:,} hosts"
-            f" ({(requests - before) / (now - last):,.0f}/s), {judge.violations.total():,} violations",
+            f"{now - began:6,.0f} s: {lives.pages:,} pages; judged: {judge.requests:,} requests"
+            f" ({(judge.requests - before) / (now - last):,.0f}/s), {sum(lives.kills.values())} kills,"
+            f" {lives.memory / 1e6:,.0f} MB, {judge.violations.total():,} violations",
             file=sys.stderr,
             flush=True,
         )
-        last, before = now, requests
-    if crawl.is_interrupted:
-        print("ended early, by a signal", file=sys.stderr)
-    return max(used, _cpu_of_group())
+        last, before = now, judge.requests
+    if lives.exit_code:
+        print(f"the crawl ended with {lives.exit_code}", file=sys.stderr)
 
 
-def _cpu_of_group() -> float:
-    """CPU seconds of the processes of our group: this one, and those of the crawl."""
-    group, ticks = os.getpgrp(), 0
-    for entry in os.scandir("/proc"):
-        with suppress(OSError, ValueError, IndexError):
-            # The name in brackets may contain spaces; what follows the last bracket is numbers.
-            fields = (Path(entry) / "stat").read_text().rpartition(")")[2].split()
-            if entry.name.isdecimal() and int(fields[2]) == group:
-                ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _summary(judge: Judge, seconds: float, used: float) -> Iterator[str]:
+def _summary(judge: Judge, seconds: float, lives: Lives) -> Iterator[str]:
     total = judge.requests
-    own = time.process_time() / max(total, 1)
-    yield f"{total:,} requests to {judge.hosts:,} hosts in {seconds:,.0f} s ({total / seconds:,.0f}/s)"
+    yield f"{total:,} requests to {judge.hosts:,} hosts, {lives.pages:,} pages; this run took {seconds:,.0f} s"
     statuses = ", ".join(f"{status}: {number:,}" for status, number in sorted(judge.statuses.items()))
     yield f"robots.txt: {judge.robots:,} times; answers by status: {statuses}"
     tight = judge.tight / max(total - judge.hosts, 1)
     yield f"{judge.shared_addresses:,} addresses of several hosts; {tight:.0%} of rests were within 10% of the least"
-    yield f"CPU a request: {1000 * (used - own):.2f} ms of the crawler, {1000 * own:.2f} ms of the server and its judge"
+    kills = ", ".join(f"{number} of {kind}" for kind, number in lives.kills.items())
+    yield f"kills of this run: {kills}; in all {judge.kills} kills and {judge.stalls} stalls of the server;"
+    yield f"with both {judge.unknown:,} answers that the crawler may not have got"
+    yield f"CPU of this run: {lives.cpu:,.0f} s of the crawl, {time.process_time():,.0f} s of the server and its judge"
+    yield f"memory of the crawl that no file backs: {lives.most_memory / 1e6:,.0f} MB at most"
     yield from judge.lines()
 
 

@@ -1,7 +1,12 @@
 """The rules of `bench.politeness`, judged from the visits that a server logs, one at a time.
 
-The judge keeps the last visit of each host, the last start times of each address and the visits of the last half
-minute, so its memory does not grow with requests. It uses nothing of what the crawler knows.
+The judge keeps the last visit of each host, the last start times of each address, the visits of the last half minute,
+and a number for each page that was fetched: 70 bytes. It uses nothing of what the crawler knows.
+
+A crawl may be killed and continued. What it was answered in the last seconds before may be lost with it: then a host
+rests its delay, and neither a Retry-After nor a longer rest for a slow answer can be asked for; the page may be fetched
+once more. All other rules hold as if nothing had happened. The same is true of requests that the server itself served
+late because its process was not run: the crawler may have given them up before they were read.
 """
 
 from __future__ import annotations
@@ -13,8 +18,6 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from periplus.apps.lab.log import Visit
-
 ROBOTS = "/robots.txt"
 ROBOTS_AGE = 600.0
 """Seconds for which robots.txt may be kept: the crawler keeps it no shorter."""
@@ -24,6 +27,12 @@ CLOCKS = 0.0005
 """Seconds by which two readings of the machine's clocks may differ."""
 IN_A_ROW = 5
 """Requests of a worker to an address whose distance is judged together: a late one makes the next seem early."""
+UNKNOWN = 5.0
+"""Seconds before a kill in which an answer may have come that was not written down: long, for a busy machine."""
+READ_LATE = 2.0
+"""Seconds after a kill in which the server may still begin requests that were sent before."""
+CATCH_UP = 10.0
+"""Seconds after a stall of the server's process in which it still reads requests that were sent before."""
 LONGEST_ANSWER = 30.0
 """Seconds that visits are held to judge them in order of their start: they are logged when they end."""
 EXAMPLES = 3
@@ -47,7 +56,10 @@ class Terms(Struct, frozen=True):
 
     def rest_after(self, visit: Seen) -> float:
         """Minimum seconds from the end of a visit to the start of the next one of its host."""
-        delay = max(self.delay, self.crawl_delay if visit.host in self.slow_hosts else 0.0)
+        is_slow = visit.host in self.slow_hosts and (visit.is_known or visit.target != ROBOTS)
+        delay = max(self.delay, self.crawl_delay if is_slow else 0.0)
+        if not visit.is_known:
+            return delay
         return max(delay, self.slow_factor * (visit.ended_at - visit.started_at))
 
 
@@ -59,16 +71,19 @@ class Seen(NamedTuple):
     host: str
     target: str
     status: int = 200
+    is_known: bool = True
+    """Whether the crawler knows the answer: one that came as it was killed may be lost."""
 
 
 class Host:
-    """What is remembered of a host: its last visit, and when its robots.txt was last read."""
+    """What is remembered of a host: its last visit, when its robots.txt was last read, and hashes of fetched pages."""
 
-    __slots__ = ("last", "robots_at")
+    __slots__ = ("fetched", "last", "robots_at")
 
     def __init__(self) -> None:
         self.last: Seen | None = None
         self.robots_at = 0.0
+        self.fetched: set[int] = set()
 
 
 class Judge:
@@ -77,6 +92,8 @@ class Judge:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._waiting: list[Seen] = []
+        self._kills: deque[float] = deque(maxlen=100)
+        self._stalls: deque[tuple[float, float]] = deque(maxlen=100)
         self._hosts: defaultdict[str, Host] = defaultdict(Host)
         row = IN_A_ROW * terms.workers
         self._starts: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=row))
@@ -86,6 +103,8 @@ class Judge:
         """Requests for robots.txt."""
         self.violations: Counter[str] = Counter()
         self.examples: defaultdict[str, list[str]] = defaultdict(list)
+        self.kills = self.stalls = self.unknown = 0
+        """Kills, stalls of the server, and answers that the crawler may not have got because of either."""
         self.tight = 0
         """Rests that were hardly longer than asked."""
 
@@ -100,9 +119,18 @@ class Judge:
         hosts = Counter(self._terms.address(host) for host in self._hosts)
         return sum(1 for number in hosts.values() if number > 1)
 
-    def note(self, visit: Visit) -> None:
+    def killed(self, at: float) -> None:
+        """Processes of the crawl were killed: their requests end, and what was just answered may be lost."""
+        self._kills.append(at)
+        self.kills += 1
+
+    def stalled(self, since: float, until: float) -> None:
+        """The server's process was not run for some time."""
+        self._stalls.append((since, until))
+        self.stalls += 1
+
+    def note(self, seen: Seen) -> None:
         """Take a visit that has just ended; judge those that no later one can precede."""
-        seen = Seen(visit.real_started_at, visit.real_ended_at, visit.host, visit.target, visit.status)
         heapq.heappush(self._waiting, seen)
         while self._waiting[0].started_at < seen.ended_at - LONGEST_ANSWER:
             self.judge(heapq.heappop(self._waiting))
@@ -114,6 +142,11 @@ class Judge:
 
     def judge(self, visit: Seen) -> None:
         """Check a visit against every rule. Visits are given in order of start."""
+        for kill in self._kills:
+            if visit.started_at - READ_LATE <= kill <= visit.ended_at + UNKNOWN:
+                visit = visit._replace(ended_at=min(visit.ended_at, kill), is_known=False)
+        if any(visit.started_at - CATCH_UP <= until and since <= visit.ended_at for since, until in self._stalls):
+            visit = visit._replace(is_known=False)
         host = self._hosts[visit.host]
         for rule, broken in RULES.items():
             if message := broken(self._terms, visit, host):
@@ -147,8 +180,11 @@ class Judge:
         if visit.target == ROBOTS:
             host.robots_at = visit.ended_at
             self.robots += 1
+        elif visit.status == 200 and visit.is_known:
+            host.fetched.add(hash(visit.target))
         host.last = visit
         self.requests += 1
+        self.unknown += not visit.is_known
         self.statuses[visit.status] += 1
 
     def lines(self) -> Iterator[str]:
@@ -199,10 +235,16 @@ def rests(terms: Terms, visit: Seen, host: Host) -> str:
 
 def retry_after(terms: Terms, visit: Seen, host: Host) -> str:
     """After a 503 with Retry-After a host is not asked for as long."""
-    if host.last is None or host.last.status != 503:
+    if host.last is None or host.last.status != 503 or not host.last.is_known:
         return ""
     rest = visit.started_at - host.last.ended_at
     return "" if rest >= terms.retry_after - CLOCKS else f"{visit.host}{visit.target} came {rest:.3f} s after a 503"
+
+
+def fetched_once(_terms: Terms, visit: Seen, host: Host) -> str:
+    """A page that was fetched is not fetched again."""
+    is_again = visit.target != ROBOTS and hash(visit.target) in host.fetched
+    return f"{visit.host}{visit.target} was fetched before" if is_again else ""
 
 
 RULES: Mapping[str, Callable[[Terms, Seen, Host], str]] = {
@@ -212,6 +254,7 @@ RULES: Mapping[str, Callable[[Terms, Seen, Host], str]] = {
     "one request at a time a host": one_at_a_time,
     "delays of hosts, Crawl-delay included": rests,
     "Retry-After": retry_after,
+    "no page is fetched twice": fetched_once,
 }
 ADDRESSES = "delays of addresses"
-"""The seventh rule, which looks at several hosts."""
+"""The eighth rule, which looks at several hosts."""

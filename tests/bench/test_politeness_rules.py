@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bench.politeness import BusyWorld
+from pathlib import Path
+
+from bench.politeness import BusyWorld, JudgedLog, read_log
 from bench.politeness_rules import ADDRESSES, ROBOTS, ROBOTS_AGE, RULES, Judge, Seen, Terms
 from tests.each_case import each_case
 
@@ -29,8 +31,8 @@ def seen(at: float, target: str = "/", status: int = 200, took: float = 0.01, ho
 
 START = [seen(0.0, ROBOTS), seen(0.5, ROBOTS, host=SLOW)]
 GOOD = [
-    *START, seen(3.0), seen(3.5, host=SLOW), seen(5.0, took=2.0), seen(6.0, host=SLOW), seen(17.1, status=503),
-    seen(20.2), seen(ROBOTS_AGE, ROBOTS), seen(ROBOTS_AGE + 10),
+    *START, seen(3.0), seen(3.5, host=SLOW), seen(5.0, "/1", took=2.0), seen(6.0, "/1", host=SLOW),
+    seen(17.1, "/2", status=503), seen(20.2, "/2"), seen(ROBOTS_AGE, ROBOTS), seen(ROBOTS_AGE + 10, "/last"),
 ]  # fmt: skip
 BROKEN = {
     "robots.txt comes first": [seen(0.0), seen(3.0, ROBOTS)],
@@ -39,16 +41,24 @@ BROKEN = {
     "one request at a time a host": [*START, seen(3.0, took=5.0), seen(7.0)],
     "delays of hosts, Crawl-delay included": [*START, seen(9.0, host=SLOW), seen(10.5, host=SLOW)],
     "Retry-After": [*START, seen(3.0, status=503), seen(5.0)],
+    "no page is fetched twice": [*START, seen(3.0), seen(9.0)],
     ADDRESSES: [seen(place / 10, host=HOST if place % 2 else SLOW) for place in range(11)],
 }
 
 
-def violations(visits: list[Seen]) -> set[str]:
+def logged(one: Seen) -> Visit:
+    """What the server logs."""
+    times = (one.started_at, one.ended_at)
+    return Visit(1, "127.0.0.1", "GET", one.host, one.target, "a", one.status, 9, 0.0, 0.0, *times)
+
+
+def violations(visits: list[Seen], *kills: float) -> set[str]:
     """The broken rules, of visits that are logged in order of their end."""
     judge = Judge(TERMS)
+    for at in kills:
+        judge.killed(at)
     for one in sorted(visits, key=lambda visit: visit.ended_at):
-        times = (one.started_at, one.ended_at)
-        judge.note(Visit(1, "127.0.0.1", "GET", one.host, one.target, "a", one.status, 9, 0.0, 0.0, *times))
+        judge.note(one)
     judge.end()
     assert judge.requests == len(visits)
     return set(judge.violations)
@@ -67,15 +77,59 @@ def test_each_rule_finds_what_breaks_it(rule: str) -> None:
 
 def test_a_rest_after_a_slow_answer_is_longer() -> None:
     """After two seconds a host rests for ten."""
-    assert violations([*START, seen(3.0, took=2.0), seen(14.9)]) == {"delays of hosts, Crawl-delay included"}
+    assert violations([*START, seen(3.0, took=2.0), seen(14.9, "/1")]) == {"delays of hosts, Crawl-delay included"}
 
 
-def test_the_judge_does_not_keep_visits() -> None:
+def test_a_kill_excuses_only_what_depends_on_an_answer_that_may_be_lost() -> None:
+    """A host rests all the same, and what was answered long before a kill is known."""
+    slow = [*START, seen(3.0, took=2.0), seen(6.1)]
+    assert violations(slow) == {"delays of hosts, Crawl-delay included", "no page is fetched twice"}
+    assert violations(slow, 5.0) == set()
+    assert violations([*START, seen(3.0, took=9.0), seen(6.1)], 5.0) == set(), "it ended by the kill"
+    assert violations([*START, seen(3.0), seen(5.8)], 5.0) == set()
+    assert violations([*START, seen(3.0), seen(5.8)], 2.5) == set(), "it was sent before, and read late"
+    assert violations([*START, seen(3.0), seen(5.8)], 0.9) == {"no page is fetched twice"}
+    assert violations([*START, seen(3.0, "/1"), seen(3.8)], 3.5) == {"delays of hosts, Crawl-delay included"}
+    assert violations([*START, seen(3.0), seen(40.0)], 20.0) == {"no page is fetched twice"}
+    assert violations([*START, seen(3.0, status=503), seen(5.0)], 4.0) == set()
+
+
+def test_requests_that_a_stalled_server_read_late_are_judged_by_the_delay_alone() -> None:
+    """The crawler may have given up the first before it was read."""
+    judge = Judge(TERMS)
+    judge.stalled(20.0, 24.0)
+    for one in [*START, seen(25.0, took=2.0), seen(29.0), seen(40.0, "/1"), seen(40.5, "/2")]:
+        judge.note(one)
+    judge.end()
+    assert judge.violations == {"delays of hosts, Crawl-delay included": 1}
+    assert (judge.stalls, judge.unknown) == (1, 2)
+
+
+def test_another_run_judges_by_what_earlier_ones_logged(tmp_path: Path) -> None:
+    """A line that was being written when the machine died is left out."""
+    path = tmp_path / "visits.jsonl"
+    for run in ([*START, seen(3.0)], [seen(40.0), seen(60.0, "/print/1")]):
+        judge = Judge(TERMS)
+        if path.exists():
+            assert read_log(judge, path) == 3.01
+        log = JudgedLog(judge, path)
+        for one in run:
+            log.note(logged(one))
+        log.killed(80.0)
+        log.stalled(81.0, 82.0)
+        log.close()
+        with path.open("ab") as file:
+            file.write(b"[80.1, 80.")
+    judge.end()
+    assert set(judge.violations) == {"no page is fetched twice", "nothing forbidden is requested"}
+    assert (judge.requests, judge.kills, judge.stalls) == (5, 2, 2)
+
+
+def test_the_judge_keeps_no_visits() -> None:
     """It judges those that began before any answer could still be under way."""
     judge = Judge(TERMS)
     for place in range(100):
-        at = 10.0 * place
-        judge.note(Visit(1, "127.0.0.1", "GET", HOST, ROBOTS, "a", 200, 9, 0.0, 0.0, at, at))
+        judge.note(seen(10.0 * place, ROBOTS, took=0.0))
     assert judge.requests == 96
 
 
