@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 from tests.faults.disk import Crashed, Disk, Fault
 from tests.faults.simulation import JUMPS, REBOOT, WORLDS, Process, Simulation, check_ends, plan_of
 from tests.faults.web import Broken, Clock, Key, Servers, TrueTime
+from tests.small_index import small_index
 
 from periplus.engine.shard import Shard
 from periplus.engine.sharding.messages import Delivery
@@ -129,7 +130,7 @@ class ShardedSimulation(Simulation):
     def __init__(self, seed: int, folder: Path) -> None:
         super().__init__(plan_of(seed), folder)
         self.count = self.chance.randint(2, 3)
-        self.servers = Servers(self.world, self.plan.config.politeness, are_shared=True)
+        self.servers = Servers(self.world, self.plan.config.politeness, shards=self.count)
         self.workers: dict[int, Worker] = {}
         self._killed: dict[int, set[Key]] = {}  # of shards that have not recovered from a kill, what is durable
         self._root = folder / "life"
@@ -158,7 +159,7 @@ class ShardedSimulation(Simulation):
         disk.fault = fault
         self._begun: list[Process] = []
         self.workers.clear()
-        with disk.installed():
+        with disk.installed(), small_index():
             try:
                 self._crawl_together()
             except Crashed:

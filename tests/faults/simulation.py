@@ -17,7 +17,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -27,6 +27,7 @@ from msgspec import Struct
 from tests.faults.disk import Crashed, Disk, Fault
 from tests.faults.web import Broken, Clock, FaultyWire, FaultyWorld, Key, Mishaps, Servers, TrueTime, key_of
 from tests.properties.replayed_world import Collection, ObservedMachine
+from tests.small_index import small_index
 
 from periplus.collection.config.settings import Config
 from periplus.collection.shards import ShardMaker, open_machine
@@ -269,7 +270,7 @@ class Simulation:
         self.disk = disk = Disk(folder, self.chance)
         disk.fault = fault
         process: list[Process] = []
-        with disk.installed():
+        with disk.installed(), small_index() if self.plan.seed % 2 else nullcontext():
             try:
                 self._crawl(folder, clock, process, None if fault.kind != "step" else fault.at)
                 self.story.append(f"  ended in order after {disk.operations} operations")

@@ -15,6 +15,7 @@ from tests.properties.replayed_world import START, RichWorld
 from tests.properties.simulated_web import PAGES
 
 from periplus.engine.frontier import PolitenessSettings
+from periplus.engine.router import owner_of
 from periplus.model import Fetched, FetchOutcome, FetchTask, Purpose, Site, Url
 from periplus.urls import site_of
 
@@ -75,11 +76,9 @@ class _Visit(Struct):
 class Servers:
     """Sees every request of every process, and what was delivered. `finished`: pages that need not be asked again."""
 
-    def __init__(self, world: FaultyWorld, politeness: PolitenessSettings, *, are_shared: bool = False) -> None:
-        """`are_shared`: several shards ask. They divide the rate of an address among them, not its pauses, and each of
-        them may ask any site for a robots.txt that a site of its own redirects to.
-        """
-        self.world, self._politeness, self._are_shared = world, politeness, are_shared
+    def __init__(self, world: FaultyWorld, politeness: PolitenessSettings, *, shards: int = 1) -> None:
+        """Several shards divide the rate of an address among them, not its pauses. Each asks its own sites only."""
+        self.world, self._politeness, self._shards = world, politeness, shards
         self.delivered: Counter[Key] = Counter()
         self.requests = 0
         self.finished: set[Url] = set()
@@ -92,6 +91,8 @@ class Servers:
         """A request begins: is it one that may?"""
         if task.purpose is Purpose.PAGE and task.url in self.finished:
             raise Broken(f"{task.url} is asked for again, and its answer is durable")
+        if owner_of(site_of(task.url), self._shards) != shard:
+            raise Broken(f"{task.url} is asked for by shard {shard}, which does not have its site")
         if task.ip is None:
             return
         self.requests += 1
@@ -103,7 +104,7 @@ class Servers:
             if now < visit.ended_at + rest - _TOLERANCE:
                 raise Broken(f"{site} rested {now - visit.ended_at:.3f} s, not {rest}: {task.url}")
         gap = now - self._asked_at.get(task.ip, 0.0)
-        if not self._are_shared and gap < self._politeness.between_requests_to_an_address - _TOLERANCE:
+        if self._shards == 1 and gap < self._politeness.between_requests_to_an_address - _TOLERANCE:
             raise Broken(f"{task.ip} is asked again after {gap:.3f} s: {task.url}")
         self._asked_at[task.ip] = now
         self._visits[shard, site] = _Visit(now + took, took)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import exp, inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -260,3 +261,67 @@ def test_a_users_own_refresh_policy() -> None:
     assert result.fetches == 60 * 20 // 2
     with pytest.raises(ConfigError, match="no_such_module_at_all"):
         check_policy("no_such_module_at_all:policy")
+
+
+class Chooses(OwnRefresh):
+    """Chooses what it was made with."""
+
+    def __init__(self, chosen: Any, cost: Any = 0) -> None:
+        self.chosen = chosen
+        self.price = cost
+
+    def cost(self, sites: int) -> Any:
+        """Whatever was asked for."""
+        return self.price
+
+    def choose(self, today: Today) -> Any:
+        """Whatever was asked for."""
+        return self.chosen
+
+
+MADE: list[Any] = []
+
+
+def made_by_a_test(given: Circumstances, random: Any) -> Any:
+    """What the test has put there."""
+    return MADE[-1]
+
+
+def no_arguments() -> None:
+    """A function of another kind."""
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (None, "returned None, which has no method cost"),
+        (Chooses("pages"), "choose\\(today\\) returned 'pages'"),
+        (Chooses(None), "choose\\(today\\) returned None"),
+        (Chooses([0.5]), "returned \\[0.5\\]"),
+        (Chooses([[1, 2], [3]]), "returned \\[\\[1, 2\\], \\[3\\]\\]"),
+        (Chooses([1, 1]), "a page twice"),
+        (Chooses([60]), "page 60"),
+        (Chooses([-1, 2]), "page -1"),
+        (Chooses(list(range(60))), "returned 60 pages"),
+        (Chooses([], "free"), "cost\\(sites\\) returned 'free'"),
+        (Chooses([], float("nan")), "cost\\(sites\\) returned nan"),
+    ],
+)
+def test_a_refresh_policy_that_is_wrong(made: Any, said: str) -> None:
+    """The error names the function, what it returned and what is allowed."""
+    MADE.append(made)
+    histories = generate_histories(HistorySettings(pages=60, sites=2, days=20))
+    with pytest.raises(ConfigError, match=f"{__name__}:made_by_a_test: .*{said}") as error:
+        simulate_freshness(histories, f"{__name__}:made_by_a_test", 0.5)
+    assert error.value.hint
+
+
+def test_a_refresh_policy_that_fails() -> None:
+    """A function that takes other arguments, or raises, is named with its error."""
+    histories = generate_histories(HistorySettings(pages=60, sites=2, days=20))
+    with pytest.raises(ConfigError, match=f"{__name__}:no_arguments: given and random: TypeError"):
+        simulate_freshness(histories, f"{__name__}:no_arguments", 0.5)
+    MADE.append(Chooses([]))
+    MADE[-1].choose = lambda today: 1 // 0
+    with pytest.raises(ConfigError, match="choose\\(today\\): ZeroDivisionError"):
+        simulate_freshness(histories, f"{__name__}:made_by_a_test", 0.5)

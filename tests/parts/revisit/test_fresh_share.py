@@ -51,6 +51,28 @@ def test_a_sample_says_less_than_all_pages() -> None:
     assert whole.mean == part.mean
 
 
+def test_copies_with_the_same_text_are_stale_together() -> None:
+    """One page at 100 URLs: at least all of them being stale is in the interval, and the expectation is the same."""
+    once = [PageEvidence().first_visited(NOW) for _ in range(200)]
+    texts = [0] * 100 + list(range(1, 101))
+    apart, together = (
+        fresh_share(once, [0] * 200, [SiteEvidence()], NOW + DAY / 24, texts=each) for each in ((), texts)
+    )
+    assert together.mean == apart.mean
+    assert together.low < apart.low < together.mean - 0.1
+    assert together.low < together.mean - 0.45
+    alone = fresh_share(once, [0] * 200, [SiteEvidence()], NOW + DAY / 24, texts=list(range(200)))
+    assert alone == apart
+
+
+def test_two_slow_sites_do_not_decide_what_is_believed_of_the_others() -> None:
+    """Nothing changed on two sites that were visited twice: of a third, two changes in ten must still be possible."""
+    slow = [visited(0.001, [0.1], np.random.default_rng(page)) for page in range(30)]
+    once = [PageEvidence().first_visited(NOW) for _ in range(300)]
+    site = [page // 15 for page in range(30)] + [2] * 300
+    assert fresh_share([*slow, *once], site, [SiteEvidence()] * 3, NOW + DAY / 8).low < 0.75
+
+
 def test_dates_tell_of_pages_that_were_seen_once() -> None:
     """A page that had not changed for a year will hardly change today; where dates are false that is not known."""
     fast = [visited(2.0, [0.5] * 4, np.random.default_rng(page)) for page in range(50)]

@@ -38,8 +38,9 @@ _MEDIAN_RATE, _SPREAD = 1 / 240, 3.0
 """The prior of rates: the median, in changes in the shortest time between two visits, and the standard deviation of the
 natural logarithm. With an hour, the default, a quarter of the pages change more than once a day and a quarter less than
 once a quarter (Brandman et al. 2000, Figure 2). A user who sets seconds has pages that change by the minute."""
-_PRIOR_PAGES, _COMMON_PAGES = 2.0, 5.0
-"""Weight of the prior, in visited pages; and of what all groups have in common for the distribution of one group."""
+_PRIOR_PAGES, _COMMON_PAGES = 5.0, 5.0
+"""Weight of the prior, in visited pages; and of what all groups have in common for the distribution of one group. With
+a prior of less weight the first sites that are visited twice decide what is believed of all others."""
 _BURN_IN, _DRAWS = 15, 50
 """Draws that are dropped, until they no longer depend on where they began; and draws that are used."""
 _DATE_DENSITY = 0.12

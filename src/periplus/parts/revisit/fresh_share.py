@@ -6,8 +6,10 @@ site change at the same time. `change_posterior` draws all of these from their j
 copy a probability to be fresh, and the spread of the draws is the uncertainty. At first all is prior and the interval
 is wide; every visit narrows it.
 
-Two things that the draws leave out are added: copies that happen to be fresh or stale though the probability is known;
-and pages that are not in the sample. Pages that have vanished say how often pages do, and are not counted.
+Three things that the draws leave out are added: copies that happen to be fresh or stale though the probability is
+known; copies with the same text, such as one page at the many URLs that a session number gives it, which are fresh or
+stale together; and pages that are not in the sample. Pages that have vanished say how often pages do, and are not
+counted.
 
 Pages without a date have a distribution of rates of their own: a date of the last hour is taken for a clock and
 dropped, so it is the fast pages that have none.
@@ -15,6 +17,7 @@ dropped, so it is the fast pages that have none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,6 +39,8 @@ _MAX_GROUPS = 40
 others, with the fewest visited pages, share one estimate."""
 _NOISE = np.array([-2.0, -1.4, -0.9, -0.5, -0.16, 0.16, 0.5, 0.9, 1.4, 2.0])
 """Standard normal quantiles: the randomness that remains when the probabilities are known, for each draw."""
+_TIMES = 40
+"""Draws of which texts are fresh, for each draw of their chances: 2,000 in all."""
 _DATE_TRUST = 2.0
 """Weight of the first guess at the share of false dates, in dates that visits have checked."""
 _STRETCHED = 1.4, 1.2
@@ -68,12 +73,13 @@ def fresh_share(
     gone: Sequence[PageEvidence] = (),
     gone_site: Sequence[int] = (),
     shortest: float = HOUR,
+    texts: Sequence[int] = (),
 ) -> FreshShare:
     """The share of copies that are as their page is now, from a random sample `pages` of `population` pages.
 
     Page `n` is on the site `sites[site[n]]`. Of the pages in `gone` the last visit found that they had vanished.
     `shortest` is the shortest time between two visits, in seconds (`refresh.shortest`): by it the first guess at change
-    rates is made, before visits show them.
+    rates is made, before visits show them. Copies of one site with the same number in `texts` have the same text.
     """
     if not pages:
         return NOTHING_KNOWN
@@ -87,8 +93,28 @@ def fresh_share(
     possible = np.clip(shares + _NOISE[:, None] * spread, 0.0, 1.0)
     low, high = np.quantile(possible, (0.025, 0.975))
     mean, half_a_page = float(shares.mean()), 0.5 / count * sampled
-    below, above = max(mean - float(low), 0.0) * _STRETCHED[0], max(float(high) - mean, 0.0) * _STRETCHED[1]
+    down, up = _together(chances, texts) if texts else (0.0, 0.0)
+    below = math.hypot(max(mean - float(low), 0.0) * _STRETCHED[0], down)
+    above = math.hypot(max(float(high) - mean, 0.0) * _STRETCHED[1], up)
     return FreshShare(mean, max(mean - below - half_a_page, 0.0), min(mean + above + half_a_page, 1.0))
+
+
+def _together(chances: Floats, texts: Sequence[int]) -> tuple[float, float]:
+    """How far the share may lie below and above its mean because copies with the same text are fresh or stale together.
+
+    Each text of several copies is drawn to be fresh or stale, some times for each draw of the chances.
+    """
+    _, number, copies = np.unique(np.asarray(texts, np.int64), return_inverse=True, return_counts=True)
+    sums = np.zeros((len(copies), chances.shape[1]))
+    np.add.at(sums, number, chances)
+    several = copies > 1
+    if not several.any():
+        return 0.0, 0.0
+    means = np.repeat(sums[several] / copies[several, None], _TIMES, axis=1)
+    is_fresh = np.random.default_rng(_SEED).random(means.shape) < means
+    shares = (copies[several, None] * (is_fresh - means)).sum(axis=0) / len(texts)
+    low, high = np.quantile(shares, (0.025, 0.975))
+    return max(-float(low), 0.0), max(float(high), 0.0)
 
 
 def _draws(

@@ -185,6 +185,8 @@ class FreshnessEstimator:
         numbers: dict[Site, int] = {}
         site = [numbers.setdefault(site_of(record.url), len(numbers)) for record in chain(records, gone)]
         pages = [unpack_page(record.evidence) for record in chain(records, gone)]
+        texts: dict[tuple[Site, int] | Url, int] = {}
+        text = [texts.setdefault(_text_of(record), len(texts)) for record in records]
         sites, count = [self._evidence_of(each) for each in numbers], len(records)
         return fresh_share(
             pages[:count],
@@ -195,7 +197,13 @@ class FreshnessEstimator:
             gone=pages[count:],
             gone_site=site[count:],
             shortest=self._shortest,
+            texts=text,
         )
+
+
+def _text_of(record: UrlRecord) -> tuple[Site, int] | Url:
+    """What copies with the same text have in common: they are fresh or stale together."""
+    return record.url if record.digests is None else (site_of(record.url), record.digests.text)
 
 
 def queued_revisits(state: State) -> list[Url]:
