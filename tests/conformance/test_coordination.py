@@ -17,13 +17,13 @@ from typing import Any, Protocol, cast
 import msgspec
 import pytest
 
-from periplus import __version__
 from periplus.apps.cluster.actors import CoordinatorActor, Plan
 from periplus.apps.cluster.leases import claim
 from periplus.apps.cluster.links import Lease
 from periplus.engine.frontier import AddressClaims
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
+from periplus.engine.sharding.builds import Build
 from periplus.engine.sharding.messages import Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.stats import CrawlStats
@@ -105,7 +105,7 @@ class Actor:
         self.epochs: dict[int, int] = {}
 
     def start(self, number: int) -> Orders:
-        lease = self.actor.begin(number, __version__)
+        lease = self.actor.begin(number, Build.own())
         assert isinstance(lease, Lease)
         self.epochs[number] = lease.epoch
         renewal = self.actor.report(number, lease.epoch, None)
@@ -295,7 +295,7 @@ def test_an_actor_that_only_dies_ends_the_crawl(tmp_path: Path, monkeypatch: pyt
     actor = Actor(tmp_path, None)
     for _ in range(3):
         actor.start(0)
-    assert actor.actor.begin(0, __version__) is None
+    assert actor.actor.begin(0, Build.own()) is None
     failure = actor.actor.overview(None).failure
     assert failure is not None
     assert "shard 0 died 3 times in a row" in failure.message

@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from periplus.model import Batch, ChangeFreq, Discovery, Granularity, Hints, Lastmod, Source, Url
+from periplus.model import (
+    Batch,
+    ChangeFreq,
+    Delegation,
+    Discovery,
+    Failed,
+    Fetched,
+    FetchTask,
+    Granularity,
+    Hints,
+    Lane,
+    Lastmod,
+    Messages,
+    Purpose,
+    RobotsAnswer,
+    Site,
+    Source,
+    Stored,
+    Url,
+)
 from periplus.store import State
 
 FULL = Discovery(
@@ -15,6 +34,13 @@ FULL = Discovery(
     redirects=1,
 )
 PLAIN = Discovery(Url("https://b.test/"), Source.SEED, 0.0)
+WANTED = Delegation(Site("a.test"), Url("https://b.test/robots.txt"), 1, 2)
+TASK = FetchTask(WANTED.url, WANTED.wanted_by, Purpose.ROBOTS, Lane.FILES, 9.0, ip="192.0.2.1", redirects=1)
+ANSWER = RobotsAnswer(
+    Fetched(TASK, 200, (("Age", "1"),), b"User-agent: *", 1.0, 0.5, "192.0.2.1"),
+    Stored("crawl-00-000001.warc.gz", 10, 20, "sha1:AAAA"),
+)
+REFUSAL = RobotsAnswer(Failed(TASK, "dns-not-found", 1.0, 0.0), is_final=True)
 
 
 def sent(state: State, limit: int = 99) -> list[tuple[int, int]]:
@@ -31,7 +57,25 @@ def test_discoveries_travel_whole(state: State) -> None:
     state.commit()
     [batch] = state.exchange.unsent(3, 9)
     assert batch == Batch.of(0, 3, 1, (FULL, PLAIN))
-    assert batch.discoveries == (FULL, PLAIN)
+    assert batch.messages == (FULL, PLAIN)
+
+
+def test_questions_and_answers_travel_whole(state: State) -> None:
+    """What shards ask each other about robots.txt files, in batches of their own, in the order of sending."""
+    sent: list[Messages] = [[WANTED], [PLAIN], [ANSWER, REFUSAL]]
+    for messages in sent:
+        state.exchange.send(3, messages)
+    state.commit()
+    batches = state.exchange.unsent(3, 9)
+    assert [list(batch.messages) for batch in batches] == sent
+    assert [batch.kind for batch in batches] == [1, 0, 2]
+
+
+def test_a_batch_of_a_kind_that_is_not_known_is_empty() -> None:
+    """It comes from a shard of a later version."""
+    batch = Batch(1, 0, 1, b"\x63whatever it is")
+    assert batch.kind == 0x63
+    assert batch.messages == ()
 
 
 def test_numbers_count_up_for_each_receiver(state: State) -> None:

@@ -58,7 +58,8 @@ class Shard:
         """As an engine does."""
         if batch.number <= self.state.exchange.taken(batch.sender):
             self.outbound.came_again(batch)
-        self.frontier.discover(self.router.receive(batch), 0.0)
+        found = [message for message in self.router.receive(batch) if isinstance(message, Discovery)]
+        self.frontier.discover(found, 0.0)
 
     def acknowledged(self, number: int) -> None:
         self.outbound.acknowledged(1, number)
@@ -126,7 +127,7 @@ def test_batches_under_way_are_bounded(shard: Shard, monkeypatch: pytest.MonkeyP
     shard.commit()
     rest = shard.outbound.collect()[1]
     assert [batch.number for batch in rest] == list(range(WINDOW + 1, WINDOW + 7))
-    assert sum(len(batch.discoveries) for batch in first + rest) == (WINDOW + 6) * size
+    assert sum(len(batch.messages) for batch in first + rest) == (WINDOW + 6) * size
 
 
 def test_router_is_full_when_too_many_batches_wait(shard: Shard) -> None:

@@ -167,6 +167,7 @@ def _allowed(run: Meeting, url: Url, retired: dict[str, str]) -> dict[str, bool]
     has_one_try = config.retries.max_attempts == 1
     learnt = run.evidence.learnt_kinds if site in world.farms else set()
     is_robots_broken = has_one_try and world.robots[site] == "once-broken"
+    is_robots_broken = is_robots_broken or any(retired.get(site_of(each)) for each in world.robots_chains.get(site, ()))
     return {
         "excluded": any(compiled(pattern)(url) for pattern in run.evidence.excluded),
         "lost": run.traffic.sleeps > 0,

@@ -17,6 +17,7 @@ from tests.meeting.world import TOPIC, MeetingWorld
 from periplus.collection.config.settings import Config
 from periplus.model import Url
 from periplus.parts.focus.ordering import focused_orderings
+from periplus.parts.targets.ordering import TARGETS
 from periplus.policy.ordering import orderings
 
 Options = dict[str, object]
@@ -171,7 +172,10 @@ def _rendering(chance: Random) -> Options:
 def _media(chance: Random) -> Options:
     if chance.random() < 0.93:
         return {"media.pdf": chance.random() < 0.3}
-    return {"media.types": ["image/*"], "media.html": chance.random() < 0.7}
+    options: Options = {"media.types": ["image/*"], "media.html": chance.random() < 0.7}
+    if chance.random() < 0.5:  # the ordering of such crawls instead of the one that was drawn
+        options |= {"crawl.ordering": TARGETS, "topic.words": "", "ordering.every": 0, "ordering.window": 0}
+    return options
 
 
 def _permissions(chance: Random) -> Options:

@@ -19,6 +19,7 @@ from tests.faults.web import CRAWL_DELAY, Broken, TrueTime
 
 from periplus.engine.frontier import PolitenessSettings, is_temporary
 from periplus.engine.frontier.politeness import MAX_DELAY, reason_of
+from periplus.engine.router import owner_of
 from periplus.model import BROWSER_PROBE, SOFT_404, Fetched, FetchOutcome, FetchTask, Lane, Purpose, Site, Url
 from periplus.parts.cloaking.part import CRAWLER_PROBE
 from periplus.urls import site_of
@@ -58,6 +59,8 @@ class Traffic:
 
     def __init__(self, true: TrueTime, politeness: PolitenessSettings, *, attempts: int, is_sharded: bool) -> None:
         self.true, self._politeness, self._attempts, self.is_sharded = true, politeness, attempts, is_sharded
+        self.shards = 1
+        """Among how many the sites are divided now."""
         self.requests = 0
         self.made_up: dict[Site, set[Url]] = {}
         self.last_at = true.at
@@ -83,6 +86,8 @@ class Traffic:
         """Check a request that begins now."""
         now = self.true.at
         self.last_at = now
+        if owner_of(site_of(task.url), self.shards) != shard:
+            raise Broken(f"{task.url} is asked for by shard {shard}, which does not have its site")
         if task.ip is None:
             return
         if self.is_paused:

@@ -39,6 +39,8 @@ from periplus.urls import canonical, site_of
 
 SOUND_ROBOTS: Final = ("missing", "open", "rules", "rules", "slow", "once-broken", "moved", "page")
 """Kinds of robots.txt that end well."""
+_ELSEWHERE: Final = 0.25
+"""The share of hosts whose robots.txt is at the end of a chain of redirects over other hosts."""
 BAD_ROBOTS: Final = ("broken", "busy", "silent", "away", "dead", "loop", "odd")
 SOUND_NAMES: Final = ("ok", "ok", "ok", "once", "short", "long")
 FAILING: Final = ("500", "503", "429", "timeout", "refused", "404", "once-500", "once-timeout", "type", "redirect")
@@ -84,6 +86,7 @@ class MeetingWorld(World):
         for number, kind in enumerate(kinds):
             getattr(self, f"_{kind}")(self._host(number, kind))
         self._link_homes()
+        self._chain_robots()
         self.urls = list(self.pages)
         self.kinds = {url: page.kind for url, page in self.pages.items()}
 
@@ -108,6 +111,30 @@ class MeetingWorld(World):
         """Link the first home to each of the others, in a chain or as a star."""
         for place, home in enumerate(self.homes[1:], start=1):
             self.pages[self.homes[self.chance.randrange(place)]].links.append(home)
+
+    def _chain_robots(self) -> None:
+        """Let the robots.txt of some sound hosts be elsewhere: after one to five redirects, or after one too many."""
+        chance = Random(f"robots {self._seed}")
+        self.robots_chains: dict[Site, list[Url]] = {}
+        places = [site for site in self.sites if site in self.sound and self.names[site] == "ok"]
+        for site in self.sites[1:]:
+            if site in self.sound and self.robots[site] in SOUND_ROBOTS and chance.random() < _ELSEWHERE:
+                hosts = chance.choices(places, k=chance.choice((1, 1, 2, 5, 6)))
+                self.robots_chains[site] = [_url(host, f"/of/{site}/{place}.txt") for place, host in enumerate(hosts)]
+
+    def _chained_robots(self, task: FetchTask, now: float) -> FetchOutcome | None:
+        """The next redirect of a chain, or its end."""
+        _, is_of, rest = task.url.partition("/of/")
+        if is_of:
+            name, _, place = rest.removesuffix(".txt").partition("/")
+            onward = self.robots_chains[Site(name)][int(place) + 1 :]
+        elif task.url.endswith("/robots.txt"):
+            onward = self.robots_chains.get(site_of(task.url), [])
+        else:
+            return None
+        if not onward:
+            return None
+        return Redirected(task, 302, onward[0], (), now, self._duration(task.url), task.ip)
 
     def _page_at(
         self, site: Site, path: str, links: Iterable[Url] = (), *, kind: str = "ok", is_owed: bool = True,
@@ -338,8 +365,8 @@ class MeetingWorld(World):
         return took + chance.choice((4.0, 9.0)) if site_of(url) in self.slow else took
 
     def _robots(self, task: FetchTask, now: float) -> FetchOutcome:
-        outcome = super()._robots(task, now)
-        site = site_of(task.url)
+        outcome = self._chained_robots(task, now) or super()._robots(task, now)
+        site = task.site
         if isinstance(outcome, Fetched) and outcome.body.startswith(b"User-agent"):
             place = {"robots": "/index.xml", "broken": "/broken.xml"}.get(self.named_in.get(site, ""))
             if place is not None:

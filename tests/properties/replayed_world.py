@@ -37,6 +37,8 @@ from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.sitemaps.part import SitemapScheduler
 from periplus.store import Archive, DiskState
 from periplus.store.layout import Layout
+from periplus.store.state.rows import decode
+from periplus.store.state.sites import ID_LENGTH
 from periplus.store.tables import SCHEMAS, Tables, read
 from periplus.urls import site_of
 
@@ -272,6 +274,9 @@ class Collection:
             for name in TABLES
             if name not in ("marks", "recent-links")
         }
+        records = (*tables["records"].items(), *tables.pop("urls").items())
+        tables["records"] = {(key[:ID_LENGTH], decode(row)[0]): row for key, row in records}
+        tables["counters"].pop(b"fingerprints", None)  # when rows were moved, and to which files
         tables["counters"].pop(b"standings", None)  # how many chunks of links were written: one a commit
         tables["counters"].pop(b"replica", None)  # which process holds it
         chunks = list(self.state.recent_links)
@@ -369,7 +374,7 @@ class Photograph(msgspec.Struct):
 
 
 TABLES = (
-    "records", "queues", "lengths", "listings", "postponed", "calendar", "standings", "ranks",
+    "records", "urls", "queues", "lengths", "listings", "postponed", "calendar", "standings", "ranks",
     "forest", "forest-sites", "forest-due", "forest-memories", "sites", "robots", "payloads", "sketch-pages",
     "sketches", "sketch-bands", "site-ids", "site-names", "counters", "outbox", "numbers", "visits", "addresses",
     "domains", "forms", "trees",

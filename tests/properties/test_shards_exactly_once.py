@@ -3,6 +3,8 @@
 Everything is real but processes and the network: shards with their stores, logs and routers; the coordinator with its
 pipes. Hypothesis decides which shard does something next, and which is killed. A killed shard loses what was not
 committed and the messages it had not read; its log and its archive remain.
+
+The robots.txt of most hosts redirects over hosts of other shards; each host is only asked by its own shard.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -32,12 +34,12 @@ from periplus.engine.frontier import AddressClaims, PolitenessSettings
 from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta, UrlPolicy
-from periplus.engine.router import OutgoingMessages
+from periplus.engine.router import OutgoingMessages, owner_of
 from periplus.engine.settings import EngineSettings
 from periplus.engine.shard import Shard
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.sharding.worker import ShardWorker
-from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
+from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Site, Source, Url
 from periplus.parts.dust.renames import Renames
 from periplus.parts.dust.settings import DustTables
 from periplus.policy.filters import Scope, screening_chain, standard_chain
@@ -45,6 +47,7 @@ from periplus.policy.ordering import ordering
 from periplus.store import Archive, DiskState
 from periplus.store.tables import Tables
 from periplus.store.warc import WarcSettings
+from periplus.urls import site_of
 
 MEMORY = Path("/dev/shm")
 SEEDS = (Url("http://s0.lab.test/"), Url("http://s1.lab.test/"))
@@ -64,34 +67,48 @@ class Web:
             for url in (first, *group):
                 self.links[url] = tuple(chance.sample(group, chance.randint(1, 3)))
         self.links[NEW_HOME] = tuple(new)
+        hosts = sorted({site_of(url) for url in self.links})
+        self.robots = {host: chance.choices(hosts, k=chance.choice((0, 1, 2, 5))) for host in hosts}
 
     def reachable(self) -> set[Url]:
         found: set[Url] = set()
         ahead = [SEEDS[0], NEW_HOME]
         while ahead:
             url = ahead.pop()
-            if url not in found:
+            if url not in found and not self.is_forbidden(url):
                 found.add(url)
                 ahead += self.links[url]
         return found
+
+    def is_forbidden(self, url: Url) -> bool:
+        """Whether the rules of its host, which are at another, forbid a page."""
+        return bool(self.robots[site_of(url)]) and "/9" in url
 
     def answer(self, task: FetchTask, now: float) -> FetchOutcome:
         if task.ip is None:
             return Located(task, "192.0.2.1", now + 1e6)
         if task.purpose is Purpose.ROBOTS:
-            return Fetched(task, 404, (), b"", now, 0.0, task.ip)
+            return self._robots(task, now)
         if task.url == SEEDS[1]:
             return Redirected(task, 301, NEW_HOME, (), now, 0.0, task.ip)
         body = "".join(f'<a href="{link}">to {link}</a>' for link in self.links[task.url])
         html = f"<html><body>{task.url}{body}</body></html>".encode()
         return Fetched(task, 200, (("Content-Type", "text/html"),), html, now, 0.0, task.ip)
 
+    def _robots(self, task: FetchTask, now: float) -> FetchOutcome:
+        """The next redirect on the way to the rules of a host, or those rules, which allow its pages only."""
+        ahead = self.robots[task.site][task.redirects :]
+        if ahead:
+            return Redirected(task, 302, Url(f"http://{ahead[0]}/rules.txt"), (), now, 0.0, task.ip)
+        rules = b"User-agent: *\nDisallow: /9\n" if self.robots[task.site] else b""
+        return Fetched(task, 200, (), rules, now, 0.0, task.ip)
+
 
 class Wire:
     """The port, answered by a `Web`: one task at a time, so that others are under way when a shard is killed."""
 
-    def __init__(self, web: Web, clock: Clock, asked: Counter[Url]) -> None:
-        self._web, self._clock, self._asked = web, clock, asked
+    def __init__(self, web: Web, clock: Clock, asked: Counter[Url], owns: Callable[[Site], bool]) -> None:
+        self._web, self._clock, self._asked, self._owns = web, clock, asked, owns
         self._tasks: list[FetchTask] = []
 
     @property
@@ -106,6 +123,7 @@ class Wire:
         return b"GET / HTTP/1.1\r\n\r\n"
 
     def start(self, task: FetchTask) -> None:
+        assert self._owns(site_of(task.url)), f"{task.url} is asked for by a shard that does not have its site"
         self._tasks.append(task)
 
     def finished(self, timeout: float) -> list[FetchOutcome]:
@@ -231,7 +249,7 @@ class Shards(RuleBasedStateMachine):
         engine = Engine(
             EngineSettings(checkpoint_interval=0.5, checkpoint_outcomes=5),
             machine=machine,
-            wire=Wire(self.web, self.clock, self.asked),
+            wire=Wire(self.web, self.clock, self.asked, lambda site: owner_of(site, self.workers) == number),
             files=ShardFiles(
                 Archive(
                     folder / "warc",
@@ -363,7 +381,8 @@ class Shards(RuleBasedStateMachine):
         told = pyarrow.dataset.dataset(self.folder / "tables" / "discoveries", format="parquet").to_table().to_pylist()
         news = Counter(row["url"] for row in told if row["is_new"])
         assert max(news.values()) == 1
-        assert self.limit is not None or set(news) == {*self.web.reachable(), SEEDS[1]}
+        fetched = {Url(url) for url in news if not self.web.is_forbidden(Url(url))}
+        assert self.limit is not None or fetched == {*self.web.reachable(), SEEDS[1]}
 
 
 Shards.TestCase.settings = settings(

@@ -210,7 +210,7 @@ def replayed(name: str, folder: Path) -> str:
     lines += [
         f"inputs of kind {kind}: {count}" for kind, count in sorted(counts.items(), key=lambda each: int(each[0]))
     ]
-    lines += [f"state {table}: {_rows_text(rows[table])}" for table in TABLES]
+    lines += [f"state {table}: {_rows_text(rows[table])}" for table in TABLES if table in rows]
     lines += [f"state {name}: {_rows_text(rows[name])}" for name in ("links old", "links young", "links between URLs")]
     known = {part: value for part, value in rows["meta"].items() if part not in OF_ENGINE}
     known |= {kind: msgspec.msgpack.decode(rows[kind]) for kind in OF_PARTS if rows[kind] is not None}

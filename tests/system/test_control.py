@@ -262,7 +262,9 @@ def test_stop_ends_the_crawl_and_keeps_everything(web: RunningLab, tmp_path: Pat
     with crawling(web, out, "--workers", "1", "--json") as process, ControlClient(out) as crawl:
         place = (out / SOCKET).readlink()
         assert stat.S_IMODE(place.stat().st_mode) == 0o600
+        rest(crawl, process)
         matching = crawl.ask("exclude", pattern=pattern)["matching"]
+        crawl.ask("resume")
         wait_until(lambda: crawl.ask("status")["progress"]["tally"]["excluded"].get("excluded", 0) >= matching, process)
         assert crawl.ask("stop")["is_stopping"]
         stdout, _ = process.communicate(timeout=600)

@@ -60,7 +60,7 @@ _VERBS = {
     "identity": "Make, replace and publish the key that signs your requests.",
     "ulinks": "List the most useful links of a site.",
     "read": "Show what is read from a sitemap, robots.txt, feed, page or log.",
-    "cluster": "Change the number of shards of a collection.",
+    "cluster": "Change the number of shards of a collection, or restart them.",
     "simulate": "Compare policies in virtual time; reproduce published experiments.",
     "lab": "Serve a small test web on this machine.",
     "demo": "Crawl the test web and write a report: a minute, no network.",

@@ -1,7 +1,8 @@
 """`periplus cluster`: what is done to a collection with several shards, here or on many machines.
 
 `resize` changes their number. Without a running crawl this is done here; otherwise the crawl is asked to do it,
-which stops for it and goes on, and this command waits until it has.
+which stops for it and goes on, and this command waits until it has. `restart` has the shards of a running crawl
+continued by the version that this command is of.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -18,7 +20,9 @@ from rich.console import Console
 
 from periplus.collection.collection import CollectionSetup, existing, held
 from periplus.collection.resizing import MAX_SHARDS, Resized, ResizingStep, plan_of, request
+from periplus.collection.restarting import RestartRequest, request_restart, requested_restart
 from periplus.collection.typed_values import duration
+from periplus.engine.sharding.builds import Build
 from periplus.model import CollectionInUse, UsageError
 
 from . import options
@@ -29,7 +33,7 @@ _LOOK_AGAIN = 0.2
 
 cluster = typer.Typer(
     name="cluster",
-    help="Change how many shards a collection has.\n\nExample: periplus cluster resize docs 4",
+    help="Change how many shards a collection has, or restart them.\n\nExample: periplus cluster resize docs 4",
     add_completion=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -51,10 +55,55 @@ class ResizeSummary(Struct, frozen=True):
 
 @cluster.callback()
 def _group() -> None:
-    """Change how many shards a collection has.
+    """Change how many shards a collection has, or restart them.
 
     Example: periplus cluster resize docs 4
     """
+
+
+@cluster.command()
+def restart(
+    collection: options.Collected,
+    wait: Annotated[
+        str, typer.Option("--wait", metavar="TIME", help="How long to wait until all shards are restarted.")
+    ] = "10m",
+) -> None:
+    """Restart the shards of a running crawl one after the other, with the version of Periplus that is installed here.
+
+    Example: periplus cluster restart docs
+    """
+    asked = existing(collection)
+    asked.check_trusted()
+    layout, console = asked.layout, stderr_console()
+    until = time.monotonic() + (duration("--wait", wait) or 0.0)
+    if _is_free(asked.folder):
+        raise UsageError(f"no crawl runs into {asked.folder}", hint="begin one with this version")
+    request_restart(layout, RestartRequest.own())
+    say(console, "the crawl that runs is asked to restart its shards (Ctrl-C leaves it asked)")
+    while (state := requested_restart(layout)) is not None:
+        if state.refused:
+            layout.restart_request.unlink(missing_ok=True)
+            raise UsageError(state.refused, hint="stop the crawl, and run the same command again with that version")
+        if _is_free(asked.folder):
+            layout.restart_request.unlink(missing_ok=True)
+            raise UsageError(
+                f"the crawl into {asked.folder} has ended", hint="the next one has the version that begins it"
+            )
+        if time.monotonic() > until:
+            raise CollectionInUse(
+                "not all shards were restarted yet", hint="the request is kept: the crawl goes on with it"
+            )
+        time.sleep(_LOOK_AGAIN)
+    say(stdout_console(), f"all shards run Periplus {Build.own().version} now")
+
+
+def _is_free(folder: Path) -> bool:
+    """Whether no command uses a collection."""
+    try:
+        with held(folder):
+            return True
+    except CollectionInUse:
+        return False
 
 
 @cluster.command()

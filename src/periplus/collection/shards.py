@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -27,7 +28,7 @@ from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.router import OutgoingMessages
 from periplus.engine.shard import Shard
 from periplus.engine.wire import Wire
-from periplus.model import Clock, CollectionError, Learning, Ordering, Ranking, Url
+from periplus.model import Clock, CollectionError, CollectionInUse, Learning, Ordering, Ranking, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
 from periplus.policy.weights import PageWeights
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from periplus.engine.fetch import RequestSigner, Session, SingleRequests
 
 _DAY = 86_400.0
+_ORPHAN_WAIT, _BETWEEN_TRIES = 15.0, 0.1
+"""Seconds that a shard waits for a worker of a crawl that was killed: it ends its requests and commits."""
 _MMAP_THRESHOLD = -3
 """`M_MMAP_THRESHOLD` of glibc's malloc.h."""
 _LARGE = 512 * 1024
@@ -69,9 +72,19 @@ class ShardMaker(Struct, frozen=True):
     parts: OwnParts = NO_PARTS
     wire: Callable[[Clock], Wire] | None = None
 
+    def __reduce__(self) -> tuple[Callable[..., ShardMaker], tuple[bytes, dict[str, object]]]:
+        """By the names of fields: the process that opens the shard may run the next version."""
+        others = {name: getattr(self, name) for name in self.__struct_fields__ if name != "config"}
+        return _maker, (msgspec.msgpack.encode(self.config), others)
+
     def __call__(self, number: int, count: int) -> Shard:
         """Shard `number` of `count`."""
         return open_shard(self, Layout(self.folder), number, count)
+
+
+def _maker(config: bytes, others: dict[str, object]) -> ShardMaker:
+    known: dict[str, Any] = {name: value for name, value in others.items() if name in ShardMaker.__struct_fields__}
+    return ShardMaker(msgspec.msgpack.decode(config, type=Config), **known)
 
 
 class LoggedSettings(Struct, frozen=True, array_like=True):
@@ -167,7 +180,14 @@ def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
         folder, replica = layout.local(Path(local), number), Replica(home, epoch=asked.epoch)
         return DiskState(folder, shard=number, duplicates=asked.config.duplicates, replica=replica)
     bring_home(home)
-    return DiskState(home, shard=number, duplicates=asked.config.duplicates)
+    until = time.monotonic() + _ORPHAN_WAIT
+    while True:
+        try:
+            return DiskState(home, shard=number, duplicates=asked.config.duplicates)
+        except CollectionInUse:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_BETWEEN_TRIES)
 
 
 def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state: State) -> Engine:

@@ -16,14 +16,24 @@ from random import Random
 
 from msgspec.structs import replace
 
-from periplus.model import NO_PREFERENCES, Discovery, Located, ParsedPage, Purpose, Redirected
+from periplus.model import (
+    NO_PREFERENCES,
+    Delegation,
+    Discovery,
+    Located,
+    Messages,
+    ParsedPage,
+    Purpose,
+    Redirected,
+    RobotsAnswer,
+)
 from periplus.policy.filters import MediaTypes
 from periplus.policy.weights import PageWeights
 from periplus.store import State
 from periplus.urls import site_of
 
 from .comparison import PageComparer
-from .frontier import Frontier, FrontierDesk, Preview, Revisiting, SiteRecords, preview
+from .frontier import Frontier, FrontierDesk, Revisiting, SiteRecords
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -35,6 +45,7 @@ from .inputs import (
     Effect,
     Emit,
     Fetch,
+    FetchAnswer,
     Flushed,
     Granted,
     Input,
@@ -54,7 +65,7 @@ from .links import LinkValuation, PageReader
 from .machine_settings import LoadLearnt, MachineSettings, ShardMeta, UrlPolicy
 from .part import Desk, MakeParts, P, Part, TakeLearnt, TakeProbe, overriding
 from .pipeline import PagePipeline, Pipeline, Processed, follow_chains, with_last_visits
-from .router import ShardRouter
+from .router import ShardPlacement, ShardRouter
 from .stats import CrawlStats, EventCounter, IgnoredEvents
 
 MakeRevisits = Callable[[State, SiteRecords, PageWeights, Random], Revisiting]
@@ -105,6 +116,9 @@ class Machine:
             settings.shard, settings.shards, frontier=self.frontier, exchange=state.exchange,
             screen=policy.screen, scope=policy.scope, events=self._events, moved=meta.moved,
         )  # fmt: skip
+        if settings.shards > 1:
+            owner, here = ShardPlacement(settings.shards).owner, settings.shard
+            self.frontier.preflight.share_sites(lambda site: owner(site) != here)
         self._load_learnt = load_learnt
         self.learnt = dict(meta.learnt)
         desk = Desk(
@@ -133,6 +147,7 @@ class Machine:
         selector.reconsidering = [*overriding(parts, "reconsider"), self._guard.reconsider]
         selector.how_to_render = next((how for part in parts if (how := part.rendering()) is not None), None)
         selector.dictionary_for = next((of for part in parts if (of := part.offering()) is not None), None)
+        selector.choose_levels = next((choose for part in parts if (choose := part.choosing()) is not None), None)
         refusing = (refuses for part in parts if (refuses := part.refusing_embedded()) is not None)
         selector.refuses_embedded = next(refusing, None)
         self._receivers = overriding(parts, "received")
@@ -207,9 +222,7 @@ class Machine:
                 self._receive(discoveries, now)
                 self.router.deliver(discoveries, now)
             case Received(batch=batch):
-                found = self.router.receive(batch)
-                self._receive(found, now)
-                self.frontier.discover(found, now)
+                self._take(self.router.receive(batch), now)
             case Acknowledged(receiver=receiver, number=number):
                 self._state.exchange.acknowledged(receiver, number)
             case PageBudgetSet(pages=pages):
@@ -256,6 +269,33 @@ class Machine:
         for receive in self._receivers:
             receive(discoveries, now)
 
+    def _take(self, messages: Messages, now: float) -> None:
+        """Take the messages of another shard."""
+        found = [message for message in messages if isinstance(message, Discovery)]
+        self._receive(found, now)
+        self.frontier.discover(found, now)
+        for message in messages:
+            match message:
+                case Delegation():
+                    self.frontier.robots_asked(message, now)
+                case RobotsAnswer(stored=stored):
+                    outcome = self.frontier.robots_answered(message, now)
+                    if outcome is not None:
+                        processed = Processed(FetchAnswer(outcome, stored), None, None)
+                        self._learn_from([processed], now)
+                        self._pass_on(processed, now)
+                case _:
+                    pass
+
+    def _send_robots(self, answer: FetchAnswer | None = None) -> None:
+        """Send what other shards are asked and answered; with the place where an `answer` is stored."""
+        asked, answers = self.frontier.drain_robots()
+        for wanted in asked:
+            self.router.ask(wanted)
+        if answers:
+            task, stored = (None, None) if answer is None else (answer.outcome.task, answer.stored)
+            self.router.answer([replace(e, stored=stored) if e.outcome.task == task else e for e in answers])
+
     def _settle(self, now: float) -> None:
         """After an input: pass on which files were refused, which URLs were renamed, and which queues ran empty."""
         while refused := self.frontier.drain_refused_files():
@@ -272,6 +312,7 @@ class Machine:
         if exhausted := self.frontier.drain_exhausted(now):
             for exhaust in self._exhausting:
                 exhaust(exhausted, now)
+        self._send_robots()
         self.revisits.end_of_input()
 
     def _answered(self, processed: Sequence[Processed], now: float) -> None:
@@ -280,6 +321,7 @@ class Machine:
                 self._state.payloads.add_new(answer.payload)
             self._events.stats.copies += reading is not None and reading.is_copy
             self.frontier.report(answer.outcome, now, reading)
+            self._send_robots(answer)
         self._learn_from(processed, now)
         for each in processed:
             for read in self._readers:
@@ -417,10 +459,6 @@ class Machine:
             return False
         is_over = self.frontier.is_satisfied or self._settings.revisits_only
         return is_over or all(part.is_idle(now) for part in self.parts)
-
-    def preview(self, pattern: str) -> Preview:
-        """Which waiting URLs a pattern matches."""
-        return preview(self._state.queues, pattern)
 
     def check_invariants(self) -> None:
         """Check what must hold between any two inputs."""

@@ -85,6 +85,8 @@ RankPages = Callable[[], "KnownRanks"]
 DictionaryFor = Callable[[UrlRecord, float], OfferedDictionary | None]
 HowToRender = Callable[[Url, float], Render]
 """Whether a page is opened in a browser."""
+ChooseLevels = Callable[[Site, Sequence[int]], Sequence[int]]
+"""The levels of a site's queue at which something waits, in the order in which their URLs are to be fetched."""
 RefusesEmbedded = Callable[[UrlRecord], str]
 """Why a file that pages embed, which waited, is not fetched; empty: it is."""
 
@@ -345,6 +347,10 @@ class Part:
 
     def offering(self) -> DictionaryFor | None:
         """What decides which version of a page is offered as a compression dictionary, if any is."""
+        return None
+
+    def choosing(self) -> ChooseLevels | None:
+        """What decides at each request which level of a site's queue comes first, if levels are not in order."""
         return None
 
     def refusing_embedded(self) -> RefusesEmbedded | None:

@@ -1,8 +1,9 @@
-"""Discoveries go to the shard that has their site: here, or in a batch to another.
+"""Messages go to the shard that has their site: discoveries, and what shards ask each other about robots.txt files.
 
 A batch for another shard is part of this shard's state, leaves after the commit that contains it, and is kept until the
-other acknowledges it, which that one does after its own commit. So no discovery is lost and none is counted twice,
-whichever process dies. What no shard would want is refused here already, by the filters that need no memory.
+other acknowledges it, which that one does after its own commit. So no message is lost and none is counted twice,
+whichever process dies. A batch of a kind that is not known here, from a shard of a later version, is reported and
+dropped. What no shard would want is refused here already, by the filters that need no memory.
 
 When a seed has moved, all shards must know of it before they judge what this one found there:
 `OutgoingMessages.collect` gives the new places together with the batches, and they are to be sent first.
@@ -13,6 +14,7 @@ communication, and when the number of shards changes only the sites of the added
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -21,23 +23,30 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.model import (
     Batch,
+    Delegation,
     Discovery,
     EventSink,
     Exchange,
+    Fetched,
     Filter,
+    Messages,
     Purpose,
     Redirected,
     Refused,
     Reject,
+    RobotsAnswer,
     Site,
     Source,
     Url,
 )
+from periplus.model.state import KINDS
 from periplus.policy.filters import Scope
 from periplus.urls import site_of
 
 if TYPE_CHECKING:
     from .frontier import Frontier
+
+log = logging.getLogger(__name__)
 
 _REMEMBERED = 50_000
 
@@ -69,6 +78,8 @@ class ShardPlacement:
 
 MAX_DISCOVERIES_PER_BATCH = 1000
 """Discoveries in one batch to another shard: enough for URLs of a site to compress well, few enough to travel soon."""
+MAX_BYTES_PER_BATCH = 512 * 1024
+"""Bytes of robots.txt files in one batch: one file may be as long."""
 WINDOW, WINDOWS = 256, 1024
 """Batches offered to one shard, and to all together, before the first is acknowledged: that bounds memory, and the rest
 waits in the state. One shard that is slow or away does not hold up the others."""
@@ -103,6 +114,7 @@ class ShardRouter:
         for url in self.moved:
             scope.widen(url)
         self._foreign: dict[int, list[Discovery]] = {}
+        self._asked: dict[int, list[Delegation]] = {}
         self.renaming: list[Callable[[Sequence[Discovery]], Sequence[Discovery]]] = []
         """What gives discoveries other names before they are delivered, in this order."""
 
@@ -142,6 +154,22 @@ class ShardRouter:
         if len(waiting) >= MAX_DISCOVERIES_PER_BATCH:
             self._exchange.send(owner, self._foreign.pop(owner))
 
+    def ask(self, wanted: Delegation) -> None:
+        """Ask the shard that has the site of a robots.txt."""
+        self._asked.setdefault(self._placement.owner(site_of(wanted.url)), []).append(wanted)
+
+    def answer(self, answers: Sequence[RobotsAnswer]) -> None:
+        """Send answers to the shards that asked."""
+        by_owner: dict[int, list[RobotsAnswer]] = {}
+        for answer in answers:
+            waiting = by_owner.setdefault(self._placement.owner(answer.outcome.task.site), [])
+            if sum(map(_size, waiting)) + _size(answer) > MAX_BYTES_PER_BATCH:
+                self._exchange.send(self._placement.owner(answer.outcome.task.site), waiting)
+                waiting.clear()
+            waiting.append(answer)
+        for owner, waiting in by_owner.items():
+            self._exchange.send(owner, waiting)
+
     def follow_seed(self, outcome: Redirected) -> bool:
         """A seed that has moved takes the scope along; whether it did."""
         seed, target = outcome.task.url, outcome.target
@@ -158,15 +186,22 @@ class ShardRouter:
         """The URLs that are not in the scope."""
         return [url for url in urls if not self._scope.holds(url)]
 
-    def receive(self, batch: Batch) -> Sequence[Discovery]:
-        """The discoveries of a batch from another shard: empty if it came before."""
-        return batch.discoveries if self._exchange.is_new(batch) else ()
+    def receive(self, batch: Batch) -> Messages:
+        """The messages of a batch from another shard: empty if it came before."""
+        if not self._exchange.is_new(batch):
+            return ()
+        if batch.kind >= len(KINDS):
+            log.error("a batch of shard %d is of kind %d, which this version does not know", batch.sender, batch.kind)
+        return batch.messages
 
     def flush(self) -> None:
         """Make what was collected for other shards part of the state."""
         for owner, discoveries in self._foreign.items():
             self._exchange.send(owner, discoveries)
         self._foreign.clear()
+        for owner, wanted in self._asked.items():
+            self._exchange.send(owner, wanted)
+        self._asked.clear()
 
     @property
     def is_full(self) -> bool:
@@ -176,7 +211,11 @@ class ShardRouter:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing is collected or kept for other shards."""
-        return not self._foreign and not len(self._exchange)
+        return not self._foreign and not self._asked and not len(self._exchange)
+
+
+def _size(answer: RobotsAnswer) -> int:
+    return len(answer.outcome.body) if isinstance(answer.outcome, Fetched) else 0
 
 
 class OutgoingMessages:

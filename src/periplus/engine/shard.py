@@ -10,26 +10,27 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from periplus.model import Batch, Bid, Discovery, Freshness, NextVisit, Url
 
 from .frontier import AddressShares, ClaimsReport, Preview
 from .overview import FrontierStats, SiteNow, largest_sites
 from .stats import CrawlStats
+from .versioned import VersionedMessage
 
 if TYPE_CHECKING:
     from .engine import Engine
 
 
-class ShardOutput(Struct, frozen=True):
+class ShardOutput(VersionedMessage, frozen=True):
     """The output of a shard: batches for others, and receipts for theirs (by sender, the number of the last taken).
 
     `places` are URLs that seeds have moved to: every other shard must know them before it gets one of the batches.
     """
 
     batches: tuple[Batch, ...] = ()
-    receipts: dict[int, int] = {}
+    receipts: dict[int, int] = field(default_factory=dict)
     places: tuple[Url, ...] = ()
 
     def __bool__(self) -> bool:
@@ -175,7 +176,7 @@ class Shard:
         steering = machine.frontier.steering.state
         return ShardView(
             largest_sites(machine.frontier, question.sites) if question.sites else (),
-            machine.preview(question.pattern) if question.pattern else None,
+            machine.frontier.preview(question.pattern) if question.pattern else None,
             tuple(machine.router.outside(question.urls)),
             steering.excluded,
             steering.preferred,

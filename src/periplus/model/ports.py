@@ -12,7 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from .events import Event
-from .state import Batch, KnownLinks, Payload, Placement, Queued, RobotsFile, SitemapFileRow, Sketched, Ticket, UrlScore
+from .state import (
+    Batch,
+    KnownLinks,
+    Messages,
+    Payload,
+    Placement,
+    Queued,
+    RobotsFile,
+    SitemapFileRow,
+    Sketched,
+    Ticket,
+    UrlScore,
+)
 from .types import Discovery, Lane, Site, Url, UrlRecord, Verdict
 
 if TYPE_CHECKING:
@@ -73,6 +85,16 @@ class Combining(Protocol):
 
 
 @runtime_checkable
+class Sorting(Protocol):
+    """An ordering whose levels are kinds of URLs: which kind comes next is decided at each request, by a part.
+
+    Levels are then not changed by anything else, such as the depth of a URL.
+    """
+
+    has_kinds: bool
+
+
+@runtime_checkable
 class Ranking(Protocol):
     """An ordering that ranks all known URLs from time to time:
 
@@ -119,6 +141,12 @@ class Queues(Protocol):
 
     def heads(self, site: Site, lane: Lane, limit: int) -> list[Ticket]:
         """The first `limit` of a site's lane. They stay where they are until removed."""
+
+    def levels(self, site: Site, lane: Lane) -> list[int]:
+        """The levels of a site's lane where something waits, ascending."""
+
+    def heads_of_level(self, site: Site, lane: Lane, level: int, limit: int) -> list[Ticket]:
+        """The first `limit` of one level of a site's lane."""
 
     def remove(self, tickets: Sequence[Ticket]) -> None:
         """Take these out; those that are not there any more do not matter."""
@@ -303,7 +331,7 @@ class Exchange(Protocol):
     commit; one that comes twice is known by its number.
     """
 
-    def send(self, receiver: int, discoveries: Sequence[Discovery]) -> None:
+    def send(self, receiver: int, messages: Messages) -> None:
         """Store a batch for another shard."""
 
     def receivers(self) -> list[int]:

@@ -17,7 +17,7 @@ from zstandard import ZstdCompressor, ZstdDecompressor
 
 from .errors import CollectionDamaged
 from .page import Form
-from .types import ChangeLevel, Digests, Discovery, Lane, Site, Url
+from .types import ChangeLevel, Digests, Discovery, FetchOutcome, Lane, Site, Url
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,11 +139,15 @@ class SitemapFileRow(Struct, frozen=True):
 
 
 class Delegation(Struct, frozen=True, array_like=True):
-    """A robots.txt that is fetched here for another site: the site, the URL, and after how many redirects."""
+    """A robots.txt that is fetched here for another site: the site, the URL, and after how many redirects.
+
+    As a message: the shard of `wanted_by` asks the shard that has the URL, for the `attempt`-th time.
+    """
 
     wanted_by: Site
     url: Url
     redirects: int
+    attempt: int = 1
 
 
 class SiteVisits(Struct, frozen=True, array_like=True):
@@ -154,7 +158,8 @@ class SiteVisits(Struct, frozen=True, array_like=True):
     a row; `delegated` robots files that are to be fetched here for other sites; `awaits_robots`: another site is being
     asked for its robots.txt. `is_guest`: it was admitted beyond the capacity. `took_file`: its last request was for a
     sitemap. `turn` counts up over all sites: of two that are wanted alike, the one that rested first comes first.
-    `is_deferred`: it rests only because discounted domains have had their share.
+    `is_deferred`: it rests only because discounted domains have had their share. `answer_by`: until when another shard
+    may answer, if it was asked for the robots.txt; 0: it was not.
     """
 
     site: Site
@@ -170,6 +175,7 @@ class SiteVisits(Struct, frozen=True, array_like=True):
     took_file: bool = False
     turn: int = 0
     is_deferred: bool = False
+    answer_by: float = 0.0
 
 
 class AddressVisits(Struct, frozen=True, array_like=True):
@@ -332,8 +338,25 @@ class Stored(Struct, frozen=True, gc=False):
     is_revisit: bool = False
 
 
+class RobotsAnswer(Struct, frozen=True):
+    """The answer to a `Delegation` of another shard: the outcome for its URL and site, and where it is stored.
+
+    `is_final`: the site of the URL was given up, so that asking again is useless.
+    """
+
+    outcome: FetchOutcome
+    stored: Stored | None = None
+    is_final: bool = False
+
+
+Message = Discovery | Delegation | RobotsAnswer
+"""What one shard sends to another."""
+Messages = Sequence[Discovery] | Sequence[Delegation] | Sequence[RobotsAnswer]
+"""The messages of one batch: all are of one kind."""
+
+
 class Batch(Struct, frozen=True):
-    """Discoveries on their way from one shard to another. Numbers count up from 1 for each pair of shards.
+    """Messages of one kind on their way from one shard to another. Numbers count up from 1 for each pair of shards.
 
     They are packed by the sender and unpacked by the receiver: everything in between handles bytes.
     """
@@ -344,20 +367,36 @@ class Batch(Struct, frozen=True):
     packed: bytes
 
     @classmethod
-    def of(cls, sender: int, receiver: int, number: int, discoveries: Sequence[Discovery]) -> Self:
+    def of(cls, sender: int, receiver: int, number: int, messages: Messages) -> Self:
         """A batch of these."""
-        return cls(sender, receiver, number, pack(discoveries))
+        return cls(sender, receiver, number, pack(messages))
 
     @property
-    def discoveries(self) -> tuple[Discovery, ...]:
-        """The discoveries of the batch; unpacked each time."""
-        return _decode(ZstdDecompressor().decompress(self.packed))
+    def kind(self) -> int:
+        """The kind of its messages: a place in `KINDS`, or a higher number if a later version has sent it."""
+        return 0 if self.packed[:4] == _ZSTANDARD else self.packed[0]
+
+    @property
+    def messages(self) -> Messages:
+        """The messages of the batch; unpacked each time. None if their kind is not known."""
+        kind = self.kind
+        if kind >= len(KINDS):
+            return ()
+        packed = self.packed[1:] if kind else self.packed
+        found: Messages = _DECODERS[kind].decode(ZstdDecompressor().decompress(packed))
+        return found
 
 
-_decode = msgspec.msgpack.Decoder(tuple[Discovery, ...]).decode
+KINDS: Final = (Discovery, Delegation, RobotsAnswer)
+"""The kinds of messages, by number. New ones are appended; a number is never used again."""
+_ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
+"""How a Zstandard frame begins (RFC 8878): a batch of discoveries is nothing else, any other has its kind in front."""
+_DECODERS: Final = [msgspec.msgpack.Decoder(tuple[kind, ...]) for kind in KINDS]  # type: ignore[valid-type]
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def pack(discoveries: Sequence[Discovery]) -> bytes:
-    """The packed form of discoveries: URLs with common prefixes take about a tenth of their size."""
-    return ZstdCompressor(level=1).compress(_encode(tuple(discoveries)))
+def pack(messages: Messages) -> bytes:
+    """The packed form of messages: URLs with common prefixes take about a tenth of their size."""
+    kind = KINDS.index(type(messages[0])) if messages else 0
+    packed = ZstdCompressor(level=1).compress(_encode(tuple(messages)))
+    return bytes([kind]) + packed if kind else packed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,11 +12,11 @@ from xxhash import xxh3_64_hexdigest
 
 from periplus.model import CollectionDamaged
 
-from .state import DiskState, is_begun
 from .state.files import lost_state, was_begun
+from .state.marks import committed_marks
+from .state.replica import is_begun
 from .tables import Spooled
-from .warc import WarcEnd
-from .warc.records import files_of
+from .warc.end import WarcEnd
 
 Meta = TypeVar("Meta")
 
@@ -54,6 +55,11 @@ class Layout(Struct, frozen=True):
     def search(self) -> Path:
         """The index that is searched."""
         return self.folder / "search"
+
+    @property
+    def kept_chunks(self) -> Path:
+        """Pages in chunks, kept from one export to the next."""
+        return self.folder / "insight" / "chunks"
 
     @property
     def learnt(self) -> Path:
@@ -130,6 +136,11 @@ class Layout(Struct, frozen=True):
         return self.folder / "state" / "resize-to"
 
     @property
+    def restart_request(self) -> Path:
+        """The request to restart the shards of a running crawl."""
+        return self.folder / "state" / "restart"
+
+    @property
     def spooled(self) -> tuple[Spooled, ...]:
         """How far each shard that has begun has committed its rows."""
         return tuple(Spooled(commit.shard, self.spool(commit.shard), commit.tables) for commit in self.commits())
@@ -164,6 +175,8 @@ class Layout(Struct, frozen=True):
 
     def has_files(self, number: int) -> bool:
         """Whether there are WARC or Parquet files of a shard."""
+        from .warc.records import files_of  # only where a state is missing
+
         has_rows = next(self.tables.glob(f"*/{number:02d}-*.parquet"), None) is not None
         return has_rows or (self.warc.is_dir() and next(files_of(self.warc, number), None) is not None)
 
@@ -182,8 +195,5 @@ class _Ends(Struct, frozen=True):
 
 def meta_of(folder: Path, kind: type[Meta], name: str = "") -> Meta | None:
     """A value that a shard has committed, which may be open elsewhere; `name` is that of the type if it is another."""
-    state = DiskState.read_only(folder)
-    try:
-        return state.meta(kind, name)
-    finally:
-        state.close()
+    with closing(committed_marks(folder)) as marks:
+        return marks.meta(kind, name)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from periplus import __version__
 from periplus.apps.cluster.leases import (
@@ -21,8 +22,9 @@ from periplus.apps.cluster.leases import (
 from periplus.apps.cluster.links import Lease, Renewal, Wait
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
+from periplus.engine.sharding.builds import Build
 from periplus.engine.sharding.coordinator import MAX_STARTS
-from periplus.engine.sharding.messages import Orders, ShardFailure, StatusReport
+from periplus.engine.sharding.messages import GRACE, Orders, ShardFailure, StatusReport
 from periplus.engine.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionError
 
@@ -61,7 +63,7 @@ class Cluster:
         return True
 
     def begin(self, shard: int) -> Lease | Wait | None:
-        return self.coordinator.begin(shard, __version__, self.now)
+        return self.coordinator.begin(shard, Build.own(), self.now)
 
     def begun(self, shard: int) -> int:
         answer = self.begin(shard)
@@ -275,11 +277,38 @@ def test_a_shard_that_dies_again_and_again_ends_the_crawl() -> None:
 def test_another_version_is_refused() -> None:
     """With both versions, and what to do."""
     cluster = Cluster()
-    assert cluster.coordinator.begin(1, "0.0.1", cluster.now) is None
+    assert cluster.coordinator.begin(1, replace(Build.own(), version="7.0.1"), cluster.now) is None
     failure = cluster.coordinator.overview(None, cluster.now).failure
     assert failure is not None
-    assert "0.0.1" in failure.message
+    assert "7.0.1" in failure.message
     assert __version__ in failure.message
+
+
+def test_an_adjacent_version_is_let_in() -> None:
+    """With the same formats."""
+    cluster = Cluster()
+    major, minor, *_ = __version__.split(".")
+    assert isinstance(
+        cluster.coordinator.begin(1, replace(Build.own(), version=f"{major}.{int(minor) + 1}.0"), cluster.now), Lease
+    )
+
+
+def test_a_shard_that_is_to_be_restarted_ends_and_is_continued_at_once() -> None:
+    """Its holder is told with every report, the next one is not; others are not concerned."""
+    cluster = Cluster()
+    epochs = [cluster.begun(0), cluster.begun(1)]
+    cluster.coordinator.restart(1, epochs[1])
+    for _ in range(2):
+        other, renewal = cluster.renew(epochs[0], status(0), 1), cluster.renew(epochs[1], status(1), 1)
+        assert other is not None
+        assert renewal is not None
+        assert (other.stop, renewal.stop, renewal.restarts) == (None, GRACE, True)
+    cluster.coordinator.end(1, epochs[1], status(1))
+    again = cluster.begun(1)
+    assert again == epochs[1] + 1
+    last = cluster.renew(again, status(1), 1)
+    assert last is not None
+    assert last.stop is None
 
 
 def test_stop_reaches_everybody_and_is_over_when_all_have_given_back() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from periplus import __version__
 from periplus.apps.cluster.leases import INHERITED, LeasedCoordinator, Remembered
 from periplus.apps.cluster.links import Lease
 from periplus.engine.frontier import AddressClaims
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
+from periplus.engine.sharding.builds import Build
 from periplus.engine.sharding.messages import StatusReport
 from periplus.engine.stats import CrawlStats
 
@@ -37,7 +37,7 @@ class Cluster:
         return True
 
     def begin(self, number: int) -> None:
-        lease = self.coordinator.begin(number, __version__, self.now)
+        lease = self.coordinator.begin(number, Build.own(), self.now)
         assert isinstance(lease, Lease)
         self.claims[number] = AddressClaims(2)
         self.epochs[number] = lease.epoch

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from periplus import __version__
 from periplus.apps.cluster import actors
 from periplus.apps.cluster.actors import CoordinatorActor, Plan
 from periplus.apps.cluster.leases import Remembered, claim, load_memory, succeed
 from periplus.apps.cluster.links import Lease
 from periplus.engine.shard import Shard
+from periplus.engine.sharding.builds import Build
 
 
 def no_shard(number: int, count: int) -> Shard:
@@ -28,13 +28,13 @@ def test_a_coordinator_that_was_replaced_prolongs_nothing(tmp_path: Path) -> Non
     asked = plan(tmp_path)
     claim(asked.memory, asked.run, asked.shards)
     cut_off = CoordinatorActor(asked)
-    lease = cut_off.begin(0, __version__)
+    lease = cut_off.begin(0, Build.own())
     assert isinstance(lease, Lease)
     assert cut_off.report(0, lease.epoch, None) is not None
     successor = CoordinatorActor(asked)
     assert cut_off.report(0, lease.epoch, None) is None
-    assert cut_off.begin(1, __version__) is None
-    later = successor.begin(0, __version__)
+    assert cut_off.begin(1, Build.own()) is None
+    later = successor.begin(0, Build.own())
     assert isinstance(later, Lease)
     assert later.epoch > lease.epoch
     assert load_memory(asked.memory).epochs == [later.epoch, 0]
@@ -47,7 +47,7 @@ def test_coordinator_of_another_run_is_ignored(tmp_path: Path, monkeypatch: pyte
     claim(asked.memory, "two", 2)
     before = load_memory(asked.memory)
     late = CoordinatorActor(plan(tmp_path, "one"))
-    assert late.begin(0, __version__) is None
+    assert late.begin(0, Build.own()) is None
     assert load_memory(asked.memory) == before
 
 

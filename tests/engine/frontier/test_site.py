@@ -197,7 +197,7 @@ def test_row_is_read_back(stage: SiteStage) -> None:
     site = active(stage)
     site.ready_at, site.not_before, site.level = NOW + 5.0, NOW + 9.0, 3
     site.taken, site.lookups, site.took_file, site.turn = 2, 1, True, 7
-    site.awaits_robots, site.is_guest, site.is_deferred = True, True, True
+    site.awaits_robots, site.is_guest, site.is_deferred, site.answer_by = True, True, True, NOW + 60.0
     site.delegated.append(WANTED)
     row = msgspec.msgpack.decode(msgspec.msgpack.encode(site.row()), type=SiteVisits)
     again = ActiveSite.restored(row, replace(site.record))

@@ -17,10 +17,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus import __version__
 from periplus.collection.shards import ShardMaker
 from periplus.engine.shard import MakeShard, Shard, ShardStatus
 from periplus.engine.sharding import tune_garbage_collection
+from periplus.engine.sharding.builds import Build
 from periplus.engine.sharding.messages import Announcement, ShardFailure, ShardStopped, StatusReport
 from periplus.engine.sharding.worker import run_shard
 from periplus.model import CollectionInUse, Discovery, PeriplusError
@@ -33,6 +33,8 @@ from .outbound import LOST_LEASE, Outbound, Watchdog
 COORDINATOR = "coordinator"
 CRASHED = 70
 """Exit code of a process whose loop has raised; Ray starts another (EX_SOFTWARE)."""
+RESTARTS = 76
+"""Exit code of a process that has ended so that another continues."""
 _RETRY = 0.5
 """Seconds until a call to the coordinator, or the opening of a state, is tried again."""
 _CALL_TIMEOUT = 5.0
@@ -121,6 +123,8 @@ class ShardActor:
             self._inbox.epoch = 0
             watchdog.stop()
             self._report_end(lease, last)
+            if outbound.restarts and isinstance(last, ShardStopped):
+                os._exit(RESTARTS)
         except BaseException:
             log.exception("shard %d cannot send any more", self._number)
             os._exit(LOST_LEASE)
@@ -148,7 +152,7 @@ class ShardActor:
     def _begin(self, watchdog: Watchdog) -> Lease | None:
         while True:
             asked_at = time.monotonic()
-            answer = self._ask("begin", self._number, __version__)
+            answer = self._ask("begin", self._number, Build.own())
             if isinstance(answer, Lease):
                 watchdog.renew(answer, asked_at)
                 return answer if self._has_folder(answer) else None
@@ -222,9 +226,13 @@ class CoordinatorActor:
             incarnation=time.time_ns(),
         )
 
-    def begin(self, number: int, version: str) -> Lease | Wait | None:
+    def begin(self, number: int, build: Build) -> Lease | Wait | None:
         """Give a worker the lease of a shard; see `LeasedCoordinator.begin`."""
-        return self._coordinator.begin(number, version, time.monotonic()) if self._has_memory() else None
+        return self._coordinator.begin(number, build, time.monotonic()) if self._has_memory() else None
+
+    def restart(self, number: int, epoch: int) -> None:
+        """Have another process continue a shard."""
+        self._coordinator.restart(number, epoch)
 
     def report(self, number: int, epoch: int, report: StatusReport | None) -> Renewal | None:
         """A holder reports."""

@@ -22,11 +22,11 @@ from typing import Self, TypeVar
 import msgspec
 from msgspec import Struct
 
-from periplus import __version__
 from periplus.collection.crawl_parts import make_market
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Coordinator
-from periplus.engine.sharding.messages import ShardFailure, StatusReport
+from periplus.engine.sharding.builds import Build
+from periplus.engine.sharding.messages import GRACE, ShardFailure, StatusReport, other_build
 from periplus.model import CollectionDamaged, CollectionError
 from periplus.store.durable import write_file
 
@@ -164,12 +164,13 @@ class LeasedCoordinator:
             running=held,
         )
         self._stop: float | None = None
+        self._restarting: dict[int, int] = {}
 
-    def begin(self, number: int, version: str, now: float) -> Lease | Wait | None:
+    def begin(self, number: int, build: Build, now: float) -> Lease | Wait | None:
         """Give a worker the lease of a shard, or a time to wait. `None`: it must end."""
         hold = self._holds[number]
-        if version != __version__:
-            self._coordinator.fail(_other_version(number, version))
+        if reason := Build.own().refusal(build):
+            self._coordinator.fail(other_build(number, build, reason))
         if self._coordinator.failure is not None or self._stop is not None:
             return None
         if now < hold.until:
@@ -195,7 +196,13 @@ class LeasedCoordinator:
             if not self._is_granted_saved():
                 return None
         hold.until = now + self._lease
+        if self._restarting.get(number) == epoch and self._stop is None:
+            return Renewal(self._lease_of(number), orders, GRACE, restarts=True)
         return Renewal(self._lease_of(number), orders, self._stop)
+
+    def restart(self, number: int, epoch: int) -> None:
+        """Have the holder of a shard commit everything and end, so that another process continues it."""
+        self._restarting[number] = epoch
 
     def _is_granted_saved(self) -> bool:
         """Pages count as granted before any shard receives them."""
@@ -236,8 +243,3 @@ class LeasedCoordinator:
             not any(hold.until > now for hold in self._holds),
             self._coordinator.failure,
         )
-
-
-def _other_version(number: int, version: str) -> ShardFailure:
-    message = f"shard {number} is where Periplus {version} is installed, and this is {__version__}"
-    return ShardFailure(message, "Install the same version on every node of the cluster")

@@ -21,36 +21,39 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 
-from msgspec import Struct
-
 from periplus.engine.shard import ShardOutput, ShardStatus
 from periplus.engine.sharding.messages import Announcement, Delivery, Orders, Received, ShardFailure, StopShard
 from periplus.engine.sharding.worker import no_wake
+from periplus.engine.versioned import VersionedMessage
 from periplus.model import Batch, Url
 
 
-class Lease(Struct, frozen=True):
+class Lease(VersionedMessage, frozen=True):
     """The sites of a shard belong to one holder for `seconds` after it asked, while no holder has a later epoch."""
 
     epoch: int
     seconds: float
 
 
-class Wait(Struct, frozen=True):
+class Wait(VersionedMessage, frozen=True):
     """The last holder may still send requests to these sites: ask again after `seconds`."""
 
     seconds: float
 
 
-class Renewal(Struct, frozen=True):
-    """The answer to a report: the lease begins again, with these orders. `stop`: end within that many seconds."""
+class Renewal(VersionedMessage, frozen=True):
+    """The answer to a report: the lease begins again, with these orders.
+
+    `stop`: end within that many seconds; if it `restarts`, the process ends as well, so that Ray starts another.
+    """
 
     lease: Lease
     orders: Orders
     stop: float | None = None
+    restarts: bool = False
 
 
-class Overview(Struct, frozen=True):
+class Overview(VersionedMessage, frozen=True):
     """The state of the crawl, for the command.
 
     By shard: `epochs` counts its holders so far, `announcements` is the last one that its holder has kept.
@@ -74,7 +77,7 @@ PROBE_AFTER = 2.0
 """Seconds of silence after which a shard that owes receipts is sent an empty transfer."""
 
 
-class Transfer(Struct, frozen=True):
+class Transfer(VersionedMessage, frozen=True):
     """What goes over a link at once.
 
     It depends on what the receiver with `receiver_epoch` was sent before; 0: on nothing. `receipt` is the last batch of

@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.engine.shard import ShardOutput
+from periplus.engine.sharding.builds import Build
 from periplus.engine.sharding.messages import (
     STATUS_INTERVAL,
     Posted,
@@ -113,6 +114,8 @@ class Outbound:
         self._report_at = 0.0
         self._report_timeout = _TRANSFER_TIMEOUT
         self._last: ShardStopped | ShardFailure | None = None
+        self.restarts = False
+        """Whether the process ends so that another continues."""
         self.posts: SimpleQueue[Posted] = SimpleQueue()
         self.received: SimpleQueue[Transfer] = SimpleQueue()
 
@@ -136,7 +139,7 @@ class Outbound:
                     self._links.add(post)
                 case StatusReport():
                     self._report = post
-                case Reply():  # questions are not sent to other machines
+                case Build() | Reply():  # the coordinator has it; questions are not sent to other machines
                     pass
                 case _:
                     self._last = post
@@ -198,5 +201,6 @@ class Outbound:
             self._report_timeout = answer.lease.seconds / 4
             self._watchdog.renew(answer.lease, call.since)
             self._inbox.put(answer.orders)
+            self.restarts = answer.restarts
             if answer.stop is not None:
                 self._inbox.put(StopShard(answer.stop))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -84,6 +85,8 @@ class RayTeam:
         self._statuses: dict[int, ShardStatus] = {}
         self._epochs = [0] * workers
         self._looked_for: set[int] = set()
+        self._restarting: deque[int] = deque()
+        self._restarted_from: int | None = None
 
     def start(self, seeds: Sequence[Discovery]) -> None:
         """Start every shard with the seeds of its own sites."""
@@ -147,6 +150,31 @@ class RayTeam:
         """An empty list: there are no controls on a cluster."""
         return []
 
+    def restart(self, python: str) -> None:  # noqa: ARG002
+        """Restart all shards, one after the other: each by what is installed where Ray starts it."""
+        self._restarting, self._restarted_from = deque(range(self._plan.shards)), None
+
+    @property
+    def is_restarting(self) -> bool:
+        """Whether a shard is still to be restarted."""
+        return bool(self._restarting)
+
+    def _continue_restart(self, overview: Overview) -> None:
+        """Let the next shard end once the one before has reported in its next epoch."""
+        if self._stop is not None:
+            self._restarting.clear()
+        if not self._restarting or len(overview.statuses) < self._plan.shards:
+            return
+        number = self._restarting[0]
+        epoch = overview.epochs[number]
+        if self._restarted_from is None:
+            self._restarted_from = epoch
+        if epoch == self._restarted_from:  # said again each time: the coordinator may have died
+            self._coordinator.restart.remote(number, epoch)
+        elif any(status.shard == number for status in overview.statuses):
+            self._restarting.popleft()
+            self._restarted_from = None
+
     def poll(self, timeout: float) -> None:
         """Wait, then ask the coordinator how the crawl goes."""
         time.sleep(timeout)
@@ -160,6 +188,7 @@ class RayTeam:
                 self._log_restart(number, epoch)
                 self._announcements.kept(number, overview.announcements[number])
                 self._send_announcements(number)
+            self._continue_restart(overview)
         if time.monotonic() > self._started_at + _MISSING_AFTER:
             self._look_for_missing()
 
@@ -175,7 +204,8 @@ class RayTeam:
                 ) from error
 
     def _log_restart(self, number: int, epoch: int) -> None:
-        if 0 < self._epochs[number] < epoch:
+        is_asked = number in self._restarting and self._restarting[0] == number
+        if 0 < self._epochs[number] < epoch and not is_asked:
             log.warning("shard %d was lost and has begun again", number)
         if number in self._statuses:  # epochs are of all runs; it has reported in this one
             self._epochs[number] = epoch

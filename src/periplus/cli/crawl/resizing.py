@@ -1,7 +1,7 @@
-"""Changes the number of shards of a collection: at once, or in the middle of a running crawl.
+"""Changes the number of shards of a collection, at once or in the middle of a running crawl, and restarts shards.
 
 The command that runs a crawl looks for a request between two status reports of the shards (`until_asked`), lets the
-crawl end as if its time were over, resizes, and continues.
+crawl end as if its time were over, resizes, and continues. Shards are restarted while the crawl goes on.
 
 Ray is loaded only here, and only if a cluster is asked for.
 """
@@ -17,6 +17,7 @@ from rich.console import Console
 
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.resizing import MAX_SHARDS, Resized, ResizingStep, requested, resize
+from periplus.collection.restarting import RestartRequest, begin_restart, drop_restart, requested_restart
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.model import CollectionInUse
@@ -59,9 +60,12 @@ _LOOK_AGAIN = 0.1
 def until_asked(crawl: ShardedCrawl, layout: Layout, most: int, console: Console) -> Iterator[list[ShardStatus]]:
     """Yield the status of a crawl until it is over, or until another number of shards is requested, which ends it.
 
-    A request for more than `most`, or for as many as there are, is dropped.
+    A request for more than `most`, or for as many as there are, is dropped. Shards are restarted if that is requested.
     """
+    restarting: RestartRequest | None = None
+    drop_restart(layout)
     for statuses in crawl.progress():
+        restarting = _restarted(crawl, layout, restarting, console)
         shards = None if crawl.is_stopping else requested(layout)
         if shards is not None and shards > most:
             layout.resize_request.unlink(missing_ok=True)
@@ -71,6 +75,24 @@ def until_asked(crawl: ShardedCrawl, layout: Layout, most: int, console: Console
         elif shards is not None:
             crawl.is_stopping = True
         yield statuses
+
+
+def _restarted(
+    crawl: ShardedCrawl, layout: Layout, restarting: RestartRequest | None, console: Console
+) -> RestartRequest | None:
+    """Begin a requested restart of the shards, or end one that is done; the one that is under way."""
+    if restarting is not None:
+        if crawl.is_restarting:
+            return restarting
+        layout.restart_request.unlink(missing_ok=True)
+        say(console, f"all shards were restarted, by Periplus {restarting.build.version}")
+        return None
+    asked = requested_restart(layout)
+    if asked is None or asked.refused or crawl.is_stopping:
+        return None
+    refusal = begin_restart(crawl, layout, asked)
+    say(console, refusal or "the shards are restarted one after the other")
+    return None if refusal else asked
 
 
 def resized(collection: CollectionSetup, elapsed: Callable[[], float], console: Console) -> CollectionSetup | None:

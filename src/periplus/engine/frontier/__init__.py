@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .schedule import Schedule
     from .selection import embedded_name, file_name
     from .site import TRANSITIONS, ActiveSite, Move, RequestKind, SiteRecords, SiteStage, transition_table
-    from .steering import Preview, preview
+    from .steering import Preview
 else:
     __getattr__ = lazy_exports(__name__)
 
@@ -83,7 +83,6 @@ __all__ = [
     "is_temporary",
     "is_tried_again",
     "key_of",
-    "preview",
     "reason_of",
     "retry_for",
     "robots_url",

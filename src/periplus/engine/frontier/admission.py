@@ -24,6 +24,7 @@ from periplus.model import (
     Reject,
     Rewrite,
     Site,
+    Sorting,
     Source,
     Url,
     UrlDiscovered,
@@ -71,6 +72,7 @@ class Admission:
         self._records = desk.records
         self._guard = desk.guard
         self._ordering = desk.ordering
+        self._has_kinds = isinstance(desk.ordering, Sorting)
         self._events = desk.events
         self._revisits = desk.revisits
         self._politeness = desk.rules.politeness
@@ -214,6 +216,8 @@ class Admission:
         lane = LANES[discovery.source]
         score = discovery.score if lane is Lane.SITEMAPS else self._ordering.score(discovery)
         level = FIRST_LEVEL if self._steering.prefers(discovery.url) else level_of(score)
+        if self._has_kinds:
+            return discovery, score, Queued(discovery.url, site, lane, level)
         if lane is Lane.DISCOVERY:
             level = self._domains.level(level, discovery.depth, LAST_LEVEL)
         if not self._scores.discounts.is_empty and level != FIRST_LEVEL:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from periplus.model import (
     BodyReading,
+    Delegation,
     Discovery,
     Excluded,
     Failed,
@@ -28,6 +29,7 @@ from periplus.model import (
     Purpose,
     Queued,
     Ranking,
+    RobotsAnswer,
     Site,
     Source,
     Ticket,
@@ -52,10 +54,12 @@ from .schedule import Schedule
 from .scores import FixedScores, PriorityIndex, Scores
 from .selection import CandidateSelector, queued_files, queued_probes, unknown_robots
 from .site import ActiveSite, RequestKind
-from .steering import Steering, to_be_raised
+from .steering import Preview, Steering, preview, to_be_raised
 
 _RELEASED_TOGETHER = 1000
 """Postponed URLs that return to their queues in one `take`."""
+_PAUSE_WHEN_SATISFIED = 5.0
+"""Seconds for which sites rest that come before one that is asked for another shard, after the page budget is spent."""
 _REFUSED_PER_TAKE = 2000
 """Number of refusals after which `take` returns, so that the caller does not wait."""
 REFUSED_PER_VISIT = 200
@@ -91,7 +95,7 @@ class Frontier:
         self.steering = self.scores.steering = Steering(saved.steering)
         self._admission = Admission(desk, self.schedule, self.scores, self.steering)
         self.setbacks = Setbacks(self._retries, desk.random)
-        self._preflight = SitePreflight(
+        self.preflight = self._preflight = SitePreflight(
             self.schedule, self.gate, politeness=self._politeness, retries=self._retries, back_off=self.setbacks.wait
         )
         self.selector = self._selector = CandidateSelector(desk, self.schedule, self.scores, self.gate, self.steering)
@@ -244,6 +248,10 @@ class Frontier:
         self.scores.raise_all(to_be_raised(self._state.queues, self.steering.prefers, self._leases.holds))
         self._queued((), now)
 
+    def preview(self, pattern: str) -> Preview:
+        """Which waiting URLs a pattern matches."""
+        return preview(self._state.queues, pattern, self._leases.holds)
+
     def rescore_listed(self, score_of: Callable[[Url], float | None], now: float) -> None:
         """Score pages again that wait because a sitemap lists them, at the start of a process: none is out."""
         for site, lane, length in list(self._state.queues.waiting()):
@@ -264,6 +272,7 @@ class Frontier:
         """Grant at most `limit` tasks that politeness allows now. An empty list is an answer."""
         while (lease := self._leases.next_expired(now)) is not None:
             self._lose(lease, now)
+        self._preflight.end_waiting(now)
         self._release(now, now)
         if self._selector.embedded_waiting:
             self._choose_lanes()
@@ -275,10 +284,14 @@ class Frontier:
         self.schedule.admit_waiting(now)
         self._refused = 0
         tasks: list[FetchTask] = []
-        while len(tasks) < limit and self._refused < _REFUSED_PER_TAKE and not self.is_satisfied:
+        while len(tasks) < limit and self._refused < _REFUSED_PER_TAKE and not self._is_at_end:
             active = self.schedule.pop_ready(now)
             if active is None:
                 break
+            if self.is_satisfied and not active.delegated:
+                self.schedule.rest(active, now + _PAUSE_WHEN_SATISFIED)
+                self._refused += 1
+                continue
             tasks += self._visit(active, limit - len(tasks), now)
         if not tasks and limit:
             self._revisits.idle(now)
@@ -315,6 +328,11 @@ class Frontier:
         if self._page_budget is None or self.pages_done + self._pages_out < self._page_budget:
             return False
         return self._pages_out > 0 or not self._selector.embedded_waiting
+
+    @property
+    def _is_at_end(self) -> bool:
+        """Whether no request may begin: the page budget was fetched, and no other shard waits for a robots.txt."""
+        return self.is_satisfied and not self._preflight.owes_answers
 
     def _visit(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
         """The request for a site that is ready."""
@@ -395,6 +413,23 @@ class Frontier:
             self._preflight.answered(active, outcome, now, self._reports.finish_request)
         self.setbacks.ended(outcome)
 
+    # other shards
+
+    def robots_asked(self, wanted: Delegation, now: float) -> None:
+        """Another shard asks for a robots.txt of a site here."""
+        if not self._leases.is_out(wanted.wanted_by, wanted.url):
+            self._preflight.question_received(wanted, now)
+
+    def robots_answered(self, answer: RobotsAnswer, now: float) -> FetchOutcome | None:
+        """Another shard answers: the outcome, as if the request had been made here, if it was waited for."""
+        return self._preflight.answer_received(answer, now)
+
+    def drain_robots(self) -> tuple[list[Delegation], list[RobotsAnswer]]:
+        """Questions and answers for other shards since the last call."""
+        asked, self._preflight.asked = self._preflight.asked, []
+        answers, self._preflight.answers = self._preflight.answers, []
+        return asked, answers
+
     # answers of an archive
 
     def adopt(self, outcome: FetchOutcome, now: float, reading: BodyReading | None, *, is_counted: bool) -> None:
@@ -418,6 +453,7 @@ class Frontier:
         for lease in self._leases.end_all():
             self._preflight.interrupted(self._visited(lease), lease.task)
         self._pages_out = 0
+        self._preflight.restart(now)
         self.schedule.restart(now)
         # later times were written by a clock that ran fast; a refresh ends when no revisit is postponed any more
         latest = 0.0 if self._is_revisits_only else now + self._retries.max_backoff
@@ -469,12 +505,13 @@ class Frontier:
     @property
     def next_at(self) -> float | None:
         """When `take` may have something to grant again; `None`: not before something is reported or discovered."""
-        if self.is_satisfied:
+        if self._is_at_end:
             return self._leases.next_end
         if self.scores.is_due:
             return 0.0
         waits = self._state.queues.next_release(), self._revisits.next_due(self._selector.revisits_waiting)
-        times = (self.schedule.next_at, self.schedule.next_look_at, self._leases.next_end, *waits)
+        late = self._preflight.next_deadline
+        times = (self.schedule.next_at, self.schedule.next_look_at, self._leases.next_end, late, *waits)
         return min((at for at in times if at is not None), default=None)
 
     @property

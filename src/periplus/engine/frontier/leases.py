@@ -110,6 +110,10 @@ class Leases:
         self._ends = IndexedHeap()
         return leases
 
+    def is_out(self, site: Site, url: Url) -> bool:
+        """Whether a URL is being fetched for a site."""
+        return (site, url, "") in self._leases
+
     @property
     def next_end(self) -> float | None:
         """When the first lease ends."""

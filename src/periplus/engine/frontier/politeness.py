@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
+from typing import Final
 
 from msgspec import Struct
 
@@ -71,6 +72,9 @@ _NEVER = Retry(again=False)
 _PAGE = Retry(again=True)
 _SITE = Retry(again=True, is_of_site=True)
 
+NO_ANSWER: Final = "no-answer"
+"""Another shard, which was to ask a site for a robots.txt, did not answer in time."""
+
 RETRIES: dict[str, Retry] = {
     "dns-not-found": _SITE,
     "dns-unavailable": _SITE,
@@ -89,6 +93,7 @@ RETRIES: dict[str, Retry] = {
     "proxy": _SITE,
     "lost": _PAGE,
     "cancelled": _PAGE,
+    NO_ANSWER: _PAGE,
     "http-408": _PAGE,
     "http-425": _PAGE,
     "http-429": _SITE,

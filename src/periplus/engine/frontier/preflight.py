@@ -3,12 +3,19 @@
 The robots.txt may redirect to another site. That one is requested as politely as any, by a *delegated* request, while
 the first site is HELD (unless it has delegated requests of others to answer: sites that redirect to each other must not
 wait for each other). What an answer means is decided in `robots`.
+
+If the other site belongs to another shard, that shard gets the delegation as a message, makes the request in its turn,
+and sends the outcome back; where a redirect leads next is decided by the shard of the first site, so that a chain over
+several shards is bounded as any. A shard that has not answered after `ANSWER_TIMEOUT` counts as a failed attempt. An
+answer that no site waits for any more is dropped, and so is a question that is being answered.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+
+from msgspec.structs import replace
 
 from periplus.model import (
     Delegation,
@@ -20,6 +27,7 @@ from periplus.model import (
     Lane,
     Located,
     Purpose,
+    RobotsAnswer,
     RobotsFile,
     Site,
     Url,
@@ -27,13 +35,18 @@ from periplus.model import (
 from periplus.urls import site_of
 
 from ..settings import PolitenessSettings, RetrySettings
-from .politeness import delay_after, reason_of, retry_for
-from .robots import Ask, RobotsGate, next_step, robots_url
+from .heap import IndexedHeap
+from .politeness import NO_ANSWER, delay_after, reason_of, retry_for
+from .robots import Ask, RobotsGate, next_step, robots_url, to_be_sent
 from .schedule import Schedule
 from .site import MAX_ADDRESS_AGE, NOT_PAGES, ActiveSite, RequestKind, SiteStage
 
 MIN_ADDRESS_AGE = 30.0
 """Minimum seconds for which an IP address is used, whatever the name server says."""
+
+ANSWER_TIMEOUT = 3600.0
+"""Seconds to wait for a robots.txt from another shard. Its site may have a long queue of such requests, or the shard
+may have no machine for a while; a shard that stays away for three times this long costs pages."""
 
 BackOff = Callable[[FetchOutcome, int, float], float]
 """How many seconds to wait after an outcome, the number of failures in a row, and now."""
@@ -58,6 +71,16 @@ class SitePreflight:
         self._politeness = politeness
         self._retries = retries
         self._back_off = back_off
+        self._is_elsewhere: Callable[[Site], bool] = lambda _site: False
+        self._owing: dict[Site, None] = {}
+        self.asked: list[Delegation] = []
+        """Questions for other shards, to be sent."""
+        self.answers: list[RobotsAnswer] = []
+        """Answers for other shards, to be sent."""
+        self._deadlines: IndexedHeap[float, Site] = IndexedHeap()
+        for active in schedule:
+            if active.answer_by:
+                self._deadlines.put(active.site, active.answer_by, active.site)
 
     # questions
 
@@ -71,31 +94,111 @@ class SitePreflight:
             return self._task(robots_url(url), active.site, None, 0, now)
         if request is RequestKind.DELEGATED_ROBOTS:
             wanted = active.delegated.pop(0)
+            self._count_owed(active)
             self._schedule.changed(active)
-            return self._task(wanted.url, wanted.wanted_by, record.ip, wanted.redirects, now)
+            return self._task(wanted.url, wanted.wanted_by, record.ip, wanted.redirects, now, wanted.attempt)
         if record.robots_at is not None and site_of(record.robots_at) != active.site:
             self._ask(active, Ask(record.robots_at, record.robots_redirects), now)
             self._schedule.place(active, max(now, record.ready_at))
             return None
         return self._task(record.robots_at or robots_url(url), active.site, record.ip, record.robots_redirects, now)
 
-    def _task(self, url: Url, site: Site, ip: str | None, redirects: int, now: float) -> FetchTask:
-        """The lane determines whether pages of the site are wanted, or only files: whether its sitemaps matter.
-
-        Attempts are counted, as those of pages are: the wire uses plainer HTTP after the first.
-        """
+    def _task(self, url: Url, site: Site, ip: str | None, redirects: int, now: float, attempt: int = 1) -> FetchTask:
+        """Attempts are counted, as those of pages are: the wire uses plainer HTTP after the first."""
         wanting = self._schedule.get(site)
-        attempt = 1 if wanting is None else wanting.record.robots_tries + 1
-        wants_pages = wanting is not None and any(lane not in NOT_PAGES for lane in wanting.waiting)
-        lane = Lane.DISCOVERY if wants_pages else Lane.FILES
+        attempt = attempt if wanting is None else wanting.record.robots_tries + 1
+        lane = Lane.FILES if wanting is None else _lane(wanting)
         lease_ends = now + self._politeness.lease
         return FetchTask(url, site, Purpose.ROBOTS, lane, lease_ends, attempt=attempt, ip=ip, redirects=redirects)
 
     def interrupted(self, visited: ActiveSite, task: FetchTask) -> None:
         """Restore a request that was under way when the process ended: a delegated one is made again, first of all."""
         if task.ip is not None and task.site != visited.site:
-            visited.delegated.insert(0, Delegation(task.site, task.url, task.redirects))
+            visited.delegated.insert(0, Delegation(task.site, task.url, task.redirects, task.attempt))
+            self._count_owed(visited)
             self._schedule.changed(visited)
+
+    # what other shards ask and answer
+
+    def share_sites(self, is_elsewhere: Callable[[Site], bool]) -> None:
+        """There are other shards; `is_elsewhere` tells whether a site belongs to one of them."""
+        self._is_elsewhere = is_elsewhere
+        for active in self._schedule:
+            self._count_owed(active)
+
+    @property
+    def owes_answers(self) -> bool:
+        """Whether a site is to be asked for another shard."""
+        return bool(self._owing)
+
+    def _count_owed(self, active: ActiveSite) -> None:
+        if any(self._is_elsewhere(each.wanted_by) for each in active.delegated):
+            self._owing[active.site] = None
+        else:
+            self._owing.pop(active.site, None)
+
+    def question_received(self, wanted: Delegation, now: float) -> None:
+        """Take a question of another shard. One that waits already keeps its turn."""
+        there = self._schedule.summon(site_of(wanted.url), now)
+        if there.record.retired:
+            self._schedule.place(there, there.ready_at)
+            self._refuse_elsewhere(wanted, there.record.retired, now)
+            return
+        before = [each.wanted_by for each in there.delegated]
+        place = before.index(wanted.wanted_by) if wanted.wanted_by in before else len(before)
+        there.delegated[place : place + 1] = [wanted]
+        self._count_owed(there)
+        self._schedule.changed(there)
+        self._wake(there, now)
+
+    def answer_received(self, answer: RobotsAnswer, now: float) -> FetchOutcome | None:
+        """Take the answer of another shard: the outcome, as if the request had been made here, if it was waited for."""
+        task = answer.outcome.task
+        wanting = self._schedule.get(task.site)
+        if wanting is None or not wanting.answer_by or wanting.record.robots_at != task.url:
+            return None
+        self._stop_waiting(wanting)
+        task = replace(task, redirects=wanting.record.robots_redirects, lane=_lane(wanting))
+        outcome = replace(answer.outcome, task=task)
+        if answer.is_final:
+            self._follow(wanting, outcome, now)
+        else:
+            self._conclude(wanting, outcome, reason_of(outcome), now)
+        return outcome
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When the first answer of another shard is late."""
+        return self._deadlines.first
+
+    def end_waiting(self, now: float) -> None:
+        """End every wait for an answer that is late."""
+        while (site := self._deadlines.pop_until(now)) is not None:
+            wanting = self._schedule.get(site)
+            if wanting is not None and wanting.record.robots_at is not None:
+                self._stop_waiting(wanting)
+                url, redirects = wanting.record.robots_at, wanting.record.robots_redirects
+                late = _not_asked(Delegation(site, url, redirects), NO_ANSWER, now)
+                self._conclude(wanting, late, NO_ANSWER, now)
+
+    def _stop_waiting(self, wanting: ActiveSite) -> None:
+        wanting.awaits_robots, wanting.answer_by = False, 0.0
+        self._deadlines.drop(wanting.site)
+        self._schedule.changed(wanting)
+
+    def _wait_for_shard(self, wanting: ActiveSite, now: float) -> None:
+        wanting.awaits_robots, wanting.answer_by = True, now + ANSWER_TIMEOUT
+        self._deadlines.put(wanting.site, wanting.answer_by, wanting.site)
+        self._schedule.changed(wanting)
+
+    def _refuse_elsewhere(self, wanted: Delegation, reason: str, now: float) -> None:
+        self.answers.append(RobotsAnswer(_not_asked(wanted, reason, now), is_final=True))
+
+    def restart(self, now: float) -> None:
+        """Continue in a new process: other shards have as long to answer as at first."""
+        for active in self._schedule:
+            if active.answer_by:
+                self._wait_for_shard(active, now)
 
     def granted_before(self, visited: ActiveSite, task: FetchTask) -> None:
         """Take over a request of an earlier crawl: if it was delegated, it does not wait any more."""
@@ -133,18 +236,27 @@ class SitePreflight:
 
     def answered(self, visited: ActiveSite, outcome: FetchOutcome, now: float, finish: Finish) -> None:
         """Handle the outcome of a request for a robots.txt, which may be that of another site."""
-        reason = reason_of(outcome)
+        reason, task = reason_of(outcome), outcome.task
+        is_for_other_shard = task.site != visited.site and self._is_elsewhere(task.site)
+        if is_for_other_shard and reason == "cancelled":
+            self.interrupted(visited, task)
         if isinstance(outcome, Excluded):
             self.give_up(visited, outcome.reason, now)
         else:
             finish(visited, outcome, reason, now)
-        wanting = self._schedule.get(outcome.task.site)
-        if wanting is None and outcome.task.site == visited.site:  # nothing waits there now, but its rules hold
-            wanting = self._schedule.summon(visited.site, now)
-        if wanting is None:
+        if is_for_other_shard:
+            if reason != "cancelled":
+                self.answers.append(RobotsAnswer(to_be_sent(outcome)))
             return
-        wanting.awaits_robots = False
-        self._schedule.changed(wanting)
+        wanting = self._schedule.get(task.site)
+        if wanting is None and task.site == visited.site:  # nothing waits there now, but its rules hold
+            wanting = self._schedule.summon(visited.site, now)
+        if wanting is not None:
+            self._stop_waiting(wanting)
+            self._conclude(wanting, outcome, reason, now)
+
+    def _conclude(self, wanting: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
+        """Handle the outcome of a request for the robots.txt of a site that does not wait for it any more."""
         if wanting.record.retired:
             self._wake(wanting, now)
         elif reason == "cancelled":
@@ -195,6 +307,11 @@ class SitePreflight:
         if other == wanting.site:
             self._wake(wanting, now)
             return
+        if self._is_elsewhere(other):
+            self.asked.append(Delegation(wanting.site, step.url, step.redirects, wanting.record.robots_tries + 1))
+            self._wait_for_shard(wanting, now)
+            self._schedule.place(wanting, wanting.record.ready_at)
+            return
         there = self._schedule.summon(other, now)
         if there.record.retired:
             self._schedule.place(there, there.ready_at)
@@ -208,20 +325,22 @@ class SitePreflight:
 
     def _refused(self, wanting: ActiveSite, url: Url, redirects: int, reason: str, now: float) -> None:
         """Handle a file at a site that cannot be reached."""
-        task = FetchTask(url, wanting.site, Purpose.ROBOTS, Lane.DISCOVERY, now, redirects=redirects)
-        self._follow(wanting, Failed(task, reason, now, 0.0), now)
+        self._follow(wanting, _not_asked(Delegation(wanting.site, url, redirects), reason, now), now)
 
     # the end of a site
 
     def give_up(self, active: ActiveSite, reason: str, now: float) -> None:
         """Give up a site: waiting URLs are refused with the reason, and so are delegated requests."""
         active.record.retired = reason
-        active.awaits_robots = False
+        self._stop_waiting(active)
         delegated = list(active.delegated)
         active.delegated.clear()
+        self._count_owed(active)
         for wanted in delegated:
             wanting = self._schedule.get(wanted.wanted_by)
-            if wanting is not None:
+            if self._is_elsewhere(wanted.wanted_by):
+                self._refuse_elsewhere(wanted, reason, now)
+            elif wanting is not None:
                 wanting.awaits_robots = False
                 self._schedule.changed(wanting)
                 self._refused(wanting, wanted.url, wanted.redirects, reason, now)
@@ -229,12 +348,27 @@ class SitePreflight:
 
     def check_invariants(self, under_way: Iterable[Site]) -> None:
         """Check that a site awaits another's answer exactly while a delegated request for it waits or is under way."""
-        wanting = [*under_way, *(each.wanted_by for active in self._schedule for each in active.delegated)]
+        delegated = [*under_way, *(each.wanted_by for active in self._schedule for each in active.delegated)]
+        wanting = [site for site in delegated if not self._is_elsewhere(site)]
+        wanting += [active.site for active in self._schedule if active.answer_by]
         if len(wanting) != len(set(wanting)):
             raise InvariantError("two delegated requests are made for one site")
         for active in self._schedule:
             if active.awaits_robots != (active.site in wanting) and not active.record.retired:
                 raise InvariantError(f"{active.site} awaits an answer that will never come, or does not await one")
+            if (self._deadlines.key(active.site) or 0.0) != active.answer_by:
+                raise InvariantError(f"{active.site} waits for another shard without an end, or for none")
+
+
+def _lane(wanting: ActiveSite) -> Lane:
+    """Whether pages of a site are wanted, or only files: whether its sitemaps matter."""
+    return Lane.DISCOVERY if any(lane not in NOT_PAGES for lane in wanting.waiting) else Lane.FILES
+
+
+def _not_asked(wanted: Delegation, reason: str, now: float) -> Failed:
+    """The outcome of a request that is not made."""
+    task = FetchTask(wanted.url, wanted.wanted_by, Purpose.ROBOTS, Lane.DISCOVERY, now, redirects=wanted.redirects)
+    return Failed(task, reason, now, 0.0)
 
 
 def _address_expiry(expires_at: float, now: float) -> float:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.content import decode_body
 from periplus.formats.headers import Headers, fresh_for
@@ -123,6 +124,16 @@ def read_robots(site: Site, outcome: FetchOutcome, before: RobotsFile | None, no
     if before is not None and before.access != "none" and now - before.fetched_at < STALE:
         return RobotsFile(site, before.access, before.body, before.fetched_at, now + LEAST_FRESH, status, reason)
     return RobotsFile(site, "none", b"", now, now + LEAST_FRESH, status, reason)
+
+
+def to_be_sent(outcome: FetchOutcome) -> FetchOutcome:
+    """An answer as it is sent to another shard: decoded, and no longer than is read of it."""
+    if isinstance(outcome, Redirected):
+        return replace(outcome, body=b"")
+    if not isinstance(outcome, Fetched):
+        return outcome
+    headers = tuple(each for each in outcome.headers if each[0].lower() != "content-encoding")
+    return replace(outcome, body=_body(outcome), headers=headers, rendering=None)
 
 
 def _body(outcome: Fetched) -> bytes:

@@ -127,6 +127,8 @@ class CandidateSelector:
         """Whether a page is opened in a browser, if any is."""
         self.dictionary_for: Callable[[UrlRecord, float], OfferedDictionary | None] | None = None
         """Which stored version of a page is offered as a dictionary when it is visited again, if any is."""
+        self.choose_levels: Callable[[Site, Sequence[int]], Sequence[int]] | None = None
+        """In which order the levels of a queue of links are, if not in ascending order."""
         self.refuses_embedded: Callable[[UrlRecord], str] | None = None
         """Why a file that pages embed is not fetched, if anything refuses some."""
         self.renamed: list[Discovery] = []
@@ -159,8 +161,22 @@ class CandidateSelector:
         return []
 
     def _heads_of(self, site: Site, lane: Lane, limit: int, out: Collection[Url]) -> list[Ticket]:
+        if self.choose_levels is not None and lane is Lane.DISCOVERY:
+            return self._chosen_heads(self.choose_levels, site, limit, out)
         heads = self._state.queues.heads(site, lane, limit + len(out))
         return [head for head in heads if head.entry.url not in out][:limit] if out else heads
+
+    def _chosen_heads(
+        self, choose: Callable[[Site, Sequence[int]], Sequence[int]], site: Site, limit: int, out: Collection[Url]
+    ) -> list[Ticket]:
+        """The first links of a site, level by level in the order that is chosen now."""
+        queues, found = self._state.queues, []
+        for level in choose(site, queues.levels(site, Lane.DISCOVERY)):
+            heads = queues.heads_of_level(site, Lane.DISCOVERY, level, limit + len(out))
+            found += [head for head in heads if head.entry.url not in out]
+            if len(found) >= limit:
+                break
+        return found[:limit]
 
     def _heads_of_pages(self, active: ActiveSite, limit: int, out: Collection[Url]) -> list[Ticket]:
         first, second = Lane.DISCOVERY, Lane.SITEMAPS

@@ -114,8 +114,8 @@ class ActiveSite:
     """
 
     __slots__ = (
-        "address", "awaits_robots", "balance", "delegated", "domain", "is_deferred", "is_guest", "level", "lookups",
-        "not_before", "ready_at", "record", "site", "stage", "taken", "took_file", "turn", "waiting",
+        "address", "answer_by", "awaits_robots", "balance", "delegated", "domain", "is_deferred", "is_guest", "level",
+        "lookups", "not_before", "ready_at", "record", "site", "stage", "taken", "took_file", "turn", "waiting",
     )  # fmt: skip
 
     def __init__(self, record: SiteState, level: int) -> None:
@@ -134,6 +134,7 @@ class ActiveSite:
         self.took_file = False
         self.turn = 0
         self.awaits_robots = False
+        self.answer_by = 0.0
         self.is_deferred = False
         self.is_guest = False
         self.delegated: list[Delegation] = []
@@ -146,6 +147,7 @@ class ActiveSite:
         active.ready_at, active.not_before = row.ready_at, row.not_before
         active.taken, active.lookups, active.took_file = row.taken, row.lookups, row.took_file
         active.awaits_robots, active.is_guest = row.awaits_robots, row.is_guest
+        active.answer_by = row.answer_by
         active.turn, active.is_deferred = row.turn, row.is_deferred
         active.delegated.extend(row.delegated)
         return active
@@ -155,7 +157,7 @@ class ActiveSite:
         return SiteVisits(
             self.site, int(self.stage), self.ready_at, self.level, self.not_before, self.taken, self.lookups,
             tuple(self.delegated), self.awaits_robots, self.is_guest, self.took_file, self.turn,
-            self.is_deferred,
+            self.is_deferred, self.answer_by,
         )  # fmt: skip
 
     def move(self, event: Move) -> None:

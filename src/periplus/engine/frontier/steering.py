@@ -92,13 +92,13 @@ def _merged(known: tuple[str, ...], added: Iterable[str], dropped: frozenset[str
     return tuple(each for each in dict.fromkeys((*known, *added)) if each not in dropped)[:MAX_PATTERNS]
 
 
-def preview(queues: Queues, pattern: str) -> Preview:
-    """Which waiting URLs a pattern matches. A URL that waits in two lanes counts once."""
+def preview(queues: Queues, pattern: str, is_out: Callable[[Url], bool]) -> Preview:
+    """Which waiting URLs a pattern matches. One in two lanes counts once; one that is being fetched does not wait."""
     matches = compiled(pattern)
     looked_at, found = 0, dict[Url, None]()
     for ticket in _waiting(queues, tuple(Lane)):
         looked_at += 1
-        if ticket.entry.lane not in NOT_PAGES and matches(ticket.entry.url):
+        if ticket.entry.lane not in NOT_PAGES and matches(ticket.entry.url) and not is_out(ticket.entry.url):
             found[ticket.entry.url] = None
     return Preview(len(found), looked_at, looked_at < MAX_LOOKED_AT, tuple(found)[:SAMPLE])
 

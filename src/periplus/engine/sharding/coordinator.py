@@ -217,7 +217,7 @@ class Coordinator:
     def stopped(self, number: int, status: ShardStatus) -> None:
         """Record that the worker of a shard has committed everything and ended."""
         shard = self._shards[number]
-        shard.report = StatusReport(status, shard.number)
+        shard.report, shard.starts = StatusReport(status, shard.number), 0
         self._claims.reset(number)
 
     def fail(self, failure: ShardFailure) -> None:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from periplus.model import Discovery, Purpose, Site, Source, Url
+from periplus.model import Discovery, Purpose, Site, Source, Url, UsageError
 from periplus.policy.filters.patterns import compiled
 from periplus.store import MessageInbox, Pushed
 from periplus.urls import site_of
@@ -109,6 +109,13 @@ class Team(requests.Team, Protocol):
     def poll(self, timeout: float, /) -> None:
         """Wait at most `timeout` seconds for messages, and handle them."""
 
+    def restart(self, python: str, /) -> None:
+        """Restart the shards one after the other; on this machine, by this interpreter."""
+
+    @property
+    def is_restarting(self) -> bool:
+        """Whether a shard is still to be restarted."""
+
     @property
     def is_finished(self) -> bool:
         """Whether the crawl is finished, with everything that was announced."""
@@ -174,6 +181,8 @@ class ShardedCrawl:
         self._requests = Requests()
         self._pushed = PushedUrls(inbox, self.discover)
         self._seed_sites = frozenset(site_of(seed.url) for seed in self._seeds) if ends_unreachable else frozenset()
+        self._restart: str | None = None
+        self.is_restarting = False
         self.is_stopping = False
         self.is_interrupted = False
         self.is_unreachable = False
@@ -182,6 +191,15 @@ class ShardedCrawl:
         """Make the crawl end soon, with everything kept."""
         self.is_stopping = self.is_interrupted = True
         self._requests.wake()
+
+    def restart(self, python: str) -> None:
+        """Restart the shards one after the other while the crawl goes on; `is_restarting` until all were.
+
+        On this machine by the interpreter `python`, which may have an adjacent version. Several shards only.
+        """
+        if self._is_alone:
+            raise UsageError("a crawl of one shard cannot be restarted while it runs", hint="stop it and run it again")
+        self._restart, self.is_restarting = python, True
 
     def ping(self, pages: Sequence[Url] = (), sitemaps: Sequence[Url] = ()) -> None:
         """Report URLs as new or changed. Any thread may call this, before the crawl or during it.
@@ -283,7 +301,11 @@ class ShardedCrawl:
             while not self._is_over and not (team.is_finished and self._is_all_taken):
                 self._pushed.read()
                 asked.begin(self._requests.take())
+                if self._restart is not None:
+                    team.restart(self._restart)
+                    self._restart = None
                 team.poll(self._timeout)
+                self.is_restarting = self._restart is not None or team.is_restarting
                 asked.settle()
                 statuses = team.statuses()
                 self._start_clock(statuses)

@@ -1,7 +1,7 @@
 """The messages between shards, their coordinator and the program that runs the crawl, whatever carries them.
 
-A worker posts `ShardOutput` (for other shards), `StatusReport`, `Reply`, and at its end `ShardStopped` or
-`ShardFailure`. It receives `Orders`, `Delivery`, `Announcement`, `Asked` and `StopShard`.
+A worker posts its `Build`, then `ShardOutput` (for other shards), `StatusReport`, `Reply`, and at its end
+`ShardStopped` or `ShardFailure`. It receives `Orders`, `Delivery`, `Announcement`, `Asked` and `StopShard`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from msgspec import Struct
+from msgspec import field
 
 from periplus.model import Batch, CollectionError, Discovery, PeriplusError, Url
 from periplus.urls import site_of
@@ -18,6 +18,8 @@ from periplus.urls import site_of
 from ..frontier import AddressShares
 from ..router import owner_of
 from ..shard import Controls, ShardOutput, ShardQuestion, ShardStatus, ShardView
+from ..versioned import VersionedMessage
+from .builds import Build
 
 STATUS_INTERVAL = 0.25
 """Seconds between two reports of a shard: page budgets and address shares wait for one, so it must be short."""
@@ -25,7 +27,7 @@ GRACE = 10.0
 """Seconds for the requests under way to end when a crawl stops."""
 
 
-class StatusReport(Struct, frozen=True):
+class StatusReport(VersionedMessage, frozen=True):
     """The status of a shard after it has applied these orders and kept this announcement (their numbers).
 
     `is_quiet`: whether the transport has delivered all places that seeds have moved to from this shard to the others.
@@ -37,7 +39,7 @@ class StatusReport(Struct, frozen=True):
     is_quiet: bool = True
 
 
-class Orders(Struct, frozen=True):
+class Orders(VersionedMessage, frozen=True):
     """The coordinator's decisions for one shard; the latest replace all before. A change gets a higher number.
 
     `pages`: how many it may fetch in total; `None`: any number. `visits_per_day`: its part of a watch's budget, once
@@ -51,48 +53,48 @@ class Orders(Struct, frozen=True):
     controls: Controls = Controls()
 
 
-class Delivery(Struct, frozen=True):
+class Delivery(VersionedMessage, frozen=True):
     """From other shards: places to add to the scope first, then batches to take; and receipts by receiver."""
 
     places: tuple[Url, ...] = ()
     batches: tuple[Batch, ...] = ()
-    receipts: dict[int, int] = {}
+    receipts: dict[int, int] = field(default_factory=dict)
 
 
-class Announcement(Struct, frozen=True):
+class Announcement(VersionedMessage, frozen=True):
     """URLs that were pinged. Numbers increase, so that an announcement that arrives twice is applied once."""
 
     number: int
     discoveries: tuple[Discovery, ...]
 
 
-class Asked(Struct, frozen=True):
+class Asked(VersionedMessage, frozen=True):
     """A question for a shard; its `Reply` has the same number. A worker that dies does not answer."""
 
     number: int
     question: ShardQuestion
 
 
-class Reply(Struct, frozen=True):
+class Reply(VersionedMessage, frozen=True):
     """The answer of a shard to a question."""
 
     number: int
     view: ShardView
 
 
-class StopShard(Struct, frozen=True):
+class StopShard(VersionedMessage, frozen=True):
     """End the requests under way within `grace` seconds, commit everything, and end."""
 
     grace: float
 
 
-class ShardStopped(Struct, frozen=True):
+class ShardStopped(VersionedMessage, frozen=True):
     """Everything is committed; the last message of a worker."""
 
     status: ShardStatus
 
 
-class ShardFailure(Struct, frozen=True):
+class ShardFailure(VersionedMessage, frozen=True):
     """Why a shard cannot go on; starting it again would not help."""
 
     message: str
@@ -112,7 +114,15 @@ class ShardFailure(Struct, frozen=True):
 
 
 Received = Orders | Delivery | Announcement | Asked | StopShard
-Posted = ShardOutput | StatusReport | Reply | ShardStopped | ShardFailure
+Posted = Build | ShardOutput | StatusReport | Reply | ShardStopped | ShardFailure
+
+
+def other_build(number: int, other: Build, reason: str) -> ShardFailure:
+    """The failure of a crawl one of whose shards would be run by a build that may not."""
+    return ShardFailure(
+        f"shard {number} is where Periplus {other.version} is installed: {reason}",
+        "Install the same version, or the next minor one, everywhere; to skip versions, stop the crawl first",
+    )
 
 
 def by_owner(discoveries: Iterable[Discovery], shards: int) -> list[tuple[Discovery, ...]]:

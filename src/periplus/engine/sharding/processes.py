@@ -9,6 +9,10 @@ Workers are forks of a server process that imports what they need once, when the
 in a hundredth of a second instead of one, and the workers share the memory of what was imported. The server ends with
 this process and the workers. It has the environment, stdout and stderr that this process had when it was started.
 
+Shards can be restarted one after the other while the crawl goes on (`ProcessTeam.restart`): each commits everything and
+ends, and a worker of another interpreter continues it, which may have the next version of Periplus. A worker that dies
+is started again by the interpreter that ran it, so that a log is only read by the version that wrote it.
+
 Signals that are sent to a whole process group (Ctrl-C, a service that is stopped) are handled by this process only,
 which sends the workers an order to stop.
 """
@@ -16,22 +20,28 @@ which sends the workers an order to stop.
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
+from typing import Final
 
 from msgspec.structs import replace
 
-from periplus.model import Batch, Discovery, Url
+from periplus.model import Batch, Discovery, Url, UsageError
 
 from ..part import MakeMarket
 from ..shard import Controls, MakeShard, ShardOutput, ShardQuestion, ShardStatus
+from .builds import Build
 from .coordinator import Coordinator
 from .messages import (
     GRACE,
@@ -48,6 +58,7 @@ from .messages import (
     StatusReport,
     StopShard,
     by_owner,
+    other_build,
 )
 from .worker import no_wake, run_shard, tune_garbage_collection
 
@@ -66,6 +77,7 @@ def serve(make: MakeShard, number: int, count: int, seeds: Sequence[Discovery], 
     signal.pthread_sigmask(signal.SIG_UNBLOCK, GROUP_SIGNALS)
     tune_garbage_collection()
     pipe = WorkerPipe(connection)
+    pipe.post(Build.own())
     run_shard(lambda: make(number, count), seeds, pipe, pipe.post)
     connection.close()
 
@@ -102,18 +114,43 @@ class WorkerPipe:
 # in the process that runs the crawl
 
 
+class Program:
+    """A worker that another interpreter runs, with as much of a `Process` as its parent needs."""
+
+    def __init__(self, python: str, descriptor: int) -> None:
+        command = [python, "-P", "-m", "periplus.engine.sharding.joining", str(descriptor)]
+        self._running = subprocess.Popen(command, pass_fds=[descriptor], stdin=subprocess.DEVNULL)  # noqa: S603
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until it has ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self._running.wait(timeout)
+
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._running.poll() is None
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._running.kill()
+
+
 class WorkerProcess:
-    """A shard's worker process. `unacknowledged`, by sender and number, is sent again if it is started again."""
+    """A shard's worker process. `unacknowledged`, by sender and number, is sent again if it is started again.
+
+    `python` is the interpreter that runs it; empty: a fork of this one does.
+    """
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.process: BaseProcess | None = None
+        self.python = ""
+        self.process: BaseProcess | Program | None = None
         self.connection: Connection | None = None
         self.unacknowledged: dict[tuple[int, int], Batch] = {}
         self.is_stopped = False
         self._orders: Orders | None = None
 
-    def begin(self, connection: Connection, process: BaseProcess) -> None:
+    def begin(self, connection: Connection, process: BaseProcess | Program) -> None:
         """Attach another process that runs the shard now."""
         self.connection, self.process = connection, process
         self.is_stopped, self._orders = False, None
@@ -155,6 +192,42 @@ class WorkerProcess:
             self.process = None
 
 
+_STARTING: Final = Lock()
+
+
+def _is_of_main_script(make: MakeShard) -> bool:
+    """Whether a worker needs a function of the script of this program."""
+    return b"__main__" in pickle.dumps(make)
+
+
+def _script_without_guard() -> UsageError:
+    return UsageError(
+        "the workers cannot load a function of this script: it crawls again when it is imported",
+        hint='call crawl below `if __name__ == "__main__":`, or put the function into a module of its own',
+    )
+
+
+@contextmanager
+def _main_script_left_alone(make: MakeShard) -> Iterator[None]:
+    """Start a process that does not run the script of this program again, unless something of it is sent there.
+
+    `multiprocessing` imports that script in every new process, since it may have what is sent. A script that crawls
+    would then crawl again, if it does so without asking for its name first, and the process could not start.
+    """
+    main = sys.modules["__main__"]
+    names = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
+    if _is_of_main_script(make):
+        yield
+        return
+    with _STARTING:
+        main.__dict__.pop("__file__", None)
+        main.__spec__ = None
+        try:
+            yield
+        finally:
+            main.__dict__.update(names)
+
+
 class ProcessTeam:
     """All shards of a crawl, each in a process, and the messages between them."""
 
@@ -170,9 +243,16 @@ class ProcessTeam:
         self._places: dict[Url, None] = {}
         self._replies: list[Reply] = []
         self._stop: StopShard | None = None
+        self._has_heard = False
+        """Whether any worker has ever begun."""
+        self._restarting: deque[int] = deque()
+        self._restarts_with = ""
+        self._is_draining = self._is_renewed = False
 
     def start(self, seeds: Sequence[Discovery]) -> None:
         """Start every shard with the seeds of its own sites."""
+        if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that imports the script
+            raise _script_without_guard()
         self._seeds = by_owner(seeds, len(self._workers))
         resource_tracker.ensure_running()  # it unblocks the signals that `_spawn` blocks
         for worker in self._workers:
@@ -229,15 +309,55 @@ class ProcessTeam:
         if self._stop is not None:
             worker.send(self._stop)
 
-    def _spawn(self, number: int) -> tuple[Connection, BaseProcess]:
+    def restart(self, python: str) -> None:
+        """Restart all shards, one after the other, by this interpreter."""
+        self._restarts_with, self._restarting = python, deque(range(len(self._workers)))
+        self._is_draining = self._is_renewed = False
+
+    @property
+    def is_restarting(self) -> bool:
+        """Whether a shard is still to be restarted."""
+        return bool(self._restarting)
+
+    def _continue_restart(self) -> None:
+        """Let the next shard end, once the one before has reported."""
+        if self._stop is not None:
+            self._restarting.clear()
+        if not self._restarting or self._is_draining or self._coordinator.reports[self._restarting[0]] is None:
+            return
+        if self._is_renewed:
+            self._restarting.popleft()
+            self._is_renewed = False
+        else:
+            self._is_draining = True
+            self._workers[self._restarting[0]].send(StopShard(GRACE))
+
+    def _has_ended(self, worker: WorkerProcess) -> None:
+        """Start a worker that died, or that ended because it is restarted; one that died meanwhile is asked again."""
+        is_next = self._is_draining and worker.number == self._restarting[0] and self._stop is None
+        if is_next:
+            self._is_draining, self._is_renewed = False, worker.is_stopped
+            worker.python = self._restarts_with if worker.is_stopped else worker.python
+        if is_next or not worker.is_stopped:
+            self._start(worker)
+
+    def _spawn(self, number: int) -> tuple[Connection, BaseProcess | Program]:
         """Start a process with the group's signals blocked, until it has set its own handlers."""
         self._context.set_forkserver_preload([__name__, self._make.__module__])  # used when the server is started
         here, there = self._context.Pipe()
-        arguments = (self._make, number, len(self._workers), self._seeds[number], there)
-        process = self._context.Process(target=serve, args=arguments, name=f"periplus-shard-{number}")
+        arguments = (self._make, number, len(self._workers), self._seeds[number])
+        python = self._workers[number].python
         before = signal.pthread_sigmask(signal.SIG_BLOCK, GROUP_SIGNALS)
+        process: BaseProcess | Program
         try:
-            process.start()
+            if python:
+                process = Program(python, there.fileno())
+                here.send(arguments)
+            else:
+                name = f"periplus-shard-{number}"
+                process = self._context.Process(target=serve, args=(*arguments, there), name=name)
+                with _main_script_left_alone(self._make):
+                    process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             there.close()
@@ -252,18 +372,27 @@ class ProcessTeam:
         waiting = {worker.connection: worker for worker in self._workers if worker.connection is not None}
         for connection in wait(list(waiting), timeout):
             self._read(waiting[connection])  # type: ignore[index]
+        self._continue_restart()
 
     def _read(self, worker: WorkerProcess) -> None:
         try:
             while worker.connection is not None and worker.connection.poll(0):
                 self._handle(worker, worker.connection.recv())
+                self._has_heard = True
         except (EOFError, OSError):
+            process = worker.process
             worker.end()
-            if not worker.is_stopped:
-                self._start(worker)
+            has_failed = isinstance(process, BaseProcess) and process.exitcode == 1
+            if not self._has_heard and has_failed and _is_of_main_script(self._make):
+                raise _script_without_guard() from None
+            self._has_ended(worker)
 
     def _handle(self, worker: WorkerProcess, message: Posted) -> None:
         match message:
+            case Build():
+                if reason := Build.own().refusal(message):
+                    self._coordinator.fail(other_build(worker.number, message, reason))
+                    self._raise_failure()
             case ShardOutput():
                 self._carry(worker, message)
             case StatusReport(announcement=kept):

@@ -50,6 +50,7 @@ class ShardWorker:
         self._shard = shard
         self._post = post
         self._orders = self._announcement = 0
+        self._pages: int | None = 0
         self._visits_per_day: float | None = None
         self._controls = Controls()
         self._receipts: dict[int, int] = {}
@@ -75,7 +76,9 @@ class ShardWorker:
                 self.grace = grace
 
     def _apply(self, orders: Orders) -> None:
-        self._shard.set_page_budget(orders.pages)
+        if orders.pages != self._pages:  # orders that say the same again change nothing: a shard is quiet then
+            self._pages = orders.pages
+            self._shard.set_page_budget(orders.pages)
         if orders.shares is not None:
             self._shard.set_address_shares(orders.shares)
         if orders.visits_per_day is not None and orders.visits_per_day != self._visits_per_day:
