@@ -104,7 +104,7 @@ class Talker:
             if isinstance(message := self._inbox.take(), Delivery):
                 for batch in message.batches:
                     if state.exchange.is_new(batch):
-                        self._done += len(batch.discoveries)
+                        self._done += len(batch.messages)
                         time.sleep(pause)
             else:
                 time.sleep(0.0005)

@@ -21,7 +21,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from periplus import __version__
 from periplus.apps.cluster.leases import LeasedCoordinator, Remembered
 from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
@@ -33,6 +32,7 @@ from periplus.engine.overview import FrontierStats
 from periplus.engine.router import ShardPlacement, owner_of
 from periplus.engine.shard import MakeShard, Shard, ShardOutput, ShardStatus
 from periplus.engine.sharding import ShardedCrawl
+from periplus.engine.sharding.builds import Build
 from periplus.engine.sharding.messages import StatusReport
 from periplus.engine.stats import CrawlStats
 from periplus.model import Batch, Discovery, Hints, Site, Source, Url
@@ -114,7 +114,7 @@ class _Reports:
         self.kept = 0
         self._coordinator = LeasedCoordinator(remembered, self._keep, shards, now=0.0, lease=15.0, limit=limit)
         for shard in range(shards):
-            self._coordinator.begin(shard, __version__, 0.0)
+            self._coordinator.begin(shard, Build.own(), 0.0)
         self._shards = shards
         self._done = 0
 
@@ -175,7 +175,7 @@ def _exchanged(size: int, batches: int) -> tuple[float, float]:
         for each in leaving:
             (batch,) = pickle.loads(each).batches
             assert there.exchange.is_new(batch)
-            assert len(batch.discoveries) == size
+            assert len(batch.messages) == size
         there.commit()
         taken_at = time.process_time()
         for number in range(1, batches + 1):
@@ -202,7 +202,7 @@ class Watched(msgspec.Struct, frozen=True):
             output = collect()
             for batch in output.batches:
                 weight = len(batch.packed)
-                note = (time.time(), number, batch.receiver, len(batch.discoveries), weight)
+                note = (time.time(), number, batch.receiver, len(batch.messages), weight)
                 notes.write(json.dumps(note) + "\n")
             return output
 

@@ -89,7 +89,7 @@ TASKS = {
     "engine/frontier/selection.py:CandidateSelector._task",
     "engine/frontier/selection.py:CandidateSelector.exclude",
     "engine/frontier/preflight.py:SitePreflight._task",
-    "engine/frontier/preflight.py:SitePreflight._refused",
+    "engine/frontier/preflight.py:_not_asked",
     "engine/fetch/single.py:SingleRequests._task",
     "store/warc/answers.py:task_of",
     "store/importing/answers.py:_task",

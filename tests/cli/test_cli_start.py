@@ -80,6 +80,8 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 NEVER = {"pydantic", "tantivy", "ssl", "concurrent.futures", "periplus.parts.forms.part", "periplus.parts.revisit.part"}
 """What none of these commands loads: parts that are put together for a crawl, and what checks options that are odd."""
+CRAWL = {"periplus.store.crawl_state", "periplus.store.state.disk", "periplus.policy.balance"}
+"""The state as a crawl opens it: a question needs to know of a shard only how far it has come."""
 PAGES = {"periplus.content.html", "periplus.content.entities", "periplus.store.export.documents"}
 
 
@@ -90,13 +92,16 @@ PAGES = {"periplus.content.html", "periplus.content.entities", "periplus.store.e
         (("info", "--json"), HEAVY - {"lmdb"} | NEVER | PAGES),
         (("search", "product"), HEAVY - {"lmdb", "numpy"} | NEVER - {"tantivy"} | PAGES),
         (("search", "product", "-n", "3", "--json"), HEAVY - {"lmdb", "numpy"} | NEVER - {"tantivy"} | PAGES),
-        (("query", "select count(*) from fetches"), HEAVY - {"lmdb", "duckdb"} | NEVER | PAGES),
+        (("query", "select count(*) from fetches"), HEAVY - {"lmdb", "duckdb"} | NEVER | PAGES | CRAWL),
         (("query", "select site, sum(depth) from urls group by site"), HEAVY - {"lmdb", "duckdb"} | NEVER | PAGES),
         (
             ("query", "select count(*) from fetches", "--json"),
             HEAVY - {"lmdb", "numpy", "pyarrow", "duckdb"} | NEVER | PAGES | {"pyarrow.parquet", "pyarrow.compute"},
         ),
-        (("changes", "--since", "1h", "--limit", "5"), HEAVY - {"lmdb", "numpy", "pyarrow", "lxml"} | NEVER - {"ssl"}),
+        (
+            ("changes", "--since", "1h", "--limit", "5"),
+            HEAVY - {"lmdb", "numpy", "pyarrow", "lxml"} | NEVER - {"ssl"} | CRAWL,
+        ),
     ],
 )
 def test_commands_load_what_they_use(indexed: str, words: tuple[str, ...], unused: set[str]) -> None:

@@ -13,6 +13,8 @@ from tests.conformance_lab.small_crawler import Response, SmallCrawler
 class KeepsWhatItSaw(SmallCrawler):
     """Writes down which URLs it has seen, but not which of them it has yet to fetch."""
 
+    delay = 0.2  # a kill comes while it crawls, on a fast machine as well
+
     def __init__(self, seed: str, folder: Path, limit: int) -> None:
         super().__init__(seed, folder, limit)
         self.notes = folder / "seen"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,34 @@ def test_functions_for_worker_processes(tmp_path: Path) -> None:
             periplus.crawl(SEED, out=tmp_path / "a", workers=2, want=lambda url, found: True, **quick(web)).run()
         summary = periplus.crawl(SEED, out=tmp_path / "b", workers=2, want=is_product, **quick(web)).run()
     assert summary.pages == 5
+
+
+SCRIPT = """
+import sys, periplus
+def everything(url, found): return True
+given = {{"want": everything}} if sys.argv[2] == "own" else {{}}
+crawl = periplus.crawl({seed!r}, out=sys.argv[1], workers=2, proxy={proxy!r}, delay=0, sitemaps=False, **given)
+print(crawl.run().pages)
+"""
+
+
+def test_a_script_that_does_not_ask_for_its_name(tmp_path: Path) -> None:
+    """It crawls with workers, unless these need a function of the script: then one error says what to do."""
+    path = tmp_path / "script.py"
+
+    def ran(how: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(path), str(tmp_path / how), how]
+        return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+
+    with shop(4) as web:
+        path.write_text(SCRIPT.format(seed=SEED, proxy=web.base))
+        plain, own = ran("plain"), ran("own")
+    assert (plain.stdout, plain.stderr) == ("6\n", "")
+    last = own.stderr.strip().splitlines()[-1]
+    assert last == (
+        "periplus.model.errors.UsageError: the workers cannot load a function of this script: "
+        "it crawls again when it is imported"
+    )
 
 
 def test_items_are_a_table(tmp_path: Path) -> None:

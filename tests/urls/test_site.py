@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.each_case import each_case
 from xxhash import xxh3_64
 
-from periplus.model import Url
-from periplus.urls import PublicSuffixes, domain_of, fingerprint, fingerprints, host_of, site_of
+from periplus.model import Site, Url
+from periplus.urls import PublicSuffixes, domain_of, fingerprint, fingerprints, host_of, is_below, site_of
 
 
 @each_case(
@@ -99,3 +99,23 @@ def test_fingerprints_are_stable() -> None:
 
 
 FINGERPRINT = 13203927043952424321
+
+
+@each_case(
+    ("site", "name", "expected"),
+    [
+        ("example.org", "example.org", True),
+        ("www.example.org", "example.org", True),
+        ("badexample.org", "example.org", False),
+        ("example.org:8080", "example.org", True),
+        ("www.example.org:8080", "example.org", True),
+        ("example.org:8080", "example.org:8080", True),
+        ("example.org", "example.org:8080", False),
+        ("example.org:8081", "example.org:8080", False),
+        ("[2001:db8::1]:8080", "[2001:db8::1]", True),
+        ("[2001:db8::1]", "[2001:db8:", False),
+    ],
+)
+def test_sites_of_a_host(site: str, name: str, expected: bool) -> None:
+    assert is_below(Site(site), ["other.test", name]) is expected
+    assert not is_below(Site(site), [])

@@ -17,7 +17,7 @@ Nothing here fetches, waits or fails: what is not a URL for us is `None`. Whethe
 
 from .canonical import MAX_LENGTH, canonical, resolve_all
 from .keys import fingerprint, fingerprints, surt
-from .site import PublicSuffixes, domain_of, host_of, is_home, site_of
+from .site import PublicSuffixes, domain_of, host_of, is_below, is_home, site_of
 from .standard import whatwg
 from .tree import UriTree, components
 
@@ -31,6 +31,7 @@ __all__ = [
     "fingerprint",
     "fingerprints",
     "host_of",
+    "is_below",
     "is_home",
     "resolve_all",
     "site_of",

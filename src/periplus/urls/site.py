@@ -8,7 +8,7 @@ private section too: the sites of `github.io` are as much strangers to each othe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -101,3 +101,9 @@ def domain_of(host_or_url: str, further: tuple[str, ...] = ()) -> Domain | None:
     """
     host = host_of(Url(host_or_url)) if "://" in host_or_url else host_or_url
     return _installed(further).domain_of(host)
+
+
+def is_below(site: Site, names: Collection[str]) -> bool:
+    """Whether a site is one of these hosts in lower case, or of a subdomain; a name without a port is any port."""
+    spelled = (site, _without_port(site))
+    return any(each == name or each.endswith(f".{name}") for name in names for each in spelled)

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import cache
 from itertools import groupby, pairwise
 from typing import Final
 
@@ -156,9 +157,15 @@ _CUT: Final = 0x1F
 """One word in this many is a cut point."""
 _ALONE: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Thai, Lao, Burmese, Khmer, kana, ideographs."""
-_SENTENCE: Final = re.compile(r"(?<=[.!?…][\"'”’)\]])\s+|(?<=[.!?…])\s+(?=[^\sa-z])|(?<=[。！？])")
-_WORD: Final = re.compile(rf"(?:[{_ALONE}]|[^\W{_ALONE}]+|[^\w\s])\s*")
-_COUNTED: Final = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
+_SENTENCE: Final = r"(?<=[.!?…][\"'”’)\]])\s+|(?<=[.!?…])\s+(?=[^\sa-z])|(?<=[。！？])"
+_WORD: Final = rf"(?:[{_ALONE}]|[^\W{_ALONE}]+|[^\w\s])\s*"
+_COUNTED: Final = rf"[{_ALONE}]|[^\W{_ALONE}]+"
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern, compiled when it is first used: most commands that show changes compare no texts."""
+    return re.compile(pattern)
 
 
 def pieces_of(text: str) -> list[str]:
@@ -175,24 +182,24 @@ def words_of(piece: str) -> list[str]:
 
     Words are runs of letters and figures; in scripts without spaces, single characters; otherwise single signs.
     """
-    return _WORD.findall(piece)
+    return _compiled(_WORD).findall(piece)
 
 
 def is_counted(word: str) -> bool:
     """Whether a token is a word and not a sign."""
-    return _COUNTED.match(word) is not None
+    return _compiled(_COUNTED).match(word) is not None
 
 
 def count_words(piece: str) -> int:
     """How many words a piece has, without signs."""
-    return len(_COUNTED.findall(piece))
+    return len(_compiled(_COUNTED).findall(piece))
 
 
 def _of_line(line: str) -> Iterator[str]:
     if len(line) <= _LONG_LINE:
         yield line
         return
-    for sentence in _SENTENCE.split(line):
+    for sentence in _compiled(_SENTENCE).split(line):
         if len(sentence) > _LONG_SENTENCE:
             yield from _chunks(sentence)
         elif sentence.strip():

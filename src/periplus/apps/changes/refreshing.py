@@ -49,7 +49,7 @@ from periplus.model import Lane, Queued, Site, Url, UrlRecord
 from periplus.store import DiskState
 from periplus.store.durable import write_file
 from periplus.store.layout import Layout
-from periplus.urls import site_of
+from periplus.urls import is_below, site_of
 from periplus.view.notebook import Displayed
 
 if TYPE_CHECKING:
@@ -174,9 +174,7 @@ class RefreshSelection(Struct, frozen=True):
 
     def includes_site(self, site: Site) -> bool:
         """Whether pages of this site are selected."""
-        names = (site, site.rpartition(":")[0])
-        wanted = [name.lower() for name in self.sites]
-        return not wanted or any(name == each or name.endswith(f".{each}") for each in wanted for name in names)
+        return not self.sites or is_below(site, [name.lower() for name in self.sites])
 
 
 class RefreshPlan(Struct, frozen=True):

@@ -21,9 +21,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.insight.columns import codes, moments, plain
+from periplus.model import Site
 from periplus.policy.filters.patterns import compiled
 from periplus.store.tables import Spooled, scan
-from periplus.urls import fingerprints
+from periplus.urls import fingerprints, is_below
 
 from .visits import (
     FORBIDDEN,
@@ -83,8 +84,8 @@ def changes_since(
 ) -> Iterator[Change]:
     """The changes in a collection between two POSIX times (`until` is `None`: until now).
 
-    Changes are in the order of the tables: shard by shard, in each by time. `sites` are hosts (with their port if it is
-    not the default) including their subdomains; `paths` are patterns as for `--include`. A change must match one of
+    Changes are in the order of the tables: shard by shard, in each by time. `sites` are hosts including
+    their subdomains, without a port with all ports; `paths` are patterns as for `--include`. A change must match one of
     each.
     """
     tables = folder / "tables"
@@ -109,7 +110,7 @@ def _wanted(sites: Collection[str], paths: Collection[str]) -> Wanted | None:
     names = [site.lower() for site in sites]
 
     def is_site(site: str | None) -> bool:
-        return any(site == name or (site or "").endswith("." + name) for name in names)
+        return site is not None and is_below(Site(site), names)
 
     def wanted(batch: pa.RecordBatch) -> NDArray[np.bool_]:
         are = np.ones(batch.num_rows, np.bool_)

@@ -10,7 +10,7 @@ line in `_POLICIES`; the decisions are those of `parts.revisit`, which crawls us
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, Final, cast
 
 import numpy as np
 from msgspec import Struct
@@ -257,8 +257,68 @@ def refresh_policies() -> tuple[str, ...]:
 def refresh_policy(name: str, given: Circumstances, random: Generator) -> RefreshPolicy:
     """The policy of that name. Raises `ConfigError` for a name that is not there."""
     check_policy(name)
-    make = _POLICIES.get(name) or cast("PolicyMaker", load_plugin(REFRESH_POLICIES, name))
-    return make(given, random)
+    if make := _POLICIES.get(name):
+        return make(given, random)
+    return OwnPolicy(name, cast("PolicyMaker", load_plugin(REFRESH_POLICIES, name)), given, random)
+
+
+class OwnPolicy:
+    """A policy of a program's own. Raises a `ConfigError` that names it for whatever it does wrong."""
+
+    def __init__(self, name: str, make: PolicyMaker, given: Circumstances, random: Generator) -> None:
+        self._name = name
+        self._pages = len(given.window)
+        self._made = self._call("given and random", make, given, random)
+        for method in ("cost", "choose"):
+            if not callable(getattr(self._made, method, None)):
+                raise self._wrong(f"returned {_shown(self._made)}, which has no method {method}", _POLICY_HINT)
+
+    def cost(self, sites: int) -> float:
+        """What a day costs before any page is fetched."""
+        cost = self._call("cost(sites)", self._made.cost, sites)
+        if isinstance(cost, bool) or not isinstance(cost, int | float | np.number) or not 0 <= cost < np.inf:
+            raise self._wrong(f"cost(sites) returned {_shown(cost)}", "return a number of pages, 0 or more")
+        return float(cost)
+
+    def choose(self, today: Today) -> Ints:
+        """The pages to fetch."""
+        chosen = self._call("choose(today)", self._made.choose, today)
+        try:
+            pages = np.asarray(chosen)
+        except ValueError:
+            pages = np.empty((0, 0))
+        if pages.ndim != 1 or (len(pages) and pages.dtype.kind not in "iu"):
+            raise self._wrong(f"choose(today) returned {_shown(chosen)}", _CHOICE_HINT)
+        if len(pages) and not 0 <= int(pages.min()) <= int(pages.max()) < self._pages:
+            what = f"choose(today) returned page {int(pages.max() if pages.min() >= 0 else pages.min())}"
+            raise self._wrong(what, f"pages are numbers from 0 to {self._pages - 1}")
+        pages = pages.astype(np.int64)
+        if len(np.unique(pages)) != len(pages):
+            raise self._wrong("choose(today) returned a page twice", _CHOICE_HINT)
+        if len(pages) > today.limit:
+            raise self._wrong(f"choose(today) returned {len(pages)} pages", f"today.limit is {today.limit}")
+        if not today.here[pages].all():
+            raise self._wrong("choose(today) returned a page that is not there yet", "choose where today.here is true")
+        return pages
+
+    def _call(self, what: str, call: Callable[..., Any], *given: object) -> Any:
+        try:
+            return call(*given)
+        except Exception as error:  # whatever a function of others raises
+            raise self._wrong(f"{what}: {type(error).__name__}: {error}", _POLICY_HINT) from error
+
+    def _wrong(self, what: str, hint: str) -> ConfigError:
+        return ConfigError(f"the refresh policy {self._name[:100]}: {what}", hint=hint)
+
+
+_POLICY_HINT: Final = (
+    "a function of given (Circumstances) and random returns an object with cost(sites) and choose(today)"
+)
+_CHOICE_HINT: Final = "return the numbers of pages in a one-dimensional array of integers, each at most once"
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:80]
 
 
 def check_policy(name: str) -> None:
