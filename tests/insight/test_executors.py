@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from threading import Event
 
 import pytest
+from tests.processes import wait_until_gone
 
 PROGRAM = """
 import os, signal, sys, time
@@ -31,13 +30,6 @@ if __name__ == "__main__":
 """
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc who is alive")
 @pytest.mark.parametrize("how", ["killed", "interrupted"])
 def test_no_worker_outlives_its_parent(tmp_path: Path, how: str) -> None:
@@ -50,11 +42,4 @@ def test_no_worker_outlives_its_parent(tmp_path: Path, how: str) -> None:
         assert pids
         if how == "interrupted":
             process.send_signal(signal.SIGTERM)
-    pause = Event()
-    for _ in range(300):
-        if not any(map(is_alive, pids)):
-            return
-        pause.wait(0.1)
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    pytest.fail("processes are left behind")
+    wait_until_gone(pids)

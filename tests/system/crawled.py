@@ -171,24 +171,6 @@ def _has_open(pid: int, folder: str) -> bool:
     return False
 
 
-def wait_until_gone(pids: Iterable[int]) -> None:
-    """Wait until processes that got no signal have ended by themselves."""
-    until = time.monotonic() + PATIENCE
-    left = list(pids)
-    while left and time.monotonic() < until:
-        left = [pid for pid in left if is_alive(pid)]
-        time.sleep(0.01)
-    assert not left
-
-
-def is_alive(pid: int) -> bool:
-    """Whether there is such a process, and not only what is left of it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def finish(folder: Path, what: Asked) -> None:
     """A life to its natural end."""
     process = begin(folder, what)

@@ -19,7 +19,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.system.crawled import CLUSTER_SETTINGS, assert_polite, crawled, is_alive, lost, small_world
+from tests.processes import is_alive
+from tests.system.crawled import CLUSTER_SETTINGS, assert_polite, crawled, lost, small_world
 from tests.system.namespaces import ENVIRONMENT, Machine, Machines, machines, why_not
 
 pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")

@@ -15,6 +15,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
+from tests.processes import wait_until_gone
 from tests.system.crawled import (
     PATIENCE,
     Asked,
@@ -30,7 +31,6 @@ from tests.system.crawled import (
     small_world,
     tiny_world,
     wait_for,
-    wait_until_gone,
 )
 
 from periplus.apps.lab import World

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.processes import wait_until_gone
 from tests.system.crawled import (
     PATIENCE,
     Asked,
@@ -34,7 +35,6 @@ from tests.system.crawled import (
     small_world,
     tallied,
     wait_for,
-    wait_until_gone,
 )
 
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock

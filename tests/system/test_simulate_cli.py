@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import pyarrow.parquet as pq
 import pytest
 from msgspec import Struct
+from tests.processes import wait_until_gone
 from tests.system.typed import Program, run_program
 
 from periplus.cli import main
@@ -310,14 +311,6 @@ def test_alone_it_shows_what_there_is(run: Run) -> None:
     assert all(name in done.stdout for name in ("ordering", "speedup", "batch", "freshness", "--reproduce"))
 
 
-def is_running(process: int) -> bool:
-    """Not gone, and not only waiting for somebody to take note of its end."""
-    try:
-        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
-    except OSError:
-        return False
-
-
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks the system whether workers have begun")
 def test_ctrl_c_ends_it_with_130_and_says_what_was_kept(tmp_path: Path) -> None:
     """At once, workers too, without a traceback."""
@@ -333,10 +326,7 @@ def test_ctrl_c_ends_it_with_130_and_says_what_was_kept(tmp_path: Path) -> None:
     assert "interrupted" in said
     assert "Traceback" not in said
     assert not (tmp_path / "r.csv").exists()
-    ends_at = time.monotonic() + 600
-    while any(is_running(child) for child in workers):
-        assert time.monotonic() < ends_at, "workers outlive the experiment"
-        time.sleep(0.05)
+    wait_until_gone(workers)
 
 
 def test_it_runs_as_a_program() -> None:

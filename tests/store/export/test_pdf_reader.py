@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.processes import wait_until_gone
 from tests.store.export.made_pdfs import HOSTILE, PASSAGE, made_files, mutated, text_pdf
 
 from periplus.content.pdf import html_of, pdf_title
@@ -124,11 +125,7 @@ def test_the_process_ends_with_its_parent(tmp_path: Path) -> None:
         "p.read_pdf(text_pdf([['a']])); print(p._READER._process.pid, flush=True); os._exit(0)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    for _ in range(100):
-        if not Path(f"/proc/{int(done.stdout)}/stat").exists():
-            return
-        time.sleep(0.05)
-    pytest.fail("the process is still there")
+    wait_until_gone([int(done.stdout)])
 
 
 @pytest.mark.parametrize("name", HOSTILE)
