@@ -125,7 +125,7 @@ def run(script: str, *arguments: str | Path, source: Path = ROOT / "src") -> str
     """What a program writes that imports this source."""
     ran = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
-        env={"PYTHONPATH": f"{source}:{ROOT}"}, capture_output=True, text=True, check=False, timeout=60,
+        env={"PYTHONPATH": f"{source}:{ROOT}"}, capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert not ran.returncode, ran.stderr
     return ran.stdout

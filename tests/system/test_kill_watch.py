@@ -51,7 +51,7 @@ def begin(run: Run, web: ScriptedWeb, folder: Path) -> None:
 def kill(process: subprocess.Popen[str]) -> None:
     """End a program with all that it has started, at once."""
     os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
 
 
 def change(web: ScriptedWeb, chance: random.Random, number: int) -> None:
@@ -147,7 +147,7 @@ def kill_index(run: Run, web: ScriptedWeb, folder: Path, kills: int) -> None:
             with running("index", str(folder), "--follow", "--json") as process:
                 time.sleep(chance.uniform(0.2, 3.0))
                 os.killpg(process.pid, signal.SIGKILL)
-                printed, _ = process.communicate(timeout=60)
+                printed, _ = process.communicate(timeout=600)
             in_update += not printed
             assert crawl.poll() is None
         crawl.send_signal(signal.SIGINT)

@@ -163,7 +163,7 @@ def test_killed_export_is_repeated(shopping: periplus.Collection, tmp_path: Path
         "periplus.open(sys.argv[1]).export('jsonl', sys.argv[2], changed=True)\n"
     )
     command = [sys.executable, "-c", script, str(shopping.folder), str(tmp_path / "killed")]
-    killed = subprocess.run(command, check=False, timeout=60, env=dict(os.environ))
+    killed = subprocess.run(command, check=False, timeout=600, env=dict(os.environ))
     assert killed.returncode == -signal.SIGKILL
     assert shopping.export("jsonl", tmp_path / "repeated", changed=True).written == 6
 

@@ -73,7 +73,7 @@ def test_a_process_that_hangs_is_killed(reader: PdfReader) -> None:
     assert (
         reader.read(text_pdf([[PASSAGE] * 40] * 99, packed=False), max_seconds=0.5).problems[0].reason == "pdf-timeout"
     )
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 25
     assert len(reader.read(text_pdf(PAGES)).pages) == 3
 
 
@@ -133,7 +133,7 @@ def test_no_hostile_file_does_harm(reader: PdfReader, name: str) -> None:
     body = HOSTILE[name]()
     started = time.monotonic()
     html_of(reader.read(body, max_seconds=2))
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 25
     assert len(reader.read(text_pdf(PAGES)).pages) == 3
 
 

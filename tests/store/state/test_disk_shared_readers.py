@@ -31,9 +31,9 @@ def test_threads_read_one_state_at_once(tmp_path: Path) -> None:
 
     def read(_: int) -> int:
         state = DiskState.read_only(tmp_path)
-        together.wait(timeout=30)
+        together.wait(timeout=600)
         found = sum(record is not None for record in state.records.get(urls))
-        together.wait(timeout=30)
+        together.wait(timeout=600)
         state.close()
         return found
 
