@@ -5,6 +5,8 @@ from __future__ import annotations
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
+from threading import Thread
 from typing import Any, cast
 
 import pytest
@@ -13,9 +15,9 @@ from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import Controls, ShardQuestion, ShardStatus
 from periplus.engine.sharding.crawl import ShardedCrawl
 from periplus.engine.sharding.messages import Asked, Orders, StatusReport
-from periplus.engine.sharding.processes import ProcessTeam
+from periplus.engine.sharding.processes import ProcessTeam, serve
 from periplus.engine.stats import CrawlStats
-from periplus.model import Bid
+from periplus.model import Bid, CollectionError, Discovery, Source, Url
 from periplus.parts.revisit.market import Market
 
 DAY = 86_400.0
@@ -117,3 +119,41 @@ def test_controls_from_before_the_crawl_are_among_the_first_orders() -> None:
     assert not asked.done()
     progress.close()  # type: ignore[attr-defined]
     assert paused.exception() is not None
+
+
+def poll_often(team: ProcessTeam) -> None:
+    for _ in range(20):
+        team.poll(5.0)
+
+
+def interpreter(folder: Path) -> str:
+    """A program that ends before it has read anything."""
+    path = folder / "python"
+    path.write_text("#!/bin/sh\nexit 1\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_an_interpreter_that_ends_at_once_is_noticed(tmp_path: Path) -> None:
+    """Also where there is more to send to it than a pipe holds."""
+    team = ProcessTeam(cast("Any", serve), 1, None)
+    seeds = [Discovery(Url(f"https://a.test/{number}"), Source.SEED, NOW) for number in range(20_000)]
+    team._seeds = [tuple(seeds)]
+    [worker] = team._workers
+    worker.python = interpreter(tmp_path)
+    spawned = Thread(target=team._start, args=[worker], daemon=True)
+    spawned.start()
+    spawned.join(60.0)
+    assert not spawned.is_alive(), "it writes forever"
+    with pytest.raises(CollectionError, match="shard 0 died 6 times in a row"):
+        poll_often(team)
+    team.close()
+
+
+def test_an_interpreter_that_is_gone_is_named(tmp_path: Path) -> None:
+    """A worker died, and the environment that ran it was removed."""
+    team = ProcessTeam(cast("Any", serve), 1, None)
+    team._workers[0].python = str(tmp_path / "gone")
+    with pytest.raises(CollectionError, match=r"shard 0 cannot be continued by .*gone: No such file"):
+        team._start(team._workers[0])
+    team.close()
