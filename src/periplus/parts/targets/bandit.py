@@ -75,7 +75,7 @@ class Action(Struct, array_like=True):
     signs: list[int]
     requests: float = 0.0
     targets: float = 0.0
-    onward: dict[int, float] = field(default_factory=dict)
+    onward: dict[int, int] = field(default_factory=dict)
     index: float = 0.0
     prior: float = 0.0
 
@@ -145,7 +145,7 @@ class SiteBandit:
         action.targets += targets
         self._count(action, 1.0, targets)
         for other, count in onward.items():
-            action.onward[other] = action.onward.get(other, 0.0) + count
+            action.onward[other] = action.onward.get(other, 0) + count
         if len(action.onward) > 2 * MAX_ONWARD:
             kept = sorted(action.onward.items(), key=lambda each: (-each[1], each[0]))[:MAX_ONWARD]
             action.onward = dict(sorted(kept))
