@@ -1,8 +1,8 @@
 """`periplus cluster`: what is done to a collection with several shards, here or on many machines.
 
 `resize` changes their number. Without a running crawl this is done here; otherwise the crawl is asked to do it,
-which stops for it and goes on, and this command waits until it has. `restart` has the shards of a running crawl
-continued by the version that this command is of.
+which stops for it and goes on, and this command waits until it has. `restart` asks a running crawl to continue its
+shards with the version of Periplus that runs this command.
 """
 
 from __future__ import annotations

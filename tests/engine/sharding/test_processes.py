@@ -10,11 +10,12 @@ from threading import Thread
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import Controls, ShardQuestion, ShardStatus
 from periplus.engine.sharding.crawl import ShardedCrawl
-from periplus.engine.sharding.messages import Asked, Orders, StatusReport
+from periplus.engine.sharding.messages import Asked, Orders, ShardStopped, StatusReport, StopShard
 from periplus.engine.sharding.processes import ProcessTeam, serve
 from periplus.engine.stats import CrawlStats
 from periplus.model import Bid, CollectionError, Discovery, Source, Url
@@ -22,6 +23,9 @@ from periplus.parts.revisit.market import Market
 
 DAY = 86_400.0
 NOW = 1.7e9
+
+
+STATUS = ShardStatus(0, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), is_idle=False, is_quiet=True)
 
 
 class EndedProcess:
@@ -48,7 +52,7 @@ class Played(ProcessTeam):
 
     def report(self, number: int, bid: Bid | None) -> None:
         """A shard reports."""
-        status = ShardStatus(number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, True, bid=bid)
+        status = replace(STATUS, shard=number, bid=bid)
         self.ends[number].send(StatusReport(status))
         self.poll(1.0)
 
@@ -157,3 +161,40 @@ def test_an_interpreter_that_is_gone_is_named(tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match=r"shard 0 cannot be continued by .*gone: No such file"):
         team._start(team._workers[0])
     team.close()
+
+
+def test_a_shard_that_ends_for_a_restart_is_continued_if_another_restart_is_asked_for() -> None:
+    """By the interpreter that was asked for last; it would be missing for the rest of the crawl."""
+    team = Played(2)
+    team.start([])
+
+    def ended(number: int) -> None:
+        """The shard was asked to end, and does."""
+        assert any(isinstance(message, StopShard) for message in team.received(number))
+        end = team.ends[number]
+        end.send(ShardStopped(STATUS))
+        end.close()
+        team.poll(1.0)
+        assert team.ends[number] is not end, "it was not started again"
+
+    try:
+        for number in (0, 1):
+            team.report(number, None)
+        team.restart("first")
+        team.poll(0.0)
+        ended(0)
+        team.report(0, None)
+        team.poll(0.0)
+        team.restart("second")
+        team.poll(0.0)
+        assert not any(isinstance(message, StopShard) for message in team.received(0))
+        ended(1)
+        team.report(1, None)
+        team.poll(0.0)
+        ended(0)
+        assert [worker.python for worker in team._workers] == ["second", "second"]
+        team.report(0, None)
+        team.poll(0.0)
+        assert not team.is_restarting
+    finally:
+        team.close()

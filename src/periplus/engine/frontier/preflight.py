@@ -120,13 +120,13 @@ class SitePreflight:
         if task.ip is not None and task.site != visited.site:
             first = Delegation(task.site, task.url, task.redirects, task.attempt)
             visited.delegated = {task.site: first, **visited.delegated}
-            self._is_owed(first, visited)
+            self._mark_owed(first, visited)
             self._schedule.changed(visited)
 
     # what other shards ask and answer
 
     def share_sites(self, is_elsewhere: Callable[[Site], bool]) -> None:
-        """There are other shards; `is_elsewhere` tells whether a site belongs to one of them."""
+        """Take sites as those of other shards for which `is_elsewhere` is true."""
         self._is_elsewhere = is_elsewhere
         for active in self._schedule:
             if any(map(is_elsewhere, active.delegated)):
@@ -137,7 +137,7 @@ class SitePreflight:
         """Whether a site is to be asked for another shard."""
         return bool(self._owing)
 
-    def _is_owed(self, wanted: Delegation, there: ActiveSite) -> None:
+    def _mark_owed(self, wanted: Delegation, there: ActiveSite) -> None:
         if self._is_elsewhere(wanted.wanted_by):
             self._owing[there.site] = None
 
@@ -157,7 +157,7 @@ class SitePreflight:
             self.answers.append(RobotsAnswer(_not_asked(wanted, NO_ANSWER, now)))
             return
         there.delegated[wanted.wanted_by] = wanted
-        self._is_owed(wanted, there)
+        self._mark_owed(wanted, there)
         self._schedule.changed(there)
         self._wake(there, now)
 

@@ -310,9 +310,10 @@ class ProcessTeam:
             worker.send(self._stop)
 
     def restart(self, python: str) -> None:
-        """Restart all shards, one after the other, by this interpreter."""
-        self._restarts_with, self._restarting = python, deque(range(len(self._workers)))
-        self._is_draining = self._is_renewed = False
+        """Restart all shards, one after the other, by this interpreter; first the one that is ending for a restart."""
+        ending = [self._restarting[0]] if self._is_draining else []
+        self._restarts_with, self._is_renewed = python, False
+        self._restarting = deque([*ending, *(number for number in range(len(self._workers)) if number not in ending)])
 
     @property
     def is_restarting(self) -> bool:
