@@ -64,6 +64,8 @@ _MAX_JOINED: Final = 4096
 """Kinds of links without an action of their own whose action is held."""
 _HASHED: Final = 8
 """Characters from which on a folder of which a quarter are digits has no name of its own."""
+_BUCKET: Final = re.compile(r"(?=.?.?\d)[0-9a-f]{1,3}")
+"""A folder among which pages are spread by a hash, such as `d3` or `0af`: without a digit it may be a language."""
 
 
 class Action(Struct, array_like=True):
@@ -219,6 +221,7 @@ def signs_of(url: str, path: str) -> tuple[int, ...]:
 
 
 def _lasting(folder: str) -> str:
-    """A folder without what differs from page to page: its digits, or all of it if it is a hash."""
+    """A folder without what differs from page to page: its digits, or all of it if it is of a hash."""
     digits = sum(map(str.isdecimal, folder))
-    return "0" if len(folder) >= _HASHED and 4 * digits >= len(folder) else _DIGITS.sub("0", folder)
+    is_of_hash = (len(folder) >= _HASHED and 4 * digits >= len(folder)) or _BUCKET.fullmatch(folder)
+    return "0" if is_of_hash else _DIGITS.sub("0", folder)
