@@ -255,7 +255,7 @@ def _arguments() -> argparse.Namespace:
         "--delay", type=float, default=0.0, help="seconds; by default so that sites allow 500 pages a second"
     )
     parser.add_argument("--for", type=float, default=float("inf"), dest="seconds", help="end after this many seconds")
-    parser.add_argument("--kill", type=float, default=0.0, help="kill the crawl every so many seconds, on average")
+    parser.add_argument("--kill", type=float, default=0.0, help="mean seconds between two kills of the crawl; 0: none")
     parser.add_argument("--seed", type=int, default=7, help="chooses when to kill which processes")
     parser.add_argument("--in", type=Path, dest="folder", help="keep the collection and the log, and go on with them")
     return parser.parse_args()

@@ -1,4 +1,4 @@
-"""SB-CLASSIFIER as its paper has it (Gauquier, Manolescu & Senellart, EDBT 2026), for comparison; written anew.
+"""SB-CLASSIFIER as its paper has it (Gauquier, Manolescu & Senellart, EDBT 2026), for comparison; reimplemented.
 
 Each new link gets an action, the cluster of its tag path: 2-grams of path elements, hashed to 4,096 places, joined to
 the nearest centroid if their cosine is at least .75. An action is chosen by mean reward + 2 sqrt(2) sqrt(ln t / n), a

@@ -61,7 +61,6 @@ def test_one_text_is_one_value() -> None:
     assert asked_settings("map", {"allow_private": "10.0.0.0/8"}) == {"wire.allow_private": ["10.0.0.0/8"]}
     assert asked_settings("crawl", {"media": ["image/*, text/css", "audio/*"]}) == {
         "media.types": ["image/*", "text/css", "audio/*"],
-        "crawl.ordering": "targets",
     }
 
 

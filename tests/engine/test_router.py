@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,30 @@ from tests.engine.frontier.opened_frontier import FrontierOptions, OpenedFrontie
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.collection.config.settings import Config
-from periplus.engine.router import FULL, WINDOW, OutgoingMessages, ShardRouter, owner_of
-from periplus.model import Batch, Discovery, FetchTask, Lane, Purpose, Redirected, Refused, Site, Source, Url
+from periplus.engine.router import (
+    FULL,
+    MAX_BYTES_PER_BATCH,
+    MAX_DISCOVERIES_PER_BATCH,
+    WINDOW,
+    OutgoingMessages,
+    ShardRouter,
+    owner_of,
+)
+from periplus.model import (
+    Batch,
+    Discovery,
+    Failed,
+    Fetched,
+    FetchTask,
+    Lane,
+    Purpose,
+    Redirected,
+    Refused,
+    RobotsAnswer,
+    Site,
+    Source,
+    Url,
+)
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.store import DiskState
 
@@ -128,6 +151,33 @@ def test_batches_under_way_are_bounded(shard: Shard, monkeypatch: pytest.MonkeyP
     rest = shard.outbound.collect()[1]
     assert [batch.number for batch in rest] == list(range(WINDOW + 1, WINDOW + 7))
     assert sum(len(batch.messages) for batch in first + rest) == (WINDOW + 6) * size
+
+
+def answer(number: int, body: bytes = b"") -> RobotsAnswer:
+    task = FetchTask(Url(f"http://{OWN}/robots.txt"), Site(FOREIGN), Purpose.ROBOTS, Lane.FILES, 0.0, redirects=number)
+    return RobotsAnswer(Fetched(task, 200, (), body, 0.0, 0.1) if body else Failed(task, "timeout", 0.0, 0.1))
+
+
+def test_answers_travel_together_up_to_a_number_and_a_size(shard: Shard) -> None:
+    """A site that is given up has as many as sites asked for it; a file may be as long as a batch."""
+    given = [answer(number) for number in range(MAX_DISCOVERIES_PER_BATCH + 1)]
+    given += [answer(number, b"x" * size) for number, size in enumerate([MAX_BYTES_PER_BATCH, 9, 9])]
+    shard.router.answer(given)
+    shard.commit()
+    batches = shard.outbound.collect()[1]
+    assert [len(batch.messages) for batch in batches] == [MAX_DISCOVERIES_PER_BATCH, 2, 2]
+    assert [message for batch in batches for message in batch.messages] == given
+
+
+def test_the_time_for_answers_grows_with_their_number_only(shard: Shard) -> None:
+    """Not with its square."""
+    costs = []
+    for count in (1_000, 8_000):
+        given = [answer(number) for number in range(count)]
+        began = time.process_time()
+        shard.router.answer(given)
+        costs.append(time.process_time() - began)
+    assert costs[1] < 24 * costs[0]
 
 
 def test_router_is_full_when_too_many_batches_wait(shard: Shard) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import pickle
 
 import pytest
@@ -28,7 +29,19 @@ from periplus.engine.sharding.messages import (
 )
 from periplus.engine.stats import CrawlStats
 from periplus.engine.versioned import UnknownMessage, VersionedMessage, restored
-from periplus.model import Batch, Bid, Delegation, Discovery, Freshness, NextVisit, Purpose, Site, Source, Url
+from periplus.model import (
+    Batch,
+    Bid,
+    CollectionError,
+    Delegation,
+    Discovery,
+    Freshness,
+    NextVisit,
+    Purpose,
+    Site,
+    Source,
+    Url,
+)
 
 URL = Url("https://a.test/")
 BATCH = Batch.of(1, 0, 7, [Delegation(Site("a.test"), URL, 1)])
@@ -139,3 +152,11 @@ def test_other_formats_never_run_together() -> None:
     mine = Build("1.4.0", PROTOCOL, "4")
     assert "format 5" in mine.refusal(Build("1.4.0", PROTOCOL, "5"))
     assert f"protocol {PROTOCOL + 1}" in mine.refusal(Build("1.4.0", PROTOCOL + 1, "4"))
+
+
+def test_a_failure_names_any_file() -> None:
+    """Also one whose name is not UTF-8, as Python reads it."""
+    name = os.fsdecode(b"/crawls/caf\xe9")
+    failure = ShardFailure.of(CollectionError(f"{name}: No space left on device", hint=f"free some space at {name}"))
+    assert pickle.loads(pickle.dumps(failure)) == failure
+    assert failure.message == "/crawls/caf\\udce9: No space left on device"

@@ -1,8 +1,8 @@
 """`periplus cluster`: what is done to a collection with several shards, here or on many machines.
 
 `resize` changes their number. Without a running crawl this is done here; otherwise the crawl is asked to do it,
-which stops for it and goes on, and this command waits until it has. `restart` has the shards of a running crawl
-continued by the version that this command is of.
+which stops for it and goes on, and this command waits until it has. `restart` asks a running crawl to continue its
+shards with the version of Periplus that runs this command.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Annotated
 import msgspec
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.console import Console
 
 from periplus.collection.collection import CollectionSetup, existing, held
@@ -78,9 +79,15 @@ def restart(
     until = time.monotonic() + (duration("--wait", wait) or 0.0)
     if _is_free(asked.folder):
         raise UsageError(f"no crawl runs into {asked.folder}", hint="begin one with this version")
-    request_restart(layout, RestartRequest.own())
-    say(console, "the crawl that runs is asked to restart its shards (Ctrl-C leaves it asked)")
+    own = RestartRequest.own()
+    request_restart(layout, own)
+    say(console, "the running crawl is asked to restart its shards (Ctrl-C keeps the request)")
     while (state := requested_restart(layout)) is not None:
+        if replace(state, refused="") != own:
+            raise UsageError(
+                f"another command asked for Periplus {state.build.version} by {state.python} meanwhile",
+                hint="run one restart at a time: wait for that one, then run this command again",
+            )
         if state.refused:
             layout.restart_request.unlink(missing_ok=True)
             raise UsageError(state.refused, hint="stop the crawl, and run the same command again with that version")

@@ -31,6 +31,7 @@ from periplus.urls import site_of
 
 from . import trust
 from .config.settings import Config
+from .options import with_implied_when_new
 from .readable import SOCKET, layout_of
 from .seeds import MAX_SEEDS, read_seeds, seeds_and_credentials, seeds_from, split_userinfo
 
@@ -113,12 +114,14 @@ def planned(
     settings: Path | None = None,
     options: Mapping[str, object],
     needs_seeds: bool = True,
+    has_own_ordering: bool = False,
 ) -> CollectionSetup:
     """Return the collection that a crawl into a folder would make or continue; nothing is written yet.
 
     `typed` are seeds that a person gave, `typed_lines` those of a file that a person named: they open their own sites
     if these are private, as do the seeds in the file `settings`, which a person named, too, and those that `options`
-    name. `found` are seeds from anywhere else, and open nothing, like those that the folder had before.
+    name. `found` are seeds from anywhere else, and open nothing, like those that the folder had before. If the program
+    `has_own_ordering`, no option implies another.
     """
     from periplus.engine.part import Setup  # these load all of a crawl, which commands that only read do not need
 
@@ -135,6 +138,7 @@ def planned(
     before = Config() if is_new else Config.load(layout.settings, options)
     config = Config.load(settings, options) if settings is not None else before
     config = config.with_options(options)
+    config = with_implied_when_new(config, options) if is_new and not has_own_ordering else config
     config, of_proxy = without_password(config)
     if config.wire.proxies:
         read_proxies(config.wire.proxies)  # checks it

@@ -106,15 +106,26 @@ def asked_settings(
         raise TypeError(f"{verb}() got an unexpected keyword argument {min(unknown)!r}")
     found = {option.setting: option.value(given.get(option.keyword)) for option in options}
     found = {name: value for name, value in found.items() if value is not None}
-    return found | _implied(found) | named_settings(settings)
+    return found | _implied("implied", found) | named_settings(settings)
 
 
-def _implied(asked: Mapping[str, object]) -> dict[str, object]:
-    """What some options of parts ask for besides their own settings."""
+def with_implied_when_new(config: Config, options: Mapping[str, object]) -> Config:
+    """The settings of a new collection: with those that options of parts imply only there.
+
+    A collection that was begun with others cannot be continued with these. Only defaults are replaced.
+    """
+    plain = Config()
+    implied = _implied("implied_when_new", options).items()
+    free = {name: value for name, value in implied if config.value(name) == plain.value(name)}
+    return config.with_options(free)
+
+
+def _implied(function: str, asked: Mapping[str, object]) -> dict[str, object]:
+    """What some options of parts ask for besides their own settings, by the functions of this name."""
     found: dict[str, object] = {}
     for module in offered("settings"):
-        if hasattr(module, "implied"):
-            found |= module.implied(asked)
+        if hasattr(module, function):
+            found |= getattr(module, function)(asked)
     return found
 
 

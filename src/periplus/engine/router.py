@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64_intdigest
@@ -77,7 +77,7 @@ class ShardPlacement:
 
 
 MAX_DISCOVERIES_PER_BATCH = 1000
-"""Discoveries in one batch to another shard: enough for URLs of a site to compress well, few enough to travel soon."""
+"""Messages in one batch to another shard: enough for URLs of a site to compress well, few enough to travel soon."""
 MAX_BYTES_PER_BATCH = 512 * 1024
 """Bytes of robots.txt files in one batch: one file may be as long."""
 WINDOW, WINDOWS = 256, 1024
@@ -162,13 +162,10 @@ class ShardRouter:
         """Send answers to the shards that asked."""
         by_owner: dict[int, list[RobotsAnswer]] = {}
         for answer in answers:
-            waiting = by_owner.setdefault(self._placement.owner(answer.outcome.task.site), [])
-            if sum(map(_size, waiting)) + _size(answer) > MAX_BYTES_PER_BATCH:
-                self._exchange.send(self._placement.owner(answer.outcome.task.site), waiting)
-                waiting.clear()
-            waiting.append(answer)
+            by_owner.setdefault(self._placement.owner(answer.outcome.task.site), []).append(answer)
         for owner, waiting in by_owner.items():
-            self._exchange.send(owner, waiting)
+            for batch in _batches(waiting):
+                self._exchange.send(owner, batch)
 
     def follow_seed(self, outcome: Redirected) -> bool:
         """A seed that has moved takes the scope along; whether it did."""
@@ -214,8 +211,19 @@ class ShardRouter:
         return not self._foreign and not self._asked and not len(self._exchange)
 
 
-def _size(answer: RobotsAnswer) -> int:
-    return len(answer.outcome.body) if isinstance(answer.outcome, Fetched) else 0
+def _batches(answers: Sequence[RobotsAnswer]) -> Iterator[list[RobotsAnswer]]:
+    """Answers in batches, none of which has too many bytes or messages."""
+    batch: list[RobotsAnswer] = []
+    size = 0
+    for answer in answers:
+        length = len(answer.outcome.body) if isinstance(answer.outcome, Fetched) else 0
+        if batch and (size + length > MAX_BYTES_PER_BATCH or len(batch) >= MAX_DISCOVERIES_PER_BATCH):
+            yield batch
+            batch, size = [], 0
+        batch.append(answer)
+        size += length
+    if batch:
+        yield batch
 
 
 class OutgoingMessages:

@@ -64,6 +64,7 @@ def crawl(
         typed_lines=() if seed_file is None else read_seeds(Path(seed_file)),
         settings=None if config is None else Path(config),
         options=asked,
+        has_own_ordering=score is not None,
     )
     given, session = access_for(plan.seeds, headers=headers, cookies=cookies, auth=auth, login=login)
     parts = own_parts(want, score, options.get("order"), plan.credentials.merged(given))

@@ -51,6 +51,12 @@ class PartValues:
             return self.keep(decoded)
         return cast("V | None", found)
 
+    def pack(self, kind: type[object]) -> None:
+        """Encode the value of a type now, and hold only that. The object that `value` returned is not kept any more."""
+        found: object = self.values.get(kind.__name__)
+        if found is not None and type(found) is not Raw:
+            self.values[kind.__name__] = Raw(_encode(found))
+
     def keep(self, value: V) -> V:
         """Keep a value in place of the one of its type."""
         self.values[type(value).__name__] = cast("Raw", value)

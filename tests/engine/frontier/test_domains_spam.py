@@ -110,7 +110,8 @@ def test_robots_txt_that_a_good_site_waits_for_does_not_wait(sites: JudgedSites)
     spam = sites.schedule.get(Site("spam-3.test"))
     assert spam is not None
     sites.schedule.rest(spam, 0.0)
-    spam.delegated.append(Delegation(Site("good.test"), Url("https://spam-3.test/robots.txt"), 1))
+    wanted = Delegation(Site("good.test"), Url("https://spam-3.test/robots.txt"), 1)
+    spam.delegated[wanted.wanted_by] = wanted
     assert sites.ask() == "spam-3.test"
 
 

@@ -195,7 +195,7 @@ def test_delegated_robots_fetch_under_way_is_made_again() -> None:
     crawl.crash()
     asked = crawl.frontier.schedule.get(S1)
     assert asked is not None
-    assert list(asked.delegated) == [Delegation(S0, Url(COMMON), 1)]
+    assert list(asked.delegated.values()) == [Delegation(S0, Url(COMMON), 1)]
     crawl.run()
     crawl.check_end()
     assert [start.task.url for start in crawl.starts].count(Url(COMMON)) == 2

@@ -6,6 +6,7 @@ hold them back, lose the answers of a shard, or deliver them twice.
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import pairwise
@@ -16,7 +17,7 @@ from tests.properties.simulated_web import ScriptedRobots
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import Frontier, PolitenessSettings, RetrySettings
-from periplus.engine.frontier.politeness import NO_ANSWER
+from periplus.engine.frontier.politeness import NO_ANSWER, reason_of
 from periplus.engine.frontier.preflight import ANSWER_TIMEOUT
 from periplus.engine.router import owner_of
 from periplus.model import Delegation, Discovery, FetchTask, Purpose, RobotsAnswer, Site, Source, Url
@@ -275,3 +276,39 @@ def test_a_shard_that_has_spent_its_pages_still_answers() -> None:
     assert pages == [A]
     assert shards.frontier(1).next_at is None
     assert shards.frontier(1).is_idle
+
+
+def questions(shards: Shards, count: int) -> None:
+    """Many sites of other shards ask for one file."""
+    names = [Site(f"q{number}.test") for number in range(2 * count)]
+    others = [name for name in names if owner_of(name, SHARDS) != 1][:count]
+    assert len(others) == count
+    for name in others:
+        shards.frontier(1).robots_asked(Delegation(name, Url(f"https://{B}/common.txt"), 1), shards.now)
+
+
+def test_many_questions_for_one_site_cost_no_more_each_than_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their number is not looked through for each of them: sites of a farm may all lead to one host."""
+    monkeypatch.setattr("periplus.engine.frontier.preflight.MAX_QUESTIONS", 100_000)
+
+    def seconds(count: int) -> float:
+        shards, began = Shards({}), time.process_time()
+        questions(shards, count)
+        return time.process_time() - began
+
+    assert seconds(16_000) < 32 * seconds(2_000)
+
+
+def test_questions_that_cannot_be_answered_in_time_are_failed_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that waits already keeps its place, and none of the waiting ones is lost."""
+    monkeypatch.setattr("periplus.engine.frontier.preflight.MAX_QUESTIONS", 50)
+    shards = Shards({})
+    questions(shards, 60)
+    questions(shards, 50)
+    asked, answers = shards.frontier(1).drain_robots()
+    assert not asked
+    assert [(reason_of(each.outcome), each.is_final) for each in answers] == [(NO_ANSWER, False)] * 10
+    there = shards.frontier(1).schedule.get(Site(B))
+    assert there is not None
+    assert len(there.delegated) == 50
+    shards.frontier(1).check_invariants()

@@ -102,7 +102,7 @@ def test_address_that_expired_or_lasts_too_long_is_looked_up(expires_at: float) 
 def test_unknown_address_is_looked_up() -> None:
     """Before anything else, also before a delegated request."""
     site = active(ip=None)
-    site.delegated.append(WANTED)
+    site.delegated[WANTED.wanted_by] = WANTED
     assert site.next_request(NOW) is RequestKind.ADDRESS
 
 
@@ -122,7 +122,7 @@ def test_longest_lifetimes_are_used() -> None:
 def test_delegated_request_comes_before_the_own_robots() -> None:
     """Sites that redirect to each other must not wait for each other."""
     site = active(robots_expire_at=0.0)
-    site.delegated.append(WANTED)
+    site.delegated[WANTED.wanted_by] = WANTED
     assert site.next_request(NOW) is RequestKind.DELEGATED_ROBOTS
     site.waiting.clear()
     assert site.next_request(NOW) is RequestKind.DELEGATED_ROBOTS
@@ -150,7 +150,7 @@ def test_destination_of_a_site(has_room: bool) -> None:
     assert site.destination(has_room=has_room) is Move.REST
     site.awaits_robots = True
     assert site.destination(has_room=has_room) is Move.HOLD
-    site.delegated.append(WANTED)
+    site.delegated[WANTED.wanted_by] = WANTED
     assert site.destination(has_room=has_room) is Move.REST
     empty = active()
     empty.waiting.clear()
@@ -198,7 +198,7 @@ def test_row_is_read_back(stage: SiteStage) -> None:
     site.ready_at, site.not_before, site.level = NOW + 5.0, NOW + 9.0, 3
     site.taken, site.lookups, site.took_file, site.turn = 2, 1, True, 7
     site.awaits_robots, site.is_guest, site.is_deferred, site.answer_by = True, True, True, NOW + 60.0
-    site.delegated.append(WANTED)
+    site.delegated[WANTED.wanted_by] = WANTED
     row = msgspec.msgpack.decode(msgspec.msgpack.encode(site.row()), type=SiteVisits)
     again = ActiveSite.restored(row, replace(site.record))
     assert again.row() == site.row()

@@ -5,21 +5,27 @@ from __future__ import annotations
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
+from threading import Thread
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import Controls, ShardQuestion, ShardStatus
 from periplus.engine.sharding.crawl import ShardedCrawl
-from periplus.engine.sharding.messages import Asked, Orders, StatusReport
-from periplus.engine.sharding.processes import ProcessTeam
+from periplus.engine.sharding.messages import Asked, Orders, ShardStopped, StatusReport, StopShard
+from periplus.engine.sharding.processes import ProcessTeam, serve
 from periplus.engine.stats import CrawlStats
-from periplus.model import Bid
+from periplus.model import Bid, CollectionError, Discovery, Source, Url
 from periplus.parts.revisit.market import Market
 
 DAY = 86_400.0
 NOW = 1.7e9
+
+
+STATUS = ShardStatus(0, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), is_idle=False, is_quiet=True)
 
 
 class EndedProcess:
@@ -46,7 +52,7 @@ class Played(ProcessTeam):
 
     def report(self, number: int, bid: Bid | None) -> None:
         """A shard reports."""
-        status = ShardStatus(number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, True, bid=bid)
+        status = replace(STATUS, shard=number, bid=bid)
         self.ends[number].send(StatusReport(status))
         self.poll(1.0)
 
@@ -117,3 +123,78 @@ def test_controls_from_before_the_crawl_are_among_the_first_orders() -> None:
     assert not asked.done()
     progress.close()  # type: ignore[attr-defined]
     assert paused.exception() is not None
+
+
+def poll_often(team: ProcessTeam) -> None:
+    for _ in range(20):
+        team.poll(5.0)
+
+
+def interpreter(folder: Path) -> str:
+    """A program that ends before it has read anything."""
+    path = folder / "python"
+    path.write_text("#!/bin/sh\nexit 1\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_an_interpreter_that_ends_at_once_is_noticed(tmp_path: Path) -> None:
+    """Also where there is more to send to it than a pipe holds."""
+    team = ProcessTeam(cast("Any", serve), 1, None)
+    seeds = [Discovery(Url(f"https://a.test/{number}"), Source.SEED, NOW) for number in range(20_000)]
+    team._seeds = [tuple(seeds)]
+    [worker] = team._workers
+    worker.python = interpreter(tmp_path)
+    spawned = Thread(target=team._start, args=[worker], daemon=True)
+    spawned.start()
+    spawned.join(60.0)
+    assert not spawned.is_alive(), "it writes forever"
+    with pytest.raises(CollectionError, match="shard 0 died 6 times in a row"):
+        poll_often(team)
+    team.close()
+
+
+def test_an_interpreter_that_is_gone_is_named(tmp_path: Path) -> None:
+    """A worker died, and the environment that ran it was removed."""
+    team = ProcessTeam(cast("Any", serve), 1, None)
+    team._workers[0].python = str(tmp_path / "gone")
+    with pytest.raises(CollectionError, match=r"shard 0 cannot be continued by .*gone: No such file"):
+        team._start(team._workers[0])
+    team.close()
+
+
+def test_a_shard_that_ends_for_a_restart_is_continued_if_another_restart_is_asked_for() -> None:
+    """By the interpreter that was asked for last; it would be missing for the rest of the crawl."""
+    team = Played(2)
+    team.start([])
+
+    def ended(number: int) -> None:
+        """The shard was asked to end, and does."""
+        assert any(isinstance(message, StopShard) for message in team.received(number))
+        end = team.ends[number]
+        end.send(ShardStopped(STATUS))
+        end.close()
+        team.poll(1.0)
+        assert team.ends[number] is not end, "it was not started again"
+
+    try:
+        for number in (0, 1):
+            team.report(number, None)
+        team.restart("first")
+        team.poll(0.0)
+        ended(0)
+        team.report(0, None)
+        team.poll(0.0)
+        team.restart("second")
+        team.poll(0.0)
+        assert not any(isinstance(message, StopShard) for message in team.received(0))
+        ended(1)
+        team.report(1, None)
+        team.poll(0.0)
+        ended(0)
+        assert [worker.python for worker in team._workers] == ["second", "second"]
+        team.report(0, None)
+        team.poll(0.0)
+        assert not team.is_restarting
+    finally:
+        team.close()

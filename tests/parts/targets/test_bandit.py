@@ -28,6 +28,8 @@ def test_links_of_one_kind_have_one_action() -> None:
     assert signs_of(f"{HOME}files/b1946ac92492d2347c6235b4d2611184/x", "/a") == signs_of(
         f"{HOME}files/591785b794601e212b260e25925636fd/y", "/a"
     )
+    assert signs_of(f"{HOME}d3/0af/x.html", "/a") == signs_of(f"{HOME}b7/c11/y.html", "/a")
+    assert signs_of(f"{HOME}de/x.html", "/a") != signs_of(f"{HOME}fa/x.html", "/a")
 
 
 def test_what_brings_targets_comes_first() -> None:

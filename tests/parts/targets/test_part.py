@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from msgspec import Raw
+from tests.each_case import each_case
 from tests.parts.targets.dataset_portal import HOME, DatasetPortal
 
+import periplus
+from periplus.collection.collection import planned
 from periplus.collection.config.settings import Config
 from periplus.collection.options import asked_settings
 from periplus.collection.seeds import seeds_from
@@ -15,6 +20,7 @@ from periplus.engine.inputs import Answered, Discovered, Fetch, FetchAnswer, Flu
 from periplus.engine.machine import Machine
 from periplus.model import ConfigError, Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Source, Url
 from periplus.parts.targets.bandit import MAX_ACTIONS, SiteTargets
+from periplus.parts.targets.part import TargetsPart
 from periplus.store import MemoryState
 from periplus.store.layout import Layout
 from periplus.urls import site_of
@@ -117,12 +123,61 @@ def test_what_was_learnt_is_kept_with_the_site_and_bounded(tmp_path: Path) -> No
     assert 1 < len(learnt.actions) <= MAX_ACTIONS
 
 
-def test_the_default_of_a_crawl_for_files() -> None:
+def test_only_what_is_in_use_is_decoded_or_held(tmp_path: Path) -> None:
+    """Between two commits; the records of thousands of sites are in memory, and paths of pages without links."""
+    run = Run(maker(tmp_path, "targets"), DatasetPortal(5)).crawl()
+    site = site_of(Url(HOME))
+    part = run.machine.part(TargetsPart)
+    assert part is not None
+    assert not part._paths
+    record = part._sites.get(site)
+    assert isinstance(record.value(SiteTargets), SiteTargets)
+    part._bandit(site)
+    run.machine.flush()
+    assert type(record.values["SiteTargets"]) is Raw
+
+
+@each_case(
+    ("asked", "ordering"),
+    [
+        ({}, "breadth_first"),
+        ({"media": ("text/csv",)}, "targets"),
+        ({"media": ("text/csv",), "order": "opic"}, "opic"),
+        ({"media": ("text/csv",), "order": "breadth_first"}, "breadth_first"),
+        ({"media": ("text/csv",), "topic": "spiders"}, "focused"),
+    ],
+)
+def test_the_default_of_a_crawl_for_files(asked: dict[str, object], ordering: str) -> None:
     """`--media` implies the ordering, unless another one or a topic was asked for."""
-    assert asked_settings("crawl", {"media": ("text/csv",)})["crawl.ordering"] == "targets"
-    assert asked_settings("crawl", {"media": ("text/csv",), "order": "opic"})["crawl.ordering"] == "opic"
-    assert asked_settings("crawl", {"media": ("text/csv",), "topic": "spiders"})["crawl.ordering"] == "focused"
-    assert "crawl.ordering" not in asked_settings("crawl", {})
+    with TemporaryDirectory() as folder:
+        made = planned(Path(folder) / "c", typed=["a.test"], options=asked_settings("crawl", asked))
+    assert made.config.crawl.ordering == ordering
+
+
+@pytest.mark.parametrize("ordering", ["breadth_first", "opic"])
+def test_a_collection_that_was_begun_with_another_ordering_keeps_it(tmp_path: Path, ordering: str) -> None:
+    """The same command continues it, whether it was begun for files or is for files from now on."""
+    begun = asked_settings("crawl", {"media": ("text/csv",), "order": ordering})
+    planned(tmp_path / "files", typed=["a.test"], options=begun).save()
+    planned(tmp_path / "pages", typed=["a.test"], options={"crawl.ordering": ordering}).save()
+    for name in ("files", "pages"):
+        again = planned(tmp_path / name, typed=[], options=asked_settings("crawl", {"media": ("text/csv",)}))
+        assert again.config.crawl.ordering == ordering
+        assert again.config.media.types == ("text/csv",)
+
+
+def test_an_ordering_in_a_file_of_settings_is_kept(tmp_path: Path) -> None:
+    """It was chosen as well."""
+    settings = tmp_path / "mine.toml"
+    settings.write_text('[crawl]\nordering = "opic"\n')
+    asked = asked_settings("crawl", {"media": ("text/csv",)})
+    assert planned(tmp_path / "c", typed=["a.test"], settings=settings, options=asked).config.crawl.ordering == "opic"
+
+
+def test_a_function_that_scores_is_an_ordering(tmp_path: Path) -> None:
+    """The collection is not said to be by another one."""
+    crawl = periplus.crawl("a.test", out=tmp_path / "c", media="text/csv", score=lambda _url, _found: 0.5)
+    assert crawl._plan.config.crawl.ordering == "breadth_first"
 
 
 def test_a_crawl_for_pages_cannot_have_it() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.parts.targets.tag_paths import MAX_PATH, TagPaths
+from periplus.parts.targets.tag_paths import MAX_LINKS, MAX_PATH, TagPaths
 
 
 def paths(html: str) -> dict[str, str]:
@@ -77,3 +78,15 @@ def test_time_is_linear() -> None:
             TagPaths(piece * (size // len(piece)))
             costs.append(time.process_time() - began)
         assert costs[1] < 40 * costs[0] + 0.2, piece
+
+
+def test_memory_is_bounded() -> None:
+    """A page of two million bytes that has nothing but tags, or links at one place that is deep."""
+    deep = b"".join(b"<div class=level%c>" % letter for letter in range(97, 123))
+    for html in (b"<p>" * 700_000, deep + b"<a href=x>" * 200_000):
+        tracemalloc.start()
+        found = TagPaths(html)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert most < 10e6
+        assert len(found.links) <= MAX_LINKS

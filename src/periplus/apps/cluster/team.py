@@ -169,7 +169,7 @@ class RayTeam:
         epoch = overview.epochs[number]
         if self._restarted_from is None:
             self._restarted_from = epoch
-        if epoch == self._restarted_from:  # said again each time: the coordinator may have died
+        if epoch == self._restarted_from:  # sent each time: the coordinator may have died
             self._coordinator.restart.remote(number, epoch)
         elif any(status.shard == number for status in overview.statuses):
             self._restarting.popleft()

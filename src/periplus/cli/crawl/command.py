@@ -59,7 +59,12 @@ def crawl(
     parts = own_parts(want, score, given["order"])
     extractor = _extractor(extract)
     collection = planned(
-        out, typed=seeds or [], typed_lines=read_seeds(seed_file) if seed_file else (), settings=config, options=asked
+        out,
+        typed=seeds or [],
+        typed_lines=read_seeds(seed_file) if seed_file else (),
+        settings=config,
+        options=asked,
+        has_own_ordering=parts.scores is not None,
     )
     collection, parts = signed_in(collection, parts, login, cookies)
     if dry_run:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.resizing import MAX_SHARDS, Resized, ResizingStep, requested, resize
-from periplus.collection.restarting import RestartRequest, begin_restart, drop_restart, requested_restart
+from periplus.collection.restarting import RestartRequest, begin_restart, drop_restart, end_restart, requested_restart
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.model import CollectionInUse
@@ -84,7 +84,7 @@ def _restarted(
     if restarting is not None:
         if crawl.is_restarting:
             return restarting
-        layout.restart_request.unlink(missing_ok=True)
+        end_restart(layout, restarting)
         say(console, f"all shards were restarted, by Periplus {restarting.build.version}")
         return None
     asked = requested_restart(layout)

@@ -345,7 +345,8 @@ class Frontier:
         if request is RequestKind.NOTHING:
             self.schedule.place(active, now)
             return []
-        url = active.delegated[0].url if active.delegated else self._selector.heads(active, 1)[0].entry.url
+        wanted = next(iter(active.delegated.values()), None)
+        url = self._selector.heads(active, 1)[0].entry.url if wanted is None else wanted.url
         task = self._preflight.task(active, request, url, now)
         return [] if task is None else [self._grant(active, Lease(task, None, active.site), now)]
 

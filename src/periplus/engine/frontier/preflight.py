@@ -48,6 +48,10 @@ ANSWER_TIMEOUT = 3600.0
 """Seconds to wait for a robots.txt from another shard. Its site may have a long queue of such requests, or the shard
 may have no machine for a while; a shard that stays away for three times this long costs pages."""
 
+MAX_QUESTIONS = 10_000
+"""Robots.txt files that may wait at one site when another shard asks for one more: at a request a second about as many
+are answered within three times `ANSWER_TIMEOUT`. A question beyond that counts as a failed attempt at once."""
+
 BackOff = Callable[[FetchOutcome, int, float], float]
 """How many seconds to wait after an outcome, the number of failures in a row, and now."""
 Finish = Callable[[ActiveSite, FetchOutcome, str, float], None]
@@ -93,7 +97,7 @@ class SitePreflight:
         if request is RequestKind.ADDRESS:
             return self._task(robots_url(url), active.site, None, 0, now)
         if request is RequestKind.DELEGATED_ROBOTS:
-            wanted = active.delegated.pop(0)
+            wanted = active.delegated.pop(next(iter(active.delegated)))
             self._count_owed(active)
             self._schedule.changed(active)
             return self._task(wanted.url, wanted.wanted_by, record.ip, wanted.redirects, now, wanted.attempt)
@@ -114,28 +118,32 @@ class SitePreflight:
     def interrupted(self, visited: ActiveSite, task: FetchTask) -> None:
         """Restore a request that was under way when the process ended: a delegated one is made again, first of all."""
         if task.ip is not None and task.site != visited.site:
-            visited.delegated.insert(0, Delegation(task.site, task.url, task.redirects, task.attempt))
-            self._count_owed(visited)
+            first = Delegation(task.site, task.url, task.redirects, task.attempt)
+            visited.delegated = {task.site: first, **visited.delegated}
+            self._mark_owed(first, visited)
             self._schedule.changed(visited)
 
     # what other shards ask and answer
 
     def share_sites(self, is_elsewhere: Callable[[Site], bool]) -> None:
-        """There are other shards; `is_elsewhere` tells whether a site belongs to one of them."""
+        """Take sites as those of other shards for which `is_elsewhere` is true."""
         self._is_elsewhere = is_elsewhere
         for active in self._schedule:
-            self._count_owed(active)
+            if any(map(is_elsewhere, active.delegated)):
+                self._owing[active.site] = None
 
     @property
     def owes_answers(self) -> bool:
         """Whether a site is to be asked for another shard."""
         return bool(self._owing)
 
+    def _mark_owed(self, wanted: Delegation, there: ActiveSite) -> None:
+        if self._is_elsewhere(wanted.wanted_by):
+            self._owing[there.site] = None
+
     def _count_owed(self, active: ActiveSite) -> None:
-        if any(self._is_elsewhere(each.wanted_by) for each in active.delegated):
-            self._owing[active.site] = None
-        else:
-            self._owing.pop(active.site, None)
+        if active.site in self._owing and not any(map(self._is_elsewhere, active.delegated)):
+            del self._owing[active.site]
 
     def question_received(self, wanted: Delegation, now: float) -> None:
         """Take a question of another shard. One that waits already keeps its turn."""
@@ -144,10 +152,12 @@ class SitePreflight:
             self._schedule.place(there, there.ready_at)
             self._refuse_elsewhere(wanted, there.record.retired, now)
             return
-        before = [each.wanted_by for each in there.delegated]
-        place = before.index(wanted.wanted_by) if wanted.wanted_by in before else len(before)
-        there.delegated[place : place + 1] = [wanted]
-        self._count_owed(there)
+        if len(there.delegated) >= MAX_QUESTIONS and wanted.wanted_by not in there.delegated:
+            self._schedule.place(there, there.ready_at)
+            self.answers.append(RobotsAnswer(_not_asked(wanted, NO_ANSWER, now)))
+            return
+        there.delegated[wanted.wanted_by] = wanted
+        self._mark_owed(wanted, there)
         self._schedule.changed(there)
         self._wake(there, now)
 
@@ -202,9 +212,8 @@ class SitePreflight:
 
     def granted_before(self, visited: ActiveSite, task: FetchTask) -> None:
         """Take over a request of an earlier crawl: if it was delegated, it does not wait any more."""
-        waiting = [each for each in visited.delegated if each.wanted_by != task.site]
-        if len(waiting) < len(visited.delegated):
-            visited.delegated = waiting
+        if visited.delegated.pop(task.site, None) is not None:
+            self._count_owed(visited)
             self._schedule.changed(visited)
 
     # the address
@@ -317,7 +326,7 @@ class SitePreflight:
             self._schedule.place(there, there.ready_at)
             self._refused(wanting, step.url, step.redirects, there.record.retired, now)
             return
-        there.delegated.append(Delegation(wanting.site, step.url, step.redirects))
+        there.delegated[wanting.site] = Delegation(wanting.site, step.url, step.redirects)
         self._schedule.changed(there)
         self._wake(there, now)
         wanting.awaits_robots = True
@@ -333,7 +342,7 @@ class SitePreflight:
         """Give up a site: waiting URLs are refused with the reason, and so are delegated requests."""
         active.record.retired = reason
         self._stop_waiting(active)
-        delegated = list(active.delegated)
+        delegated = list(active.delegated.values())
         active.delegated.clear()
         self._count_owed(active)
         for wanted in delegated:
@@ -348,7 +357,7 @@ class SitePreflight:
 
     def check_invariants(self, under_way: Iterable[Site]) -> None:
         """Check that a site awaits another's answer exactly while a delegated request for it waits or is under way."""
-        delegated = [*under_way, *(each.wanted_by for active in self._schedule for each in active.delegated)]
+        delegated = [*under_way, *(site for active in self._schedule for site in active.delegated)]
         wanting = [site for site in delegated if not self._is_elsewhere(site)]
         wanting += [active.site for active in self._schedule if active.answer_by]
         if len(wanting) != len(set(wanting)):

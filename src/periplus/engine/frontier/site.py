@@ -111,6 +111,7 @@ class ActiveSite:
     `record` is what is known of it for good; the other fields are those of `SiteVisits`. `waiting` has the number of
     URLs in each lane that is not empty; `balance` shares its budget between its sources, once it has two; `address` is
     where it rests or is ready, `domain` the domain that it counts for. Requests under way are known to `Leases`.
+    `delegated` has the requests for robots.txt files of other sites, by these sites, in the order of their turns.
     """
 
     __slots__ = (
@@ -137,7 +138,7 @@ class ActiveSite:
         self.answer_by = 0.0
         self.is_deferred = False
         self.is_guest = False
-        self.delegated: list[Delegation] = []
+        self.delegated: dict[Site, Delegation] = {}
 
     @classmethod
     def restored(cls, row: SiteVisits, record: SiteState) -> ActiveSite:
@@ -149,14 +150,14 @@ class ActiveSite:
         active.awaits_robots, active.is_guest = row.awaits_robots, row.is_guest
         active.answer_by = row.answer_by
         active.turn, active.is_deferred = row.turn, row.is_deferred
-        active.delegated.extend(row.delegated)
+        active.delegated.update((each.wanted_by, each) for each in row.delegated)
         return active
 
     def row(self) -> SiteVisits:
         """The site as it is written."""
         return SiteVisits(
             self.site, int(self.stage), self.ready_at, self.level, self.not_before, self.taken, self.lookups,
-            tuple(self.delegated), self.awaits_robots, self.is_guest, self.took_file, self.turn,
+            tuple(self.delegated.values()), self.awaits_robots, self.is_guest, self.took_file, self.turn,
             self.is_deferred, self.answer_by,
         )  # fmt: skip
 

@@ -103,8 +103,9 @@ class ShardFailure(VersionedMessage, frozen=True):
 
     @classmethod
     def of(cls, error: PeriplusError) -> Self:
-        """The failure that an error means."""
-        return cls(str(error), error.hint, error.exit_code)
+        """The failure that an error means. It may name a file whose name is not UTF-8, which is escaped."""
+        message, hint = (text.encode("utf-8", "backslashreplace").decode() for text in (str(error), error.hint))
+        return cls(message, hint, error.exit_code)
 
     def error(self) -> CollectionError:
         """The error to raise where the crawl runs."""

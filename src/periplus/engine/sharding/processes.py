@@ -37,7 +37,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from periplus.model import Batch, Discovery, Url, UsageError
+from periplus.model import Batch, CollectionError, Discovery, Url, UsageError
 
 from ..part import MakeMarket
 from ..shard import Controls, MakeShard, ShardOutput, ShardQuestion, ShardStatus
@@ -310,9 +310,10 @@ class ProcessTeam:
             worker.send(self._stop)
 
     def restart(self, python: str) -> None:
-        """Restart all shards, one after the other, by this interpreter."""
-        self._restarts_with, self._restarting = python, deque(range(len(self._workers)))
-        self._is_draining = self._is_renewed = False
+        """Restart all shards, one after the other, by this interpreter; first the one that is ending for a restart."""
+        ending = [self._restarting[0]] if self._is_draining else []
+        self._restarts_with, self._is_renewed = python, False
+        self._restarting = deque([*ending, *(number for number in range(len(self._workers)) if number not in ending)])
 
     @property
     def is_restarting(self) -> bool:
@@ -351,8 +352,9 @@ class ProcessTeam:
         process: BaseProcess | Program
         try:
             if python:
-                process = Program(python, there.fileno())
-                here.send(arguments)
+                process = self._program(number, python, there)
+                with suppress(OSError):  # a program that has ended already is noticed where its messages are read
+                    here.send(arguments)
             else:
                 name = f"periplus-shard-{number}"
                 process = self._context.Process(target=serve, args=(*arguments, there), name=name)
@@ -362,6 +364,18 @@ class ProcessTeam:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             there.close()
         return here, process
+
+    def _program(self, number: int, python: str, there: Connection) -> Program:
+        """Run a worker by another interpreter. Only it has the other end then: writing to one that died ends."""
+        try:
+            return Program(python, there.fileno())
+        except OSError as error:
+            raise CollectionError(
+                f"shard {number} cannot be continued by {python}: {error.strerror}",
+                hint="Run the same command again: everything stored is safe, and it continues",
+            ) from error
+        finally:
+            there.close()
 
     def _raise_failure(self) -> None:
         if self._coordinator.failure is not None:

@@ -76,7 +76,7 @@ class ShardWorker:
                 self.grace = grace
 
     def _apply(self, orders: Orders) -> None:
-        if orders.pages != self._pages:  # orders that say the same again change nothing: a shard is quiet then
+        if orders.pages != self._pages:  # a repeated order is not an input: the shard stays quiet
             self._pages = orders.pages
             self._shard.set_page_budget(orders.pages)
         if orders.shares is not None:

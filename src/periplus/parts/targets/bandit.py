@@ -64,6 +64,8 @@ _MAX_JOINED: Final = 4096
 """Kinds of links without an action of their own whose action is held."""
 _HASHED: Final = 8
 """Characters from which on a folder of which a quarter are digits has no name of its own."""
+_BUCKET: Final = re.compile(r"(?=.?.?\d)[0-9a-f]{1,3}")
+"""A folder among which pages are spread by a hash, such as `d3` or `0af`: without a digit it may be a language."""
 
 
 class Action(Struct, array_like=True):
@@ -75,7 +77,7 @@ class Action(Struct, array_like=True):
     signs: list[int]
     requests: float = 0.0
     targets: float = 0.0
-    onward: dict[int, float] = field(default_factory=dict)
+    onward: dict[int, int] = field(default_factory=dict)
     index: float = 0.0
     prior: float = 0.0
 
@@ -145,7 +147,7 @@ class SiteBandit:
         action.targets += targets
         self._count(action, 1.0, targets)
         for other, count in onward.items():
-            action.onward[other] = action.onward.get(other, 0.0) + count
+            action.onward[other] = action.onward.get(other, 0) + count
         if len(action.onward) > 2 * MAX_ONWARD:
             kept = sorted(action.onward.items(), key=lambda each: (-each[1], each[0]))[:MAX_ONWARD]
             action.onward = dict(sorted(kept))
@@ -219,6 +221,7 @@ def signs_of(url: str, path: str) -> tuple[int, ...]:
 
 
 def _lasting(folder: str) -> str:
-    """A folder without what differs from page to page: its digits, or all of it if it is a hash."""
+    """A folder without what differs from page to page: its digits, or all of it if it is of a hash."""
     digits = sum(map(str.isdecimal, folder))
-    return "0" if len(folder) >= _HASHED and 4 * digits >= len(folder) else _DIGITS.sub("0", folder)
+    is_of_hash = (len(folder) >= _HASHED and 4 * digits >= len(folder)) or _BUCKET.fullmatch(folder)
+    return "0" if is_of_hash else _DIGITS.sub("0", folder)

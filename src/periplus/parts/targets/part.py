@@ -63,8 +63,11 @@ class TargetsPart(Part):
         self._bandits: dict[Site, SiteBandit] = {}
 
     def flush(self) -> None:
-        """What was learnt is written with the records of sites, which may be read again from now on."""
+        """What was learnt is written with the records of sites, which are read again afterwards."""
+        for site in self._bandits:
+            self._sites.get(site).pack(SiteTargets)
         self._bandits.clear()
+        self._paths.clear()
 
     def _bandit(self, site: Site) -> SiteBandit:
         bandit = self._bandits.get(site)
@@ -126,6 +129,10 @@ class TargetsPart(Part):
             if link is not None:
                 paths.setdefault(link, path)
         return paths
+
+    def passed_on(self, processed: Processed, now: float) -> None:  # noqa: ARG002
+        """Forget the paths of a page whose links were not followed."""
+        self._paths.pop(processed.answer.outcome.task.url, None)
 
     # what requests bring
 

@@ -30,7 +30,7 @@ class TABLES(Struct, frozen=True):
             )
 
 
-def implied(asked: Mapping[str, object]) -> dict[str, object]:
+def implied_when_new(asked: Mapping[str, object]) -> dict[str, object]:
     """A crawl for files looks for links that lead to them, unless it has another ordering or a topic."""
     is_chosen = any(asked.get(name) for name in ("crawl.ordering", "topic.words", "topic.like", "topic.program"))
     return {"crawl.ordering": TARGETS} if asked.get("media.types") and not is_chosen else {}

@@ -17,6 +17,8 @@ MAX_BYTES: Final = 2 << 20
 """Bytes of a page that are looked at."""
 MAX_OPEN: Final = 64
 """Open elements: deeper ones are left out of paths."""
+MAX_LINKS: Final = 10_000
+"""Links whose paths are found: no more links of a page are followed."""
 MAX_PATH: Final = 400
 """Characters of a path."""
 _MAX_STEP: Final = 80
@@ -52,12 +54,16 @@ class TagPaths:
         self.base = ""
         self.links: list[tuple[str, str]] = []
         self._open: list[tuple[bytes, str]] = []
-        for ends, name, attributes in _TAG.findall(_visible(html[:MAX_BYTES])):
+        self._paths: dict[str, str] = {}
+        for found in _TAG.finditer(_visible(html[:MAX_BYTES])):
+            ends, name, attributes = found.groups()
             tag = name.lower()
             if ends:
                 self._close(tag)
             elif tag in _LINKS:
                 self._add_link(tag, attributes)
+                if len(self.links) >= MAX_LINKS:
+                    break
             elif tag == b"base":
                 self.base = self.base or _value(_HREF.search(attributes))
             elif tag not in _ROOTS:
@@ -79,7 +85,8 @@ class TagPaths:
     def _add_link(self, tag: bytes, attributes: bytes) -> None:
         found = _HREF.search(attributes)
         if found is not None:
-            self.links.append((_value(found), self._path(tag, attributes)))
+            path = self._path(tag, attributes)
+            self.links.append((_value(found), self._paths.setdefault(path, path)))
 
     def _path(self, tag: bytes, attributes: bytes) -> str:
         above = self._open[-1][1] if self._open else ""
