@@ -295,9 +295,9 @@ class Engine:
         self._outbound.acknowledged(receiver, number)
         self._apply([Acknowledged(receiver, number, self._clock.now())])
 
-    def set_page_budget(self, pages: int | None) -> None:
-        """Set how many pages may be fetched in all."""
-        self._apply([PageBudgetSet(pages, self._clock.now())])
+    def set_page_budget(self, pages: int | None, *, is_spent: bool = False) -> None:
+        """Set how many pages may be fetched in all; and whether all shards together have fetched theirs."""
+        self._apply([PageBudgetSet(pages, self._clock.now(), is_spent)])
 
     def set_visit_budget(self, visits_per_day: float) -> None:
         """Set how many revisits a day may be made, if the collection is watched."""

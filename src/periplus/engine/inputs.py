@@ -78,10 +78,14 @@ class Acknowledged(Struct, frozen=True, array_like=True, tag=6):
 
 
 class PageBudgetSet(Struct, frozen=True, array_like=True, tag=7):
-    """The number of pages that may be fetched in all; `None`: any number."""
+    """The number of pages that may be fetched in all; `None`: any number.
+
+    `is_spent`: all shards together have fetched what they may, so that no shard needs a robots.txt any more.
+    """
 
     pages: int | None
     at: float
+    is_spent: bool = False
 
 
 class VisitBudgetSet(Struct, frozen=True, array_like=True, tag=8):

@@ -225,8 +225,8 @@ class Machine:
                 self._take(self.router.receive(batch), now)
             case Acknowledged(receiver=receiver, number=number):
                 self._state.exchange.acknowledged(receiver, number)
-            case PageBudgetSet(pages=pages):
-                self.frontier.page_budget = pages
+            case PageBudgetSet(pages=pages, is_spent=is_spent):
+                self.frontier.page_budget, self.frontier.is_spent = pages, is_spent
             case VisitBudgetSet(visits_per_day=visits):
                 self.revisits.set_budget(visits, now)
             case SharesSet(shares=shares):

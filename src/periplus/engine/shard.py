@@ -146,9 +146,9 @@ class Shard:
         for receiver, number in receipts.items():
             self._engine.acknowledged(receiver, number)
 
-    def set_page_budget(self, pages: int | None) -> None:
-        """Set how many pages may be fetched here in total; `None`: any number."""
-        self._engine.set_page_budget(pages)
+    def set_page_budget(self, pages: int | None, *, is_spent: bool = False) -> None:
+        """Set how many pages may be fetched here in total; `None`: any number. `is_spent`: the budget of all shards."""
+        self._engine.set_page_budget(pages, is_spent=is_spent)
 
     def set_visit_budget(self, visits_per_day: float) -> None:
         """Set how many visits per day a watch may make here from now on."""

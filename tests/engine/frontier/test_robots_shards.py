@@ -278,6 +278,27 @@ def test_a_shard_that_has_spent_its_pages_still_answers() -> None:
     assert shards.frontier(1).is_idle
 
 
+def test_questions_wait_for_the_next_crawl_once_all_pages_are_fetched() -> None:
+    """A crawl with a limit does not go on for a queue of questions whose answers nothing needs."""
+    shards = Shards({})
+    shards.frontier(1).page_budget = 0
+    questions(shards, 5)
+    shards.now += 2.0
+    [task] = shards.frontier(1).take(8, shards.now)  # the address
+    shards.frontier(1).report(shards.world.answer(task, shards.now), shards.now)
+    shards.frontier(1).is_spent = True
+    shards.restart(1)
+    shards.now += 100.0
+    assert shards.frontier(1).take(8, shards.now) == []
+    assert shards.frontier(1).next_at is None
+    assert shards.frontier(1).is_idle
+    shards.frontier(1).is_spent = False
+    for _ in range(20):
+        shards.step(1)
+        shards.now += 2.0
+    assert shards.asked(B) == 5
+
+
 def questions(shards: Shards, count: int) -> None:
     """Many sites of other shards ask for one file."""
     names = [Site(f"q{number}.test") for number in range(2 * count)]

@@ -26,5 +26,9 @@ def test_orders_that_say_the_same_again_leave_a_shard_quiet(tmp_path: Path) -> N
             assert shard.status().is_quiet
         worker.handle(Orders(3, 5))
         assert not shard.status().is_quiet
+        while not shard.status().is_quiet:
+            shard.step(0.01)
+        worker.handle(Orders(4, 5, is_spent=True))
+        assert not shard.status().is_quiet
     finally:
         shard.close()

@@ -81,6 +81,8 @@ class Frontier:
         self.politeness = self._politeness = rules.politeness
         self._retries = rules.retries
         self._page_budget = saved.page_budget
+        self.is_spent = saved.is_spent
+        """Whether all shards together have fetched what they may."""
         self.leases = self._leases = Leases(saved.leases)
         self._pages_out, self._refused = sum(lease.is_of_page for lease in saved.leases), 0
         self.gate = RobotsGate(desk.state.robots, rules.agent)
@@ -146,6 +148,7 @@ class Frontier:
             self.schedule.domains.state,
             self._selector.embedded_waiting,
             self.schedule.is_for_embedded,
+            self.is_spent,
         )
 
     # discover
@@ -331,8 +334,8 @@ class Frontier:
 
     @property
     def _is_at_end(self) -> bool:
-        """Whether no request may begin: the page budget was fetched, and no other shard waits for a robots.txt."""
-        return self.is_satisfied and not self._preflight.owes_answers
+        """Whether no request may begin: the page budget was fetched, and no other shard needs a robots.txt."""
+        return self.is_satisfied and (self.is_spent or not self._preflight.owes_answers)
 
     def _visit(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
         """The request for a site that is ready."""

@@ -24,7 +24,8 @@ class FrontierState(Struct, array_like=True):
 
     `is_crowded`, `rests_until` and `turn` are those of its schedule, `queued_twice` that of its scores; `steering` are
     patterns that people gave while a crawl ran; `passes` is the pass over all domains. `embedded_waiting`: files that
-    pages embed, which wait; `is_for_embedded`: only those are granted, because the page budget has been fetched.
+    pages embed, which wait; `is_for_embedded`: only those are granted, because the page budget has been fetched;
+    `is_spent`: that of all shards has.
     """
 
     pages_done: int = 0
@@ -41,3 +42,4 @@ class FrontierState(Struct, array_like=True):
     passes: PassState = PassState()
     embedded_waiting: int = 0
     is_for_embedded: bool = False
+    is_spent: bool = False

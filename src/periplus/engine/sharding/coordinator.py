@@ -174,6 +174,7 @@ class Coordinator:
             if number not in running:
                 self._claims.reset(number)
         self._controls = Controls()
+        self._is_spent = False
         self.failure: ShardFailure | None = None
 
     def start(self, number: int) -> bool:
@@ -200,7 +201,7 @@ class Coordinator:
         """The orders for a shard now."""
         shard = self._shards[number]
         shares = None if claims is None else self._claims.receive(number, claims)
-        return Orders(shard.number, shard.pages, shard.visits_per_day, shares, self._controls)
+        return Orders(shard.number, shard.pages, shard.visits_per_day, shares, self._controls, self._is_spent)
 
     def control(self, controls: Controls) -> None:
         """Let every shard follow what people ask for."""
@@ -241,6 +242,10 @@ class Coordinator:
         self._budget.allocate(self._shards)
         for shard, granted in zip(self._shards, self._budget.granted, strict=True):
             shard.order(granted if shard.wants_more else shard.done, shard.visits_per_day)
+        if not self._is_spent and self._budget.is_spent(self._shards):
+            self._is_spent = True
+            for shard in self._shards:
+                shard.number += 1
 
     def _allocate_visits(self) -> None:
         if self._market is None:

@@ -44,6 +44,7 @@ class Orders(VersionedMessage, frozen=True):
 
     `pages`: how many it may fetch in total; `None`: any number. `visits_per_day`: its part of a watch's budget, once
     there is one. `shares`: the shares of its addresses that it has not confirmed. `controls`: what people ask for.
+    `is_spent`: all shards together have fetched the pages that they may.
     """
 
     number: int
@@ -51,6 +52,7 @@ class Orders(VersionedMessage, frozen=True):
     visits_per_day: float | None = None
     shares: AddressShares | None = None
     controls: Controls = Controls()
+    is_spent: bool = False
 
 
 class Delivery(VersionedMessage, frozen=True):

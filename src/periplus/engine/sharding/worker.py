@@ -50,7 +50,7 @@ class ShardWorker:
         self._shard = shard
         self._post = post
         self._orders = self._announcement = 0
-        self._pages: int | None = 0
+        self._budget: tuple[int | None, bool] = 0, False
         self._visits_per_day: float | None = None
         self._controls = Controls()
         self._receipts: dict[int, int] = {}
@@ -76,9 +76,9 @@ class ShardWorker:
                 self.grace = grace
 
     def _apply(self, orders: Orders) -> None:
-        if orders.pages != self._pages:  # a repeated order is not an input: the shard stays quiet
-            self._pages = orders.pages
-            self._shard.set_page_budget(orders.pages)
+        if (orders.pages, orders.is_spent) != self._budget:  # a repeated order is not an input: the shard stays quiet
+            self._budget = orders.pages, orders.is_spent
+            self._shard.set_page_budget(orders.pages, is_spent=orders.is_spent)
         if orders.shares is not None:
             self._shard.set_address_shares(orders.shares)
         if orders.visits_per_day is not None and orders.visits_per_day != self._visits_per_day:
