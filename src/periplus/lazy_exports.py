@@ -14,11 +14,16 @@ A lazily exported name must not be the name of a module of the package: importin
 
 import ast
 import sys
+import time
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Final
+
+LOADED_AT: Final = time.time()
+"""When the first package of the program was loaded, in POSIX time: before nearly all others."""
 
 
 def lazy_exports(package: str) -> Callable[[str], object]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from io import BytesIO
 from pathlib import Path
-from shutil import rmtree
+from shutil import copytree, rmtree
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 from tests.bridges.bulk_server import bulk_server
 from tests.bridges.small_crawl import HOME
 from typer.testing import CliRunner
@@ -20,7 +21,8 @@ from periplus.bridges import bulk
 from periplus.bridges.bulk import BulkFailed, BulkTarget
 from periplus.cli.app import app
 from periplus.collection.collection import existing
-from periplus.model import UsageError
+from periplus.content import read_texts
+from periplus.model import Problem, UsageError
 from periplus.store.export import Selection
 from periplus.store.export.bulk import id_of
 from periplus.store.export.captures import Capture
@@ -123,34 +125,108 @@ def test_the_command_writes_and_sends(crawled: Path, tmp_path: Path, monkeypatch
             check_index_name(name)
 
 
-def test_chunks_are_read_once(crawled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second export has the same bytes and reads no page; a changed shape or a damaged file reads them again."""
-
-    def exported(**options: Any) -> bytes:
-        out = BytesIO()
-        Export(existing(crawled), ExportOptions("chunks", **options)).to_stream(out)
-        return out.getvalue()
-
-    reading: list[Capture] = []
+@pytest.fixture
+def reading(monkeypatch: pytest.MonkeyPatch) -> list[Capture]:
+    """The pages that exports of chunks read from the archive, as they read them."""
+    read: list[Capture] = []
 
     def counted(archive: Path, capture: Capture, **how: bool) -> DecodedCapture | str:
-        reading.append(capture)
+        read.append(capture)
         return read_document(archive, capture, **how)
 
     monkeypatch.setattr(retrieval, "read_document", counted)
+    return read
+
+
+def exported_chunks(folder: Path, **options: Any) -> bytes:
+    out = BytesIO()
+    Export(existing(folder), ExportOptions("chunks", **options)).to_stream(out)
+    return out.getvalue()
+
+
+def test_chunks_are_read_once(crawled: Path, reading: list[Capture]) -> None:
+    """A second export has the same bytes and reads no page; a changed shape or a damaged file reads them again."""
     kept = existing(crawled).layout.kept_chunks
     rmtree(kept, ignore_errors=True)
-    first = exported()
+    first = exported_chunks(crawled)
     pages = len(reading)
     assert pages > 2
-    assert exported() == first
-    assert exported(selection=Selection(dedupe=True, include=("*",))) in first
+    assert exported_chunks(crawled) == first
     assert len(reading) == pages
-    assert exported(size=100) != first
+    assert exported_chunks(crawled, size=100) != first
     assert len(reading) == 2 * pages
     for path in kept.glob("*/*.arrow"):
         path.write_bytes(path.read_bytes()[:-1])
-    assert exported() == first
+    assert exported_chunks(crawled) == first
     assert len(reading) == 3 * pages
     rmtree(kept)
-    assert exported() == first
+    assert exported_chunks(crawled) == first
+
+
+@pytest.mark.parametrize(
+    ("options", "is_part"),
+    [
+        ({"selection": Selection(dedupe=True)}, False),
+        ({"selection": Selection(languages=("en",))}, False),
+        ({"selection": Selection(languages=("de",))}, True),
+        ({"selection": Selection(sites=("a.test",))}, False),
+        ({"selection": Selection(include=("*/long", "*/hidden"))}, True),
+        ({"selection": Selection(purpose="training")}, True),
+        ({"selection": Selection(purpose="retrieval", unknown="drop")}, True),
+        ({"since": 0.0}, False),
+        ({"changed": True, "name": "never"}, False),
+        ({"size": 50, "overlap": 10}, False),
+        ({"size": 300, "unit": "characters"}, False),
+    ],
+)
+def test_kept_chunks_change_no_export(
+    crawled: Path, reading: list[Capture], options: dict[str, Any], *, is_part: bool
+) -> None:
+    """Every selection writes the same with chunks of earlier exports, with some of them, and without any."""
+    kept = existing(crawled).layout.kept_chunks
+    rmtree(kept, ignore_errors=True)
+    alone = exported_chunks(crawled, **options)
+    rmtree(kept, ignore_errors=True)
+    whole = {key: value for key, value in options.items() if key in ("size", "unit", "overlap")}
+    everything = exported_chunks(crawled, **whole)
+    assert is_part == (len(alone) < len(everything))
+    reading.clear()
+    assert exported_chunks(crawled, **options) == alone
+    assert reading == []
+    rmtree(kept, ignore_errors=True)
+    some = exported_chunks(crawled, **whole, selection=Selection(include=("*/long", "*/copy*")))
+    assert 0 < len(some) < len(everything)
+    assert exported_chunks(crawled, **options) == alone
+    assert exported_chunks(crawled, **whole) == everything
+
+
+def test_pages_that_were_not_read_to_their_end_are_read_again(crawled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PDF that took too long on a busy machine has more text the next time."""
+    is_busy = True
+
+    def read(archive: Path, capture: Capture, **how: bool) -> DecodedCapture | str:
+        found = read_document(archive, capture, **how)
+        if is_busy and capture.url == f"{HOME}long" and isinstance(found, DecodedCapture):
+            cut = found.body[: len(found.body) // 2]
+            page = replace(read_texts(cut, capture.url, "text/html"), problems=(Problem("pdf-timeout", at=2),))
+            return replace(found, body=cut, page=page)
+        return found
+
+    rmtree(existing(crawled).layout.kept_chunks, ignore_errors=True)
+    whole = exported_chunks(crawled)
+    rmtree(existing(crawled).layout.kept_chunks)
+    monkeypatch.setattr(retrieval, "read_document", read)
+    assert len(exported_chunks(crawled)) < len(whole)
+    is_busy = False
+    assert exported_chunks(crawled) == whole
+
+
+def test_records_that_were_removed_from_the_archive(crawled: Path, tmp_path: Path) -> None:
+    """Pages that an archive does not hold any more are in no export, whatever was kept of them."""
+    folder = tmp_path / "site"
+    copytree(crawled, folder)
+    assert exported_chunks(folder)
+    assert exported_chunks(folder)
+    for path in (folder / "warc").glob("*.warc.gz"):
+        path.unlink()
+    assert exported_chunks(folder) == b""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from periplus.collection import opening
+from periplus.collection.config.settings import Config
 from periplus.collection.progress import WINDOW, Meter
 from periplus.collection.progress_text import progress_line
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.stats import CrawlStats
 from periplus.model import Site
+from periplus.store.layout import Layout
 
 
 def status(pages: int, queued: int = 0, shard: int = 0, **census: object) -> ShardStatus:
@@ -65,6 +70,21 @@ def test_a_limit_bounds_the_time_left() -> None:
     for second in range(5):
         progress = meter.read([status(10 * second, 1000, longest=900.0)], float(second))
     assert progress.left == pytest.approx(2.0)
+
+
+def test_pages_that_were_fetched_again_leave_the_limit_as_it_is() -> None:
+    """Of a limit of 60, 30 pages and 20 revisits use 30."""
+    meter = Meter(0.0, limit=60, before=CrawlStats(pages=30, new=10))
+    for second in range(5):
+        progress = meter.read([status(10 + 10 * second, 1000)], float(second))
+    assert progress.limited_pages == 30
+    assert progress.left == pytest.approx(3.0)
+
+
+def test_the_budget_of_a_watch_does_not_grow_by_its_visits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By default it is a seventh of the pages, however often each was fetched."""
+    monkeypatch.setattr(opening, "_stats_of", lambda _layout: CrawlStats(pages=70_000, new=14_000))
+    assert opening.budget(Config(), Layout(tmp_path)) == 2000.0
 
 
 def test_waiting_is_counted_only_while_all_rest() -> None:

@@ -139,6 +139,21 @@ def test_collection_of_the_command_line_continues(tmp_path: Path) -> None:
             assert len(list(crawl)) == 3
 
 
+def test_a_refresh_does_not_use_up_the_limit(tmp_path: Path) -> None:
+    """`limit` is the number of different pages over all runs, however often they are fetched again."""
+    with shop() as web:
+        crawled = periplus.crawl(SEED, out=tmp_path / "c", limit=5, **quick(web)).run()
+        collection = periplus.open(tmp_path / "c")
+        for _ in range(2):
+            assert collection.refresh().asked == 5
+        same = periplus.crawl(out=tmp_path / "c", limit=5).run()
+        more = periplus.crawl(out=tmp_path / "c", limit=8).run()
+        assert collection.refresh().asked == 8
+        rest = periplus.crawl(out=tmp_path / "c", limit=100).run()
+    found = [(summary.ended, summary.new, summary.this_run.pages) for summary in (crawled, same, more, rest)]
+    assert found == [("limit", 5, 5), ("limit", 5, 0), ("limit", 8, 3), ("complete", 14, 6)]
+
+
 @pytest.mark.slow
 def test_worker_processes(tmp_path: Path) -> None:
     """With several workers the pages of all of them arrive."""

@@ -11,6 +11,7 @@ settings are declared with these, and added by `setting_options`.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ def main() -> None:
             sys.stdout.write(f"{version_line()}\n")
             return
         gc.disable()  # until all is loaded: modules are no garbage
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start a thread a core, which nothing here uses
         from .app import run
 
         run()

@@ -14,6 +14,7 @@ from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.part import Setup
 from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.sharding import CrawlLimits, Gather, ShardedCrawl
+from periplus.engine.stats import CrawlStats
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
 from periplus.policy.filters import MediaTypes
 from periplus.store import MessageInbox, is_begun, known_ranks
@@ -68,11 +69,13 @@ def open_crawl(
     visits_a_day = budget(config, layout) if watches else 0.0
     rank_pages(replace(setup, visits_a_day=visits_a_day))
     now = SystemClock(scale).now()
+    # shards count every page that they fetch, also again
+    pages = config.crawl.limit + _stats_of(layout).revisits if config.crawl.limit else None
     return ShardedCrawl(
         ShardMaker(config, folder.resolve(), tuple(seeds), visits_a_day, scale, 0, revisits_only, parts),
         workers,
         seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
-        limits=CrawlLimits(config.crawl.limit or None, config.crawl.max_bytes or None, config.crawl.duration or None),
+        limits=CrawlLimits(pages, config.crawl.max_bytes or None, config.crawl.duration or None),
         gather=gather,
         make_market=make_market(),
         inbox=MessageInbox(layout.inbox),
@@ -151,11 +154,14 @@ def budget(config: Config, layout: Layout) -> float:
     """
     if config.watch.visits_a_day:
         return config.watch.visits_a_day
+    return max(_stats_of(layout).new / 7, 1440.0)
+
+
+def _stats_of(layout: Layout) -> CrawlStats:
+    """Everything counted so far by all shards. To be asked before they are opened."""
     folders = [layout.shard(number) for number in range(layout.shards)]
-    begun = [folder for folder in folders if is_begun(folder)]
-    metas = [meta_of(folder, ShardMeta) for folder in begun]
-    pages = sum(meta.frontier.pages_done for meta in metas if meta is not None)
-    return max(pages / 7, 1440.0)
+    metas = [meta_of(folder, ShardMeta) for folder in folders if is_begun(folder)]
+    return sum((meta.stats for meta in metas if meta is not None), CrawlStats())
 
 
 def settle(folder: Path) -> None:

@@ -58,6 +58,8 @@ class Progress(Struct, frozen=True):
     shards: int = 1
     limit: int = 0
     """Pages that may be fetched in all; 0 if there is no limit."""
+    revisits_before: int = 0
+    """Pages that were fetched again before this run."""
     at: float = 0.0
     setbacks: tuple[Setback, ...] = ()
     has_unread: bool = False
@@ -73,6 +75,11 @@ class Progress(Struct, frozen=True):
         return max(self.queued - self.queued_files, 0)
 
     @property
+    def limited_pages(self) -> int:
+        """Pages that count against the limit."""
+        return self.tally.pages - self.revisits_before
+
+    @property
     def errors(self) -> int:
         """Requests that failed."""
         return sum(self.tally.errors.values())
@@ -81,12 +88,21 @@ class Progress(Struct, frozen=True):
 class Meter:
     """Makes a `Progress` of the statuses of the shards. `limit` is how many pages may be fetched in all; 0: no limit.
 
-    `work` counts what the rate measures, by default pages. `began_at` is by the same clock as the `now` of `read`.
+    `before` are the statistics from before this run. `work` counts what the rate measures, by default pages. `began_at`
+    is by the same clock as the `now` of `read`.
     """
 
-    def __init__(self, began_at: float, *, limit: int = 0, work: Callable[[CrawlStats], int] | None = None) -> None:
+    def __init__(
+        self,
+        began_at: float,
+        *,
+        limit: int = 0,
+        before: CrawlStats | None = None,
+        work: Callable[[CrawlStats], int] | None = None,
+    ) -> None:
         self._began_at = began_at
         self._limit = limit
+        self._revisits_before = before.revisits if before else 0
         self._work = work or (lambda tally: tally.pages)
         self._samples: deque[tuple[float, int]] = deque(maxlen=_SAMPLES)
         self._waited = 0.0
@@ -121,6 +137,7 @@ class Meter:
             waited=self._waited,
             shards=len(statuses),
             limit=self._limit,
+            revisits_before=self._revisits_before,
             at=now,
             setbacks=total.setbacks,
             has_unread=total.has_unread,
@@ -143,10 +160,10 @@ class Meter:
         """
         waiting = total.queued
         longest = total.longest
-        if total.has_unread and (not self._limit or self._limit - tally.pages > waiting):
+        allowed = max(self._limit + self._revisits_before - tally.pages, 0)
+        if total.has_unread and (not self._limit or allowed > waiting):
             return None
         if self._limit:
-            allowed = max(self._limit - tally.pages, 0)
             longest = longest if allowed >= waiting else 0.0
             waiting = min(waiting, allowed)
         if not waiting:

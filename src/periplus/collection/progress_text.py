@@ -21,7 +21,7 @@ def progress_line(progress: Progress) -> str:
     """Everything that matters of a crawl for pages, in one line."""
     tally = progress.tally
     limit = f" of {count(progress.limit)}" if progress.limit else ""
-    pages = f"{count(tally.pages)}{limit} pages" if limit else counted(tally.pages, "page")
+    pages = f"{count(progress.limited_pages)}{limit} pages" if limit else counted(tally.pages, "page")
     if not (progress.ready or progress.visited) and (waiting := waiting_for(progress.setbacks, progress.at)):
         return f"{lasting(progress.elapsed)}: {pages}, queue {count(progress.queued_pages)}; {waiting}"
     parts = [

@@ -63,7 +63,8 @@ class CrawlRun:
         self._before = tally_of(collection.layout)
         self._clock = SystemClock()
         self.began_at = self._clock.now()
-        self._meter = Meter(self.began_at, limit=collection.config.crawl.limit, work=work)
+        limit = collection.config.crawl.limit
+        self._meter = Meter(self.began_at, limit=limit, before=self._before, work=work)
         self._jobs = BackgroundJobs(collection, self._before.pages, self.began_at)
         self._crawl: ShardedCrawl | None = None
         self._announced, self._announced_at = self._before, self.began_at
@@ -71,7 +72,8 @@ class CrawlRun:
         self.controls = Controls()
         """What clients of the control socket have asked for in this run."""
         self.kind = "watch" if watches else "refresh" if revisits_only else "crawl"
-        self.progress = Progress(self._before, shards=collection.workers, limit=collection.config.crawl.limit)
+        revisits = self._before.revisits
+        self.progress = Progress(self._before, shards=collection.workers, limit=limit, revisits_before=revisits)
 
     def __enter__(self) -> Self:
         """Listen on the control socket; a file system without sockets only costs that."""

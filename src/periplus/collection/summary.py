@@ -268,7 +268,7 @@ def _ended(collection: CollectionSetup, progress: Progress, *, is_interrupted: b
         return "bytes"
     if not progress.queued and not (progress.has_unread and (asked.limit or asked.duration)):
         return "complete"
-    return "limit" if asked.limit and (progress.tally.pages >= asked.limit or not asked.duration) else "time"
+    return "limit" if asked.limit and (progress.limited_pages >= asked.limit or not asked.duration) else "time"
 
 
 def _most_first(reasons: dict[str, int]) -> dict[str, int]:

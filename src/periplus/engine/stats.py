@@ -91,6 +91,11 @@ class CrawlStats(Struct):
         """URLs that were found and accepted, each once. Sitemaps and feeds themselves are not among them."""
         return sum(self.sources.values()) - sum(self.found_again.values())
 
+    @property
+    def revisits(self) -> int:
+        """Pages that were fetched again: a limit of pages does not count them."""
+        return self.pages - self.new
+
     def __add__(self, other: CrawlStats) -> CrawlStats:
         total = CrawlStats()
         for name in self.__struct_fields__:

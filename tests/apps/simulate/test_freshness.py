@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from math import exp, inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -261,6 +263,19 @@ def test_a_users_own_refresh_policy() -> None:
     assert result.fetches == 60 * 20 // 2
     with pytest.raises(ConfigError, match="no_such_module_at_all"):
         check_policy("no_such_module_at_all:policy")
+
+
+def test_the_policy_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It visits every page in turn, and spends the whole budget."""
+    docs = Path(__file__).parents[3] / "docs" / "simulator.md"
+    [source] = re.findall(r"```python\n(.*?)```", docs.read_text(), re.DOTALL)
+    (tmp_path / "policy_of_the_docs.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    histories = generate_histories(HistorySettings(pages=60, sites=2, days=40))
+    own = simulate_freshness(histories, "policy_of_the_docs:LongestAgo", 0.2)
+    uniform = simulate_freshness(histories, "uniform", 0.2)
+    assert own.fetches == 60 * 40 // 5
+    assert own.freshness > uniform.freshness
 
 
 class Chooses(OwnRefresh):

@@ -97,9 +97,7 @@ def _for_asked(config: Config, layout: Layout, queued: int) -> Config:
     """The settings of a crawl that requests `queued` URLs again, and as many new pages as the limit leaves."""
     if not config.crawl.limit:
         return config
-    fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards, ShardMeta))
-    left = max(config.crawl.limit - stats_of(layout).new, 0)
-    return config.with_options({"crawl.limit": fetched + queued + left})
+    return config.with_options({"crawl.limit": max(config.crawl.limit, stats_of(layout).new) + queued})
 
 
 def _queue_shard(layout: Layout, number: int, now: float, wanted: frozenset[Url]) -> int:
@@ -398,17 +396,12 @@ def for_revisits(config: Config) -> Config:
 
 
 def for_new_pages(config: Config, layout: Layout, plan: RefreshPlan) -> Config | None:
-    """Settings for the crawl that fetches new pages; `None` if there are none, or none are wanted.
-
-    `crawl.limit` is a limit of pages: revisits, which a crawl counts as well, do not use it up.
-    """
+    """Settings for the crawl that fetches new pages; `None` if there are none, or none are wanted."""
     if not plan.fetches_new or not _waits(layout, (*_FIRST_VISITS, Lane.FILES)):
         return None
-    left = config.crawl.limit - stats_of(layout).new
-    if config.crawl.limit and left <= 0:
+    if config.crawl.limit and stats_of(layout).new >= config.crawl.limit:
         return None
-    fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards, ShardMeta))
-    return config.with_options({"crawl.limit": fetched + left if config.crawl.limit else 0, "crawl.for": 0.0})
+    return config.with_options({"crawl.for": 0.0})
 
 
 def end_refresh(layout: Layout, plan: RefreshPlan, *, is_complete: bool = True) -> Refreshed:

@@ -77,7 +77,7 @@ def export_chunks(
             if not isinstance(found, DecodedCapture):
                 return cast("CutCapture", found).page
             page = cut_page(found, shape)
-            if kept is not None and (page.parts or found.no_text == NO_TEXT):
+            if kept is not None and found.is_repeatable and (page.parts or found.no_text == NO_TEXT):
                 kept.add(found.capture, page)
             return page
 
@@ -103,11 +103,13 @@ def export_chunks(
 
 @contextmanager
 def _kept(collection: CollectionSetup, shape: ChunkShape, *, is_whole: bool) -> Iterator[KeptChunks | None]:
-    """Pages that earlier exports have cut into such chunks; `None` if the shape has no name."""
-    if not shape.name:
+    """Pages that earlier exports have cut into such chunks; `None` if the shape or the program has no name."""
+    rule = cutting_rule(shape.name) if shape.name else None
+    if rule is None:
         yield None
         return
-    with KeptChunks.opened(collection.layout.kept_chunks, cutting_rule(shape.name), is_whole=is_whole) as kept:
+    layout = collection.layout
+    with KeptChunks.opened(layout.kept_chunks, rule, layout.warc, is_whole=is_whole) as kept:
         yield kept
 
 

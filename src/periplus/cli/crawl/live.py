@@ -169,7 +169,7 @@ def _bar(progress: Progress) -> list[RenderableType]:
     """Return a progress bar if the number of pages is limited."""
     if not progress.limit:
         return []
-    pages = min(progress.tally.pages, progress.limit)
+    pages = min(progress.limited_pages, progress.limit)
     line = Table.grid(padding=(0, 1, 0, 0))
     line.add_column(width=_BAR_WIDTH + 2)
     line.add_column(no_wrap=True, overflow="ellipsis")

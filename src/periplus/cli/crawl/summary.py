@@ -229,7 +229,7 @@ def _end_lines(summary: Summary) -> list[tuple[str, str]]:
 def _further(summary: Summary, folder: str) -> str:
     if summary.ended == "complete" and not summary.open_work:
         return f"watch {folder}   (visits pages again when they have probably changed)"
-    larger = f" --limit {2 * summary.pages}" if summary.ended == "limit" else ""
+    larger = f" --limit {2 * summary.limit}" if summary.ended == "limit" else ""
     return f"crawl -o {folder}{larger}   (continues)"
 
 

@@ -59,7 +59,7 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
         Flag("--limit", "Maximum pages to fetch in all.", "PAGES", FAR, least=1),
         Flag("--limit", "Of a site: maximum number of pages; 0: all.", "PAGES", verbs=("audit",), least=0, default=500),
     ] = 0
-    """Maximum number of pages over all runs; 0: no limit."""
+    """Maximum number of pages over all runs, each counted once however often it is fetched; 0: no limit."""
     max_bytes: Annotated[int, Flag("--max-bytes", "Maximum bytes to download, such as 10GB.", "SIZE", FAR)] = 0
     """Maximum bytes to download over all runs; 0: no limit."""
     duration: Annotated[

@@ -46,6 +46,8 @@ _JUST_NOW: Final = 60.0
 """Seconds before the request in which a server's date is that of the request."""
 _DIGEST_BYTES: Final = 16
 """Bytes of a text's digest: with 128 bits collisions do not occur in practice."""
+_BY_CHANCE: Final = frozenset({"pdf-timeout", "pdf-crashed"})
+"""Problems that depend on how busy the machine is."""
 _NOT_HTML: Final = frozenset({"empty", "binary", "not-html"})
 """Problems of a body that was not read as a page."""
 
@@ -131,6 +133,11 @@ class DecodedCapture(Struct, frozen=True):
     def no_text(self) -> str:
         """Why there is no text, if there is none."""
         return next((each.reason for each in self.page.problems if each.reason.startswith("pdf-")), NO_TEXT)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it is the same when it is read again: not a PDF of which reading took too long, or failed."""
+        return not any(each.reason in _BY_CHANCE for each in self.page.problems)
 
 
 def read_body(body: bytes, url: str, fields: Iterable[tuple[str, str]] = (), *, texts_only: bool = False) -> ReadBody:

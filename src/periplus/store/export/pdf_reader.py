@@ -191,6 +191,16 @@ def has_reader() -> bool:
     return find_spec("pypdfium2") is not None
 
 
+def reader_version() -> str:
+    """The version of the library that reads PDFs; empty if none is installed."""
+    from importlib.metadata import PackageNotFoundError, version  # only a few callers ask
+
+    try:
+        return version("pypdfium2")
+    except PackageNotFoundError:
+        return ""
+
+
 _READER: Final = PdfReader()
 atexit.register(_READER.close)
 
