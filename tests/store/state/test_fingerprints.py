@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 from periplus.model import FirstSeen, InvariantError, Site, Source, Url, UrlRecord
 from periplus.store import DiskState
-from periplus.store.state import fingerprints, records, runs
+from periplus.store.state import disk, fingerprints, records, runs
 from periplus.store.state.environment import Environment
 from periplus.store.state.fingerprints import UrlPlaces
+from periplus.store.state.sites import SiteNames
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +168,29 @@ def test_a_reader_follows_a_writer(tmp_path: Path, is_old: bool) -> None:
             assert_known(reader, count)
         writer.stdin.close()
     reader.close()
+
+
+def test_a_reader_is_opened_while_rows_are_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that it looks into are those of the commit that it reads."""
+    filled(tmp_path, 5).close()
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+        stdin, stdout = writer.stdin, writer.stdout
+        queues = disk.DiskQueues
+
+        def after_a_commit(environment: Environment, names: SiteNames) -> disk.DiskQueues:
+            stdin.write("25\n")
+            stdin.flush()
+            assert stdout.readline() == "\n"
+            return queues(environment, names)
+
+        monkeypatch.setattr(disk, "DiskQueues", after_a_commit)
+        reader = DiskState.read_only(tmp_path)
+        assert_known(reader, 25)
+        reader.close()
+        stdin.close()
 
 
 def test_what_a_process_had_not_committed_is_removed(tmp_path: Path) -> None:
