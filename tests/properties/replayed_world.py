@@ -276,6 +276,7 @@ class Collection:
         }
         records = (*tables["records"].items(), *tables.pop("urls").items())
         tables["records"] = {(key[:ID_LENGTH], decode(row)[0]): row for key, row in records}
+        tables.pop("linked")  # follows from the records, and from when they were moved
         tables["counters"].pop(b"fingerprints", None)  # when rows were moved, and to which files
         tables["counters"].pop(b"standings", None)  # how many chunks of links were written: one a commit
         tables["counters"].pop(b"replica", None)  # which process holds it
@@ -374,7 +375,7 @@ class Photograph(msgspec.Struct):
 
 
 TABLES = (
-    "records", "urls", "queues", "lengths", "listings", "postponed", "calendar", "standings", "ranks",
+    "records", "urls", "linked", "queues", "lengths", "listings", "postponed", "calendar", "standings", "ranks",
     "forest", "forest-sites", "forest-due", "forest-memories", "sites", "robots", "payloads", "sketch-pages",
     "sketches", "sketch-bands", "site-ids", "site-names", "counters", "outbox", "numbers", "visits", "addresses",
     "domains", "forms", "trees",

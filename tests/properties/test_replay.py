@@ -8,12 +8,13 @@ as far as it had come. From some of them the crawl goes on to its end; there all
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from tests.properties.replayed_world import IDENTIFIERS, TABLES, Collection, Photograph, RichWorld
+from tests.small_index import small_index
 
 from periplus.collection.config.settings import Config
 from periplus.engine.inputs import Granted, Input, Steered
@@ -50,6 +51,13 @@ SLOW = {*CASES} - {"breadth_first"}
 def test_no_table_is_left_out() -> None:
     """Every table of a state is compared, row by row or by what its rows mean."""
     assert {*TABLES, "marks", "recent-links", "standing-links"} == set(moving.TABLES)
+
+
+@pytest.fixture(autouse=True)
+def moved_records() -> Iterator[None]:
+    """Records leave the tree of new URLs in these small crawls, too."""
+    with small_index():
+        yield
 
 
 def config_of(options: dict[str, object]) -> Config:

@@ -117,7 +117,8 @@ class UrlRecords(Protocol):
     def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
         """Add records of unknown URLs. Return for each the record that was there before; `None`: it was new.
 
-        A repeat inside the batch is new only the first time.
+        A repeat inside the batch is new only the first time. For a link to a URL that a link found earlier, and that
+        was visited or not refused, the answer may be the given record: such a link changes nothing.
         """
 
     def get(self, urls: Sequence[Url]) -> list[UrlRecord | None]:

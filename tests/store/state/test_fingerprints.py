@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
@@ -13,12 +14,14 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec.structs import replace
 
-from periplus.model import FirstSeen, Site, Source, Url, UrlRecord
+from periplus.model import FirstSeen, InvariantError, Site, Source, Url, UrlRecord
 from periplus.store import DiskState
-from periplus.store.state import fingerprints, records, runs
+from periplus.store.state import disk, fingerprints, records, runs
 from periplus.store.state.environment import Environment
 from periplus.store.state.fingerprints import UrlPlaces
+from periplus.store.state.sites import SiteNames
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +49,10 @@ def filled(folder: Path, count: int) -> DiskState:
 
 
 def make_old(state: DiskState) -> None:
-    """Give it the format before, which had no table of older rows."""
+    """Give it the format before, which had no tables of older rows."""
     environment = state.environment
-    environment.transaction().drop(environment.table("urls")._database)
+    for name in ("urls", "linked"):
+        environment.transaction().drop(environment.table(name)._database)
     environment.table("counters").put(b"format", b"4")
     environment.commit()
 
@@ -102,6 +106,31 @@ def test_a_reader_without_files_makes_its_own(tmp_path: Path) -> None:
     assert files_of(tmp_path) == []
 
 
+def test_a_merge_that_a_process_left_unfinished_is_begun_again(tmp_path: Path) -> None:
+    """Whichever of the files are there when a process ends: all of their entries are found by the next."""
+    for end in range(200, 360, 8):
+        state = filled(tmp_path, 150)
+        state.close()
+        state = DiskState(tmp_path)
+        for number in range(150, end):
+            state.records.add_new([record(number)])
+            if number % 8 == 0:
+                state.commit()
+        state.environment.close()
+        state = DiskState(tmp_path)
+        known = len(state.records)
+        for number in range(known, 400):
+            state.records.add_new([record(number)])
+            if number % 8 == 0:
+                state.commit()
+        state.commit()
+        assert len(state.records._places._runs) <= 3
+        state.check_invariants()
+        assert_known(state, 400)
+        state.close()
+        shutil.rmtree(tmp_path)
+
+
 WRITER = """
 import sys
 from pathlib import Path
@@ -141,6 +170,29 @@ def test_a_reader_follows_a_writer(tmp_path: Path, is_old: bool) -> None:
     reader.close()
 
 
+def test_a_reader_is_opened_while_rows_are_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that it looks into are those of the commit that it reads."""
+    filled(tmp_path, 5).close()
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+        stdin, stdout = writer.stdin, writer.stdout
+        queues = disk.DiskQueues
+
+        def after_a_commit(environment: Environment, names: SiteNames) -> disk.DiskQueues:
+            stdin.write("25\n")
+            stdin.flush()
+            assert stdout.readline() == "\n"
+            return queues(environment, names)
+
+        monkeypatch.setattr(disk, "DiskQueues", after_a_commit)
+        reader = DiskState.read_only(tmp_path)
+        assert_known(reader, 25)
+        reader.close()
+        stdin.close()
+
+
 def test_what_a_process_had_not_committed_is_removed(tmp_path: Path) -> None:
     state = filled(tmp_path, 100)
     committed = {path.name: path.read_bytes() for path in files_of(tmp_path)}
@@ -178,6 +230,64 @@ def test_a_state_of_the_format_before_is_taken_over_in_pieces(tmp_path: Path, mo
     state.close()
 
 
+def links(numbers: range, at: float, source: Source = Source.LINK) -> list[UrlRecord]:
+    """URLs as they are found at this time."""
+    return [replace(record(number), first_seen=(FirstSeen(source, at),)) for number in numbers]
+
+
+def test_a_link_to_a_url_that_a_link_named_before_reads_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link found earlier, another source, and a refused URL read it."""
+    state = filled(tmp_path, 100)
+    state.records.put([replace(record(number), reason="endless") for number in range(10)])
+    older, moved = state.environment.table("urls"), range(10, 90)
+    read: list[int] = []
+    get_many = older.get_many
+
+    def counted(keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        keys = list(keys)
+        read.append(len(keys))
+        return get_many(keys)
+
+    monkeypatch.setattr(state.records._older, "get_many", counted)
+    state.records.forget_recent()
+    assert state.records.add_new(links(moved, 5.0)) == links(moved, 5.0)
+    assert sum(read) == 0
+    for asked in (links(moved, 0.5), links(moved, 5.0, Source.SITEMAP)):
+        state.records.forget_recent()
+        assert state.records.add_new(asked) == [record(number) for number in moved]
+        assert sum(read) == len(moved)
+        read.clear()
+    state.records.forget_recent()
+    assert [each and each.reason for each in state.records.add_new(links(range(10), 5.0))] == ["endless"] * 10
+    assert sum(read) == 10
+    state.check_invariants()
+    state.close()
+
+
+def test_both_of_two_findings_in_a_batch_are_answered(tmp_path: Path) -> None:
+    """One needs no row, the other does."""
+    state = filled(tmp_path, 100)
+    for order in (1, -1):
+        state.records.forget_recent()
+        both = [*links(range(3, 4), 5.0), *links(range(3, 4), 6.0, Source.SITEMAP)][::order]
+        found = state.records.add_new(both)[::order]
+        assert found[1] == record(3)
+        assert found[0] in (record(3), both[::order][0])
+    state.close()
+
+
+def test_a_bit_that_does_not_belong_to_its_row_is_noticed(tmp_path: Path) -> None:
+    state = filled(tmp_path, 100)
+    table = state.environment.table("linked")
+    ((key, bits), *_) = table.walk()
+    state.records.put([replace(record(0), reason="endless")])
+    state.check_invariants()
+    table.put(key, bits)
+    with pytest.raises(InvariantError):
+        state.check_invariants()
+    state.close()
+
+
 def test_sites_that_share_a_fingerprint_are_told_apart(tmp_path: Path) -> None:
     environment = Environment(tmp_path)
     places = UrlPlaces(environment, lambda: iter(()))
@@ -200,6 +310,17 @@ def test_sites_that_share_a_fingerprint_are_told_apart(tmp_path: Path) -> None:
     environment.close()
 
 
+sightings = st.builds(FirstSeen, st.sampled_from([Source.LINK, Source.SITEMAP]), st.sampled_from([0.5, 1.0, 2.0]))
+
+
+def changes_nothing(found: UrlRecord, known: UrlRecord) -> bool:
+    """Whether a URL is found by a link as it was before, and was not refused."""
+    (seen,) = found.first_seen
+    before = [each.at for each in known.first_seen if each.source is Source.LINK]
+    is_refused = bool(known.reason) and not known.visits
+    return seen.source is Source.LINK and bool(before) and seen.at >= max(before) and not is_refused
+
+
 class Records(RuleBasedStateMachine):
     """Any order of calls, commits, kills and moves of sites, beside a dict."""
 
@@ -216,17 +337,22 @@ class Records(RuleBasedStateMachine):
         self.known: dict[Url, UrlRecord] = {}
         self.committed: dict[Url, UrlRecord] = {}
 
-    @rule(numbers=st.lists(st.integers(0, 300), max_size=30))
-    def add_new(self, numbers: list[int]) -> None:
-        for found, each in zip(
-            self.state.records.add_new([record(number) for number in numbers]), map(record, numbers), strict=True
-        ):
-            assert found == self.known.get(each.url)
+    @rule(numbers=st.lists(st.integers(0, 300), max_size=30), seen=st.lists(sightings, min_size=1, max_size=3))
+    def add_new(self, numbers: list[int], seen: list[FirstSeen]) -> None:
+        batch = [replace(record(number), first_seen=(seen[number % len(seen)],)) for number in numbers]
+        for found, each in zip(self.state.records.add_new(batch), batch, strict=True):
+            known = self.known.get(each.url)
+            assert found == known or (found == each and known is not None and changes_nothing(each, known))
             self.known.setdefault(each.url, each)
 
-    @rule(numbers=st.lists(st.integers(0, 300), max_size=10), visits=st.integers(1, 9))
-    def put(self, numbers: list[int], visits: int) -> None:
-        changed = [record(number, visits) for number in numbers]
+    @rule(
+        numbers=st.lists(st.integers(0, 300), max_size=10),
+        visits=st.integers(0, 2),
+        reason=st.sampled_from(["", "endless"]),
+        seen=st.lists(sightings, max_size=3),
+    )
+    def put(self, numbers: list[int], visits: int, reason: str, seen: list[FirstSeen]) -> None:
+        changed = [replace(record(number, visits), first_seen=tuple(seen), reason=reason) for number in numbers]
         self.state.records.put(changed)
         self.known |= {each.url: each for each in changed}
 

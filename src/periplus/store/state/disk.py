@@ -225,6 +225,8 @@ class DiskState(Marks):
             self.trees = DiskRows(environment, "trees", TreeUse, "tree")
             self.recent_links = DiskRows(environment, "recent-links", LinkChunk, "number")
             environment.commit()
+            if environment.is_readonly:
+                self.records.follow()  # rows may have been moved since the names of files were read
         except BaseException:
             environment.close()
             raise

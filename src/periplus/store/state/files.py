@@ -129,7 +129,7 @@ DATA, _LOCKS = "data.mdb", "lock.mdb"
 _OWNER = "owner.lock"
 """The file that names the process which holds the folder, and is locked together with the folder itself."""
 
-MAX_TABLES = 32
+MAX_TABLES = 48
 
 
 def remove_files(folder: Path) -> None:

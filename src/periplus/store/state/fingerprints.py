@@ -106,11 +106,11 @@ class UrlPlaces:
             self._replace(count - 1, count, [_result_of(both)])
         else:
             self._replace(count, count, [_result_of(self._writing([entries], len(rows)))])
-        if len(self._runs) > 1 and len(self._runs[-1]) >= self._tier:
+        self._begin_merge()
+        if len(self._runs) > 2 and len(self._runs[-1]) >= self._tier:
             while self._merge:
                 self.flush()
-            if len(self._runs) > 1:
-                self._merge = self._merging(*self._files.runs[-2:])
+            self._begin_merge()
 
     def flush(self) -> None:
         """Write the next piece of a merge; after the last one the result takes the place of both files."""
@@ -172,11 +172,16 @@ class UrlPlaces:
 
     # files
 
-    def _merging(self, first: RunFile, second: RunFile) -> Generator[None, None, RunFile]:
-        """Merge two runs, a piece at a time."""
+    def _begin_merge(self) -> None:
+        """Merge the first two runs from now on, if the second has grown, or was left over when a merge was given up."""
+        if not self._merge and len(self._runs) > 1 and (len(self._runs) > 2 or len(self._runs[1]) >= self._tier):
+            self._merge = self._merging()
+
+    def _merging(self) -> Generator[None, None, RunFile]:
+        """Merge the first two runs, a piece at a time."""
         from .runs import merged
 
-        runs = [_opened(self._folder, file, is_scanned=True) for file in (first, second)]
+        runs = [_opened(self._folder, file, is_scanned=True) for file in self._files.runs[:2]]
         one, other = (run or kept for run, kept in zip(runs, self._runs, strict=False))
         return self._writing(merged(one.entries, other.entries), len(one) + len(other))
 

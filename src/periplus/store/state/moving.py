@@ -32,6 +32,7 @@ from .sites import ID_LENGTH
 TABLES: Final = {
     "records": "by the number of a site",
     "urls": "by the number of a site; they become records of new URLs",
+    "linked": "made again from records",
     "queues": "by the number of a site; places keep their sequence",
     "lengths": "counted again",
     "listings": "by the number of a site",

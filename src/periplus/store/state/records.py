@@ -2,11 +2,13 @@
 
     records    site number, fingerprint -> row                    of the last `YOUNG` URLs
     urls       site number, number within the site -> row         of all others, found by `fingerprints`
+    linked     their places -> bits                               of those that another link does not change
 
 In a large tree a new URL, whose fingerprint is random, changes a page of its own, and a page above it. So the tree of
 new URLs stays small: when it is full its rows are appended to those of their sites, where many share a page.
 
-Keys are those of `sites`. After `MAX_PROBES` keys that are others' a URL passes for known and is not kept. What was
+Keys are those of `sites`. After `MAX_PROBES` keys that are others' a URL passes for known and is not kept; also after
+one, if a link leads to it and the other has a bit in `linked`, since no row is read then to compare them. What was
 recently read or written is in memory together with its place, the key in either table: a URL is looked at several
 times while it is fetched, and a row mostly stays where it is.
 """
@@ -19,11 +21,12 @@ from typing import Any
 
 from xxhash import xxh3_64_digest
 
-from periplus.model import InvariantError, Site, Url, UrlRecord
+from periplus.model import InvariantError, Site, Source, Url, UrlRecord
 from periplus.urls import site_of
 
 from .environment import Environment, Table
 from .fingerprints import UrlPlaces
+from .linked import LinkedUrls
 from .rows import decode, in_chunks, lengthen, pack_record, shorten, unpack_record
 from .sites import ID_LENGTH, KEY_LENGTH, MAX_PROBES, Recent, SiteNames, next_place, places_of
 
@@ -57,16 +60,21 @@ class DiskUrlRecords:
         self._recent: Recent[Url, tuple[UrlRecord, bytes]] = Recent(remembered)
         self._young = young or YOUNG
         self._places = UrlPlaces(environment, self._older_places)
+        self._linked = None if environment.is_readonly else LinkedUrls(environment)
 
     def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
-        """Add records of unknown URLs; return for each the record that was there before."""
+        """Add records of unknown URLs; return for each the record that was there before, or itself (`UrlRecords`)."""
         answers = self._remembered_of([record.url for record in records])
         asked = [position for position, answer in enumerate(answers) if answer is None]
         keys = self._keys([records[position].url for position in asked], self._names.number)
-        rows, places = self._read([key for key, _ in keys])
+        links = [_time_of_link(records[position]) for position in asked]
+        rows, places, unchanged = self._read_for([key for key, _ in keys], links)
         new: dict[bytes, bytes] = {}
-        for position, (first, short) in zip(asked, keys, strict=True):
+        for position, (first, short), is_unchanged in zip(asked, keys, unchanged, strict=True):
             record = records[position]
+            if is_unchanged:
+                answers[position] = record
+                continue
             key, fields = self._look(first, short, rows, places) if first in rows else (first, None)
             if key is None:  # too many others are in the way
                 answers[position] = record
@@ -141,6 +149,8 @@ class DiskUrlRecords:
         """Remove the rows of a site, one at a time. `forget_sites` has to follow."""
         number = self._names.find(site)
         if number is not None:
+            if self._linked is not None:
+                self._linked.forget_site(number)
             for table in self._tables():
                 for key, _ in table.walk(number):
                     table.delete(key)
@@ -190,6 +200,9 @@ class DiskUrlRecords:
         for rows in in_chunks(self._older_places(), 1000):
             if len(self._places.find([key for key, _ in rows])) < len({key for key, _ in rows}):
                 raise InvariantError("a URL that has a record cannot be found")
+        if self._linked is not None and self._older is not None:
+            for rows in in_chunks(self._older.walk(), 1000):
+                self._linked.check(rows)
 
     def forget_recent(self) -> None:
         """What is in the table has changed by another hand."""
@@ -214,15 +227,32 @@ class DiskUrlRecords:
 
     def _read(self, keys: Sequence[bytes]) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
         """The rows of these keys, and the places of those that are no longer in the tree of new URLs."""
+        rows, places, _ = self._read_for(keys, [None] * len(keys))
+        return rows, places
+
+    def _read_for(
+        self, keys: Sequence[bytes], links: Sequence[float | None]
+    ) -> tuple[dict[bytes, bytes], dict[bytes, bytes], list[bool]]:
+        """The same for links found at these times; and which of them change nothing: their rows may be missing."""
         rows = self._table.get_many(keys)
         if not self._places.has_files or self._older is None or len(rows) == len(keys):
-            return rows, {}
+            return rows, {}, [False] * len(keys)
         places = self._places.find([key for key in keys if key not in rows])
-        older = self._older.get_many(places.values())
-        for key, place in places.items():
+        unchanged = [False] * len(keys)
+        if self._linked is not None:
+            asked = [
+                (position, (places[key], at))
+                for position, (key, at) in enumerate(zip(keys, links, strict=True))
+                if at is not None and key in places
+            ]
+            for (position, _), found in zip(asked, self._linked.find([link for _, link in asked]), strict=True):
+                unchanged[position] = found
+        wanted = {key: places[key] for key, skip in zip(keys, unchanged, strict=True) if not skip and key in places}
+        older = self._older.get_many(wanted.values())
+        for key, place in wanted.items():
             if (row := older.get(place)) is not None:
                 rows[key] = row
-        return rows, places
+        return rows, places, unchanged
 
     def _write(self, new: dict[bytes, bytes]) -> None:
         """Write rows to their places: the length of a key tells the table."""
@@ -233,7 +263,10 @@ class DiskUrlRecords:
         if young:
             self._table.put_many(sorted(young.items()))
         if self._older is not None and len(young) < len(new):
-            self._older.put_many(sorted([(place, row) for place, row in new.items() if place not in young]))
+            older = sorted([(place, row) for place, row in new.items() if place not in young])
+            self._older.put_many(older)
+            if self._linked is not None:
+                self._linked.put(older)
 
     def _look(
         self, key: bytes, short: str, rows: dict[bytes, bytes], places: dict[bytes, bytes]
@@ -270,7 +303,10 @@ class DiskUrlRecords:
                 site, end = number, 0 if last is None else int.from_bytes(last[ID_LENGTH:], "big") + 1
             places.append((key, number + end.to_bytes(NUMBER_LENGTH, "big")))
             end += 1
-        self._older.put_many([(place, row) for (_, place), (_, row) in zip(places, moved, strict=True)])
+        rows = [(place, row) for (_, place), (_, row) in zip(places, moved, strict=True)]
+        self._older.put_many(rows)
+        if self._linked is not None:
+            self._linked.put(rows)
         self._places.add(places)
         if len(moved) == len(self._table):
             self._table.clear()
@@ -287,3 +323,10 @@ class DiskUrlRecords:
             if number != last:
                 last, site = number, self._names.name(number)
             yield number + self._digest(lengthen(decode(row)[0], site).encode()), place
+
+
+def _time_of_link(record: UrlRecord) -> float | None:
+    """When a link was found, if the record says nothing else; otherwise `None`."""
+    seen = record.first_seen
+    is_link = len(seen) == 1 and seen[0].source is Source.LINK
+    return seen[0].at if is_link and record.lastmod is None and not record.reason and not record.visits else None

@@ -51,7 +51,8 @@ _decode = msgspec.msgpack.Decoder().decode
 
 _FRESH = (0, 0, None, None, 0, 0, None, "", None, b"", b"", b"", b"")
 """The fields after `digests` of a URL that was never visited."""
-
+FRESH_FIELDS = 4
+"""Fields in the row of such a URL: URL, depth, source, time."""
 
 T = TypeVar("T")
 
@@ -132,7 +133,7 @@ def pack_record(record: UrlRecord, short: str) -> bytes:
 
 def unpack_record(row: list[Any], url: Url) -> UrlRecord:
     """The record of a row, of this URL."""
-    if len(row) == 4:
+    if len(row) == FRESH_FIELDS:
         return UrlRecord(url, (FirstSeen(SOURCES[row[2]], row[3]),), row[1])
     _, depth, seen, lastmod, validators, digests, *rest = row
     return UrlRecord(
