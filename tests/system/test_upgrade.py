@@ -92,7 +92,14 @@ def crawling(web: ScriptedWeb, folder: Path) -> list[str]:
     """A crawl by three processes that does not end by itself."""
     return [
         *arguments(
-            web, folder, **{"politeness.delay": DELAY, "politeness.pages_per_visit": 1, "crawl.workers": SHARDS}
+            web,
+            folder,
+            **{
+                "politeness.delay": DELAY,
+                "politeness.pages_per_visit": 1,
+                "crawl.workers": SHARDS,
+                "absence.enabled": False,  # its probes are requests of their own, after some hundred pages
+            },
         ),
         "--json",
     ]
