@@ -61,7 +61,7 @@ def _alone(
             "--scale",
             metavar="PAGES",
             min=1,
-            help="Pages of the web: castillo (35,000; at least 20,000) or sitemaps (1,000).",
+            help="Pages of the web: castillo (30,000; at least 20,000) or sitemaps (1,000).",
         ),
     ] = None,
     full: Annotated[

@@ -38,8 +38,8 @@ class Paper(StrEnum):
     SITEMAPS = "sitemaps"
 
 
-PAGES = 35_000
-"""Pages of the web of `castillo` by default: a hundredth of the paper's, which are done in minutes."""
+PAGES = 30_000
+"""Pages of the web of `castillo` by default: less than a hundredth of the paper's, which are done in minutes."""
 FULL = 100_000
 """Pages of it with `--full`."""
 MOST_RECORDED = 100_000
