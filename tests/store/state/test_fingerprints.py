@@ -21,6 +21,7 @@ from periplus.store import DiskState
 from periplus.store.state import disk, fingerprints, records, runs
 from periplus.store.state.environment import Environment
 from periplus.store.state.fingerprints import UrlPlaces
+from periplus.store.state.queues import DiskQueues
 from periplus.store.state.sites import SiteNames
 
 
@@ -178,13 +179,12 @@ def test_a_reader_is_opened_while_rows_are_moved(tmp_path: Path, monkeypatch: py
         assert writer.stdin is not None
         assert writer.stdout is not None
         stdin, stdout = writer.stdin, writer.stdout
-        queues = disk.DiskQueues
 
-        def after_a_commit(environment: Environment, names: SiteNames) -> disk.DiskQueues:
+        def after_a_commit(environment: Environment, names: SiteNames) -> DiskQueues:
             stdin.write("25\n")
             stdin.flush()
             assert stdout.readline() == "\n"
-            return queues(environment, names)
+            return DiskQueues(environment, names)
 
         monkeypatch.setattr(disk, "DiskQueues", after_a_commit)
         reader = DiskState.read_only(tmp_path)
