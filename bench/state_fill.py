@@ -89,8 +89,12 @@ class Filling:
                 queued.append((head + _PLACES[depth] + queues._next(), short.encode()))
             queues._change(head + _LANE, len(queued) - before)
             self._ends[head] = end
-        self._urls.put_many(sorted(urls))
-        self._state.records._places.add(places)
+        urls.sort()
+        self._urls.put_many(urls)
+        linked, moved = self._state.records._linked, self._state.records._places
+        if linked is not None:
+            linked.put(urls)
+        moved.add(places)
         self._queues.put_many(sorted(queued))
         self._state.commit()
 
