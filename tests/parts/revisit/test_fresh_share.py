@@ -104,8 +104,8 @@ def test_changes_may_be_announced_and_not_read_yet() -> None:
     shares = []
     for lag in (0.05, 0.5):
         site = replace(SiteEvidence(signals=0.2), kinds=(replace(kind, lag=lag), *SiteEvidence().kinds[1:]))
-        for heard in (0.0, 20.0):
-            shares.append(_draws([replace(page, heard=heard) for page in pages], [0] * 40, [site], NOW).mean())
+        known = ([replace(page, heard=heard) for page in pages] for heard in (0.0, 20.0))
+        shares += [_draws(each, [0] * 40, [site], NOW).mean() for each in known]
     assert shares[0] > shares[2] > shares[3]
     assert shares[0] > shares[1] > shares[3]
     fresh = PageEvidence().first_visited(NOW)

@@ -168,7 +168,7 @@ class ChangePosterior:
         self._sample_mixes(place)
         rates = RATES[place]
         expected = np.maximum(rates[self._visits.page] * passed, _LEAST)
-        self._signals.draw(expected, self._reasons)
+        self._signals.draw(expected)
         self._reasons = self._signals.reasons()
         self._sample_pace(rates[self._visits.page], expected, sums)
         return np.asarray(np.clip(chances, 0.0, 1.0), np.float64)
@@ -317,7 +317,8 @@ _FIRST_LOG, _LAST_LOG = float(np.log(1e-7)), float(np.log(1e5))
 def _log_of_change() -> Singles:
     """The logarithm of the probability of a change, for days (rows) and rates (columns), without signals."""
     days = np.exp(np.arange(_FIRST_LOG, _LAST_LOG, _STEP / _ROWS_IN_STEP))
-    return np.log(-np.expm1(-days[:, None] * RATES)).astype(np.float32)
+    logs: Floats = np.log(-np.expm1(-days[:, None] * RATES))
+    return logs.astype(np.float32)
 
 
 def _of_true_dates(dated: Floats) -> Floats:

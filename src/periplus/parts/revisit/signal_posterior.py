@@ -42,8 +42,9 @@ _LEAST = 1e-9
 
 
 class Unread(Struct, frozen=True):
-    """Signals that were published and not read yet: for each page signals a day, for each site the days between two
-    readings of its file (0: unknown).
+    """Signals that were published and not read yet.
+
+    `rate` is their number a day for each page, `pause` the days between two readings of a site's file (0: unknown).
     """
 
     rate: Floats
@@ -96,16 +97,17 @@ class SignalPosterior:
 
     def reasons(self) -> Floats:
         """What the signals before each visit add to the reasons to expect that it finds a change."""
-        return np.bincount(self._visit, self._count * _KAPPAS[self._level[self._pair]], self._visits)
+        kappas = _KAPPAS[self._level[self._pair]]
+        return np.bincount(self._visit, self._count * kappas, self._visits).astype(np.float64, copy=False)
 
-    def draw(self, quiet: Floats, reasons: Floats) -> None:
-        """Draw all again, given the changes without a signal that each visit expected, and the last `reasons`."""
+    def draw(self, quiet: Floats) -> None:
+        """Draw all again, given the changes without a signal that each visit expected."""
         if not len(self._page):
             return
         for kind in range(KINDS):
             pairs = np.flatnonzero((self._kind == kind) & self._is_checked)
             if len(pairs):
-                self._draw_levels(kind, pairs, quiet, reasons)
+                self._draw_levels(kind, pairs, quiet + self.reasons())
         others = np.flatnonzero(~self._is_checked)
         self._level[others] = self._drawn(self._mixes[self._source[others]])
         known = self._is_checked
@@ -114,14 +116,15 @@ class SignalPosterior:
         drawn = self._random.gamma(self._prior + counts.reshape(self._mixes.shape)) + _LEAST
         self._mixes = drawn / drawn.sum(axis=1, keepdims=True)
 
-    def _draw_levels(self, kind: int, pairs: Ints, quiet: Floats, reasons: Floats) -> None:
+    def _draw_levels(self, kind: int, pairs: Ints, expected: Floats) -> None:
+        """Draw the precision of one kind on each page; `expected` changes of each visit include those of signals."""
         logs = -self._wrong[pairs, None] * _KAPPAS
         found = self._found[kind]
         if len(found):
             visit, pair, count = self._visit[found], self._pair[found], self._count[found]
-            others = quiet[visit] + reasons[visit] - count * _KAPPAS[self._level[pair]]
-            expected = np.maximum(others, _LEAST)[:, None] + count[:, None] * _KAPPAS
-            each = np.log(1.0 - np.exp(-expected.astype(np.float32)))
+            others = np.maximum(expected[visit] - count * _KAPPAS[self._level[pair]], _LEAST)
+            at_levels = others[:, None] + count[:, None] * _KAPPAS
+            each = np.log(1.0 - np.exp(-at_levels.astype(np.float32)))
             first = np.flatnonzero(np.diff(pair, prepend=-1))
             logs[np.searchsorted(pairs, pair[first])] += np.add.reduceat(each, first, axis=0)
         likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
