@@ -215,7 +215,9 @@ class WatchedSite:
         version, level = self._version(number, day), None
         if before.digests is not None:
             level = ChangeLevel.SAME if before.digests.raw == version else ChangeLevel.MAJOR
-        return Fetched(task, 200, (), b"", self._now, 0.0), BodyReading(Digests(version, 0, 0, 0), False, True, level)
+        text = number << 32 | version  # each page has its own: copies with the same text would change together
+        digests = Digests(version, text, 0, 0)
+        return Fetched(task, 200, (), b"", self._now, 0.0), BodyReading(digests, False, True, level)
 
     # the truth
 

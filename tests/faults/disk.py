@@ -24,7 +24,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -66,12 +66,16 @@ class Fault(Struct):
 
 
 class _File(Struct):
-    """A file by its inode. `gone`: its content when its last name was removed. `is_exact`: never a mixture."""
+    """A file by its inode. `gone`: its content when its last name was removed. `is_exact`: never a mixture.
 
-    durable: bytes = b""
+    The first `kept` bytes are as they were at its last sync.
+    """
+
+    durable: bytes | bytearray = b""
     path: str = ""
     gone: bytes | None = None
     is_exact: bool = False
+    kept: int = 0
 
 
 class _Folder(Struct):
@@ -99,6 +103,7 @@ class Disk:
         self._files: dict[int, _File] = {}
         self._folders: dict[int, _Folder] = {}
         self._opened: dict[int, str] = {}
+        self._appending: set[int] = set()
         self._real = {name: getattr(os, name) for name in _PATCHED}
         self._real_open = io.open
         root.mkdir(parents=True, exist_ok=True)
@@ -123,7 +128,7 @@ class Disk:
                 continue
             change[name] = inode
             file = self._files.setdefault(inode, _File(is_exact=name.startswith(("data.mdb", "inbox"))))
-            file.path, file.gone = entry.path, None
+            file.path, file.gone, file.kept = entry.path, None, 0  # its number may have been that of another file
             if is_durable:
                 file.durable = self._content(file)
         if change:
@@ -161,7 +166,26 @@ class Disk:
             folder.changes.clear()
         elif found.st_ino in self._files:
             file = self._files[found.st_ino]
-            file.durable = self._content(file)
+            if descriptor in self._appending and file.gone is None:
+                self._append_synced(file)
+            else:
+                file.durable, file.kept = self._content(file), 0
+
+    def _append_synced(self, file: _File) -> None:
+        """Read what was appended since the last sync: files of weeks are synced thousands of times."""
+        durable = file.durable if isinstance(file.durable, bytearray) else bytearray(file.durable)
+        del durable[min(file.kept, len(durable)) :]
+        with self._real_open(file.path, "rb") as opened:
+            opened.seek(len(durable))
+            durable += opened.read()
+        file.durable, file.kept = durable, len(durable)
+
+    def _changed_from(self, path: str, begin: int) -> None:
+        """A file is about to change from this byte on, other than by appending to it."""
+        with suppress(OSError):
+            file = self._files.get(Path(path).stat().st_ino)
+            if file is not None:
+                file.kept = min(file.kept, begin)
 
     def _lose_name(self, path: str) -> None:
         """A name is about to lose its file, which a loss of power may bring back."""
@@ -252,7 +276,7 @@ class Disk:
                     content = self._mixed_pages(content, commit())
                 (target / name).write_bytes(content)
 
-    def _torn(self, durable: bytes, current: bytes) -> bytes:
+    def _torn(self, durable: bytes | bytearray, current: bytes) -> bytes | bytearray:
         """Of what was written since the last sync, any sectors have arrived."""
         fate = self._chance.random()
         if durable == current or fate < 0.4:
@@ -266,7 +290,7 @@ class Disk:
             sectors.append(source[start : start + SECTOR].ljust(min(SECTOR, length - start), b"\0"))
         return b"".join(sectors)
 
-    def _mixed_pages(self, before: bytes, after: bytes) -> bytes:
+    def _mixed_pages(self, before: bytes | bytearray, after: bytes) -> bytes | bytearray:
         """Some pages of a commit of LMDB, without the meta page that would make it count."""
         if len(before) < 2 * PAGE:
             return before
@@ -311,15 +335,20 @@ class Disk:
         if dir_fd is not None or not self._is_here(path):
             descriptor = int(real(path, flags, mode, dir_fd=dir_fd))
             self._opened.pop(descriptor, None)  # a file object that was closed may have had this number
+            self._appending.discard(descriptor)
             return descriptor
         name = os.fspath(path)
         is_new = flags & os.O_CREAT and not Path(name).exists()
         if is_new:
             self._begin("create", name)
+        if flags & os.O_TRUNC or (flags & (os.O_WRONLY | os.O_RDWR) and not flags & os.O_APPEND):
+            self._changed_from(name, 0)
         descriptor = int(real(path, flags, mode))
         if is_new:
             self._scan(_parent(name))
         self._opened[descriptor] = name
+        if flags & os.O_APPEND:
+            self._appending.add(descriptor)
         return descriptor
 
     def _write(self, descriptor: int, data: Any) -> int:
@@ -341,15 +370,18 @@ class Disk:
         path = self._opened.get(descriptor, "")
         if self._is_here(path):
             self._begin("truncate", path)
+            self._changed_from(path, length)
         self._real["ftruncate"](descriptor, length)
 
     def _truncate(self, path: Any, length: int) -> None:
         if self._is_here(path):
             self._begin("truncate", os.fspath(path))
+            self._changed_from(os.fspath(path), length)
         self._real["truncate"](path, length)
 
     def _close(self, descriptor: int) -> None:
         self._opened.pop(descriptor, None)
+        self._appending.discard(descriptor)
         self._real["close"](descriptor)
 
     def _rename(self, source: Any, target: Any, **options: Any) -> None:
@@ -377,12 +409,17 @@ class Disk:
         if not self._is_here(path):
             file = self._real_open(path, mode, buffering, *arguments, **options)
             self._opened.pop(file.fileno(), None)
+            self._appending.discard(file.fileno())
             return file
         name = os.fspath(path)
         if "+" in mode or not set(mode) & set("wax"):
+            if "+" in mode:
+                self._changed_from(name, 0)
             file = self._real_open(path, mode, buffering, *arguments, **options)
             self._opened[file.fileno()] = name
+            self._appending.discard(file.fileno())
             return file
+        self._changed_from(name, 0)
         raw = _Raw(self, name, mode.replace("b", "").replace("t", ""))
         if "b" in mode:
             return raw if buffering == 0 else io.BufferedWriter(raw)
@@ -439,6 +476,7 @@ class _Raw(io.FileIO):
         if is_new:
             disk._scan(_parent(path))
         disk._opened[self.fileno()] = path
+        disk._appending.discard(self.fileno())
 
     def write(self, data: Any, /) -> int:
         view = memoryview(data).cast("B")

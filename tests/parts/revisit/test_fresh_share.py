@@ -11,7 +11,7 @@ from periplus.parts.revisit.evidence import DAY, PageEvidence, SignalKind, days_
 from periplus.parts.revisit.evidence_columns import PAGE
 from periplus.parts.revisit.fresh_share import _draws, fresh_share
 from periplus.parts.revisit.ledger import fit_site, pages_of
-from periplus.parts.revisit.page_value import certainty, chance_of_no_unseen_change, is_disproved, learnt, rate_of
+from periplus.parts.revisit.page_value import certainty, is_disproved, learnt, rate_of, unread_signals
 from periplus.parts.revisit.signals import NO_EVIDENCE, SiteEvidence
 
 NOW = 1.7e9
@@ -97,18 +97,57 @@ def test_signals_deny_freshness() -> None:
     assert (nothing.low, nothing.high) == (0.0, 1.0)
 
 
-def test_changes_may_be_told_and_not_heard_yet() -> None:
-    """The longer it takes until we hear of changes the less a silence says, most of all of pages often told of."""
+def test_changes_may_be_announced_and_not_read_yet() -> None:
+    """The longer it takes until a file is read, the less a silence says, most of all of pages reported often."""
     kind = replace(SiteEvidence().kinds[0], right=99.0, judged=99.0)
-    chances = []
+    pages = [replace(PageEvidence().first_visited(NOW - 10 * DAY), visited_at=NOW - 2 * DAY)] * 40
+    shares = []
     for lag in (0.05, 0.5):
         site = replace(SiteEvidence(signals=0.2), kinds=(replace(kind, lag=lag), *SiteEvidence().kinds[1:]))
-        for heard in (0.0, 20.0):
-            page = replace(PageEvidence().first_visited(NOW - 10 * DAY), visited_at=NOW - 2 * DAY, heard=heard)
-            chances.append(chance_of_no_unseen_change(page, site, NOW))
-    assert chances[0] > chances[2] > chances[3]
-    assert chances[0] > chances[1] > chances[3]
-    assert chance_of_no_unseen_change(PageEvidence().first_visited(NOW), SiteEvidence(), NOW) == 1.0
+        known = ([replace(page, heard=heard) for page in pages] for heard in (0.0, 20.0))
+        shares += [_draws(each, [0] * 40, [site], NOW).mean() for each in known]
+    assert shares[0] > shares[2] > shares[3]
+    assert shares[0] > shares[1] > shares[3]
+    fresh = PageEvidence().first_visited(NOW)
+    assert unread_signals(fresh, SiteEvidence(), NOW) == 0.0
+
+
+def told(pages: list[PageEvidence], night: float) -> list[PageEvidence]:
+    """Each of these pages has a new date, and was visited this number of days ago."""
+    return [replace(page, visited_at=NOW - night * DAY).signalled(SignalKind.SITEMAP) for page in pages]
+
+
+def test_a_site_that_reports_all_pages_for_the_first_time_may_be_right_or_wrong() -> None:
+    """No visit has checked its reports: that all copies are fresh and that none is must both be possible."""
+    once = [PageEvidence().first_visited(NOW - DAY / 2) for _ in range(300)]
+    unchecked = fresh_share(told(once, 0.5), [0] * 300, [SiteEvidence()], NOW)
+    assert unchecked.low < 0.1
+    assert unchecked.high > 0.7
+
+
+def test_reports_that_proved_wrong_on_some_pages_leave_the_others_fresh() -> None:
+    """Twenty visits found nothing after a report: of 300 other pages with one most are fresh, and surely so."""
+    random = np.random.default_rng(1)
+    pages = [visited(0.001, [1.0] * 3, random) for _ in range(300)]
+    checked = [page.signalled(SignalKind.SITEMAP).visited(False, NOW)[0] for page in told(pages[:20], 0.5)]
+    found = fresh_share([*checked, *told(pages[20:], 0.5)], [0] * 300, [SiteEvidence()], NOW)
+    assert found.low > 0.7
+
+
+def test_reports_are_right_for_pages_that_were_changed_after_them() -> None:
+    """A build dates all pages anew each night, and half of them change each night: those are believed to be stale."""
+    edited = PageEvidence().first_visited(NOW - 6.5 * DAY)
+    still = edited
+    for night in range(6):
+        at = NOW - (5.5 - night) * DAY
+        edited, still = (
+            page.signalled(SignalKind.SITEMAP).visited(is_changed, at)[0]
+            for page, is_changed in ((edited, True), (still, False))
+        )
+    pages = [page.signalled(SignalKind.SITEMAP) for page in [*[edited] * 100, *[still] * 100]]
+    chances = _draws(pages, [0] * 200, [SiteEvidence()], NOW).mean(axis=1)
+    assert chances[:100].mean() < 0.35
+    assert chances[100:].mean() > 0.85
 
 
 def test_a_date_that_visits_disprove_is_forgotten() -> None:

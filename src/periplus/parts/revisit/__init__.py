@@ -12,7 +12,8 @@ price of a visit; `records` are what each commit holds. After a crash the same i
 
 *Estimation.* `evidence` is what is kept of a page (64 bytes; `evidence_columns` of a million), `signals` what is kept
 of a site, and `distrust` whether it is believed; `estimation` makes rates and trust of all of them at once, `ledger`
-those of one site (`change_posterior`), and `fresh_share` estimates how many copies are fresh.
+those of one site. `fresh_share` estimates how many copies are fresh, from draws of rates (`change_posterior`) and of
+the trust in signals (`signal_posterior`).
 
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
 what a visit is worth now, and at what age it is worth a price; `allocation` shares out budgets the way the literature

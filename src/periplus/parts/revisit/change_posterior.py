@@ -17,18 +17,23 @@ earlier ones had found.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from .signal_posterior import SignalPosterior
+
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 RATES: Floats = np.geomspace(1e-4, 1e5, 46)
 """Changes a day: from once in 27 years to every second, five steps for each power of ten."""
+_SINGLE_RATES: Singles = RATES.astype(np.float32)
 _STEADINESS: Floats = np.geomspace(0.03, 3e4, 9)
 """Values of the steadiness: the pace of `d` typical times between visits has the mean 1 and the variance
 `1 / (d * steadiness)`. At 0.03 a site changes all at once after 30 visits or so; at 30,000 its pace is steady."""
@@ -41,8 +46,9 @@ once a quarter (Brandman et al. 2000, Figure 2). A user who sets seconds has pag
 _PRIOR_PAGES, _COMMON_PAGES = 5.0, 5.0
 """Weight of the prior, in visited pages; and of what all groups have in common for the distribution of one group. With
 a prior of less weight the first sites that are visited twice decide what is believed of all others."""
-_BURN_IN, _DRAWS = 15, 50
-"""Draws that are dropped, until they no longer depend on where they began; and draws that are used."""
+_BURN_IN, _LEAST_DRAWS, _MOST_DRAWS, _PAGES_DRAWN = 25, 50, 120, 60_000
+"""Draws that are dropped, until they no longer depend on where they began; draws that are used, at least and at most,
+and the number of pages, all draws together, beyond which fewer are used: more take longer."""
 _DATE_DENSITY = 0.12
 """Density of the logarithm of the age of a page, and of a false date: from a day to ten years, all alike."""
 _OLDEST_DATE = 3650.0
@@ -54,15 +60,13 @@ _LEAST = 1e-12
 class Visits(Struct, frozen=True):
     """The results of visits, as columns. All times are in days before now, so `begin >= end >= 0`.
 
-    `page` is whose visit it was, in ascending order; `begin` the visit before, `end` this one; `reasons` the expected
-    changes that signals reported in between.
+    `page` is whose visit it was, in ascending order; `begin` the visit before, `end` this one.
     """
 
     page: Ints
     begin: Floats
     end: Floats
     is_changed: Bools
-    reasons: Floats
 
 
 class Pages(Struct, frozen=True):
@@ -85,27 +89,34 @@ class Pages(Struct, frozen=True):
 
 
 class _Bins(Struct, frozen=True):
-    """Times as places in bins: the bin and the part of it that lies before the time. Bins count from the oldest."""
+    """Times as places in bins: the bin and the part of it that lies before the time. Bins count from the oldest.
+
+    `cell` and `sum` are the places of the bin and of its beginning among those of all sites.
+    """
 
     bin: Ints
     part: Floats
+    cell: Ints
+    sum: Ints
 
-    def paced(self, site: Ints, pace: Floats, sums: Floats) -> Floats:
+    def paced(self, pace: Floats, sums: Floats) -> Floats:
         """The days until these times, at the pace of the sites."""
-        paced: Floats = sums[site, self.bin] + self.part * pace[site, self.bin]
+        paced: Floats = sums.ravel().take(self.sum) + self.part * pace.ravel().take(self.cell)
         return paced
 
 
 class ChangePosterior:
     """Draws, for each page, the probability that its copy is as the page is now."""
 
-    def __init__(self, pages: Pages, visits: Visits, random: Generator, shortest: float) -> None:
-        self._pages, self._visits, self._random = pages, visits, random
+    def __init__(
+        self, pages: Pages, visits: Visits, signals: SignalPosterior, random: Generator, shortest: float
+    ) -> None:
+        self._pages, self._visits, self._signals, self._random = pages, visits, signals, random
         self._site = pages.site[visits.page]
         self._edges = _edges(visits, pages.age)
         self._width = -np.diff(self._edges)
-        self._begin, self._end = self._placed(visits.begin), self._placed(visits.end)
-        self._copies = self._placed(pages.age)
+        self._begin, self._end = self._placed(visits.begin, self._site), self._placed(visits.end, self._site)
+        self._copies = self._placed(pages.age, pages.site)
         self._is_dated, self._uses_dates = pages.dated > 0.0, True
         self._is_seen = pages.old_days > 0.0
         self._is_seen[visits.page] = True
@@ -120,6 +131,13 @@ class ChangePosterior:
         self._prior_of_steadiness = np.full(len(_STEADINESS), _UNSTEADY_SITES / (len(_STEADINESS) - 1))
         self._prior_of_steadiness[-1] = _STEADY_SITES
         self._chosen: Ints = np.full(sites, len(_STEADINESS) - 1)
+        self._reasons = signals.reasons()
+        self._of_old = (pages.old_changes[:, None] * np.log(RATES)).astype(np.float32)
+        self._of_true_dates = _of_true_dates(pages.dated[self._is_dated])
+        self._quiet, self._found = np.flatnonzero(~visits.is_changed), np.flatnonzero(visits.is_changed)
+        prior = self._steadiness[:, None] * self._width
+        self._of_no_change = prior * np.log(self._steadiness)[:, None]
+        self._log_gamma_of_prior = _log_gamma(prior)
 
     def draws(self) -> Iterator[Floats]:
         """The chances of all pages, once for each draw. Where pages have dates, half of the draws do without them.
@@ -128,8 +146,9 @@ class ChangePosterior:
         pages that were visited for a recent date are taken for a random choice. The truth is mostly in between.
         """
         trusts = (True, False) if self._is_dated.any() else (True,)
+        used = min(max(_PAGES_DRAWN // len(self._pages.age), _LEAST_DRAWS), _MOST_DRAWS)
         for self._uses_dates in trusts:
-            for number in range(_BURN_IN + _DRAWS // len(trusts)):
+            for number in range(_BURN_IN + used // len(trusts)):
                 chances = self._sweep()
                 if number >= _BURN_IN:
                     yield chances
@@ -137,25 +156,30 @@ class ChangePosterior:
     def _sweep(self) -> Floats:
         """Draw everything once, given what was drawn before; the chances of all pages."""
         pages = self._pages
-        sums = np.concatenate((np.zeros((len(self._pace), 1)), np.cumsum(self._pace, axis=1)), axis=1)
-        passed = self._end.paced(self._site, self._pace, sums) - self._begin.paced(self._site, self._pace, sums)
+        sums = _sums_of(self._pace)
+        passed = self._end.paced(self._pace, sums) - self._begin.paced(self._pace, sums)
         passed = np.maximum(passed, _LEAST)
-        weights = self._likelihood(passed) * self._mixes[pages.group]
+        weights = self._likelihood(passed) * self._mixes[pages.group].astype(np.float32)
         weights /= weights.sum(axis=1, keepdims=True)
-        since = sums[pages.site, -1] - self._copies.paced(pages.site, self._pace, sums)
-        chances = (weights * np.exp(-np.maximum(since, 0.0)[:, None] * RATES)).sum(axis=1)
+        since = sums[pages.site, -1] - self._copies.paced(self._pace, sums)
+        unchanged = np.exp(-np.maximum(since, 0.0).astype(np.float32)[:, None] * _SINGLE_RATES)
+        chances = np.einsum("ij,ij->i", weights, unchanged) * self._signals.chances()
         place = self._sample_rates(weights)
         self._sample_mixes(place)
-        self._sample_pace(RATES[place], passed, sums)
-        return np.asarray(np.clip(chances, 0.0, 1.0))
+        rates = RATES[place]
+        expected = np.maximum(rates[self._visits.page] * passed, _LEAST)
+        self._signals.draw(expected)
+        self._reasons = self._signals.reasons()
+        self._sample_pace(rates[self._visits.page], expected, sums)
+        return np.asarray(np.clip(chances, 0.0, 1.0), np.float64)
 
     # preparing
 
-    def _placed(self, times: Floats) -> _Bins:
+    def _placed(self, times: Floats, site: Ints) -> _Bins:
         """Where times, in days before now, lie in the bins."""
         place = np.clip(np.searchsorted(-self._edges, -times, "right") - 1, 0, len(self._width) - 1)
         part = np.clip((self._edges[place] - times) / self._width[place], 0.0, 1.0)
-        return _Bins(place, part)
+        return _Bins(place, part, site * len(self._width) + place, site * len(self._edges) + place)
 
     def _group_is_dated(self, groups: int) -> Ints:
         dated = np.zeros(groups, np.int64)
@@ -164,46 +188,53 @@ class ChangePosterior:
 
     # rates
 
-    def _likelihood(self, passed: Floats) -> Floats:
+    def _likelihood(self, passed: Floats) -> Singles:
         """Of what visits found at a page (a row) under each rate (a column), given the paced days; the best has 1."""
         pages, visits = self._pages, self._visits
-        quiet = ~visits.is_changed
-        days = pages.old_days + np.bincount(visits.page[quiet], passed[quiet], len(pages.age))
-        logs: Floats = pages.old_changes[:, None] * np.log(RATES) - days[:, None] * RATES
-        found = np.flatnonzero(visits.is_changed)
+        days = pages.old_days + np.bincount(visits.page[self._quiet], passed[self._quiet], len(pages.age))
+        logs: Singles = self._of_old - days.astype(np.float32)[:, None] * _SINGLE_RATES
+        found = self._found
         if len(found):
             owner = visits.page[found]
             first = np.flatnonzero(np.diff(owner, prepend=-1))
-            expected = passed[found, None] * RATES + visits.reasons[found, None]
-            logs[owner[first]] += np.add.reduceat(_log_of_change(expected), first, axis=0)
-        likelihood: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
-        if self._uses_dates and self._is_dated.any():
+            logs[owner[first]] += np.add.reduceat(self._of_changes(passed[found], self._reasons[found]), first, axis=0)
+        likelihood: Singles = np.exp(logs - logs.max(axis=1, keepdims=True))
+        if self._uses_dates and len(self._of_true_dates):
             likelihood[self._is_dated] *= self._of_dates()
         return likelihood
 
+    def _of_changes(self, passed: Floats, reasons: Floats) -> Singles:
+        """The logarithm of the probability of a change at each visit under each rate."""
+        table = _log_of_change()
+        row = np.rint((np.log(passed) - _FIRST_LOG) * (_ROWS_IN_STEP / _STEP))
+        logs: Singles = table[row.clip(0, len(table) - 1).astype(np.int64)]
+        told = np.flatnonzero(reasons)
+        if len(told):
+            expected = passed[told].astype(np.float32)[:, None] * _SINGLE_RATES
+            expected += reasons[told].astype(np.float32)[:, None]
+            logs[told] = np.log(1.0 - np.exp(-expected))
+        return logs
+
     def _of_dates(self) -> Floats:
         """The likelihood of dates, for the logarithm of the time since: of the last change, of the birth, or false."""
-        dated = self._pages.dated[self._is_dated][:, None]
         drawn = self._random.beta(*self._pages.false_dates)
         false = drawn[self._pages.dates[self._is_dated]][:, None]
-        ages = dated * RATES
-        older = np.clip(_DATE_DENSITY * np.log(_OLDEST_DATE / dated), 0.05, 1.0)
-        true = (older * ages + _DATE_DENSITY) * np.exp(-ages)
-        likelihood: Floats = false * _DATE_DENSITY + (1.0 - false) * true
+        likelihood: Floats = false * _DATE_DENSITY + (1.0 - false) * self._of_true_dates
         return likelihood
 
-    def _sample_rates(self, weights: Floats) -> Ints:
+    def _sample_rates(self, weights: Singles) -> Ints:
         """A rate for each page, as its place in the grid."""
         sums = np.cumsum(weights, axis=1)
-        place: Ints = (sums < self._random.random((len(weights), 1)) * sums[:, -1:]).sum(axis=1)
+        drawn = self._random.random((len(weights), 1), np.float32)
+        place: Ints = (sums < drawn * sums[:, -1:]).sum(axis=1)
         return np.asarray(np.minimum(place, len(RATES) - 1))
 
     def _sample_mixes(self, place: Ints) -> None:
         """Sample the distributions of rates, from the rates of the pages with evidence."""
         pages, groups = self._pages, len(self._mixes)
         known = self._is_seen | (self._is_dated & self._uses_dates)
-        counts = np.zeros((groups, len(RATES)))
-        np.add.at(counts, (pages.group[known], place[known]), 1.0)
+        size = len(RATES)
+        counts = np.bincount(pages.group[known] * size + place[known], minlength=groups * size).reshape(groups, size)
         kind = self._group_is_dated(groups)
         expected = _COMMON_PAGES * self._common[kind] + _LEAST
         shared = expected * np.log1p(counts / expected)
@@ -218,17 +249,21 @@ class ChangePosterior:
 
     # the pace of sites
 
-    def _sample_pace(self, rates: Floats, passed: Floats, sums: Floats) -> None:
-        """Sample the pace of each site in each bin, given the rates: first times of changes, then the unsteadiness."""
-        visits, random = self._visits, self._random
-        rate = rates[visits.page]
-        expected = np.maximum(rate * passed, _LEAST)
-        own = np.expm1(-expected) / np.expm1(-np.maximum(expected + visits.reasons, _LEAST))
-        found = np.flatnonzero(visits.is_changed & (random.random(len(rate)) < own))
+    def _sample_pace(self, rate: Floats, expected: Floats, sums: Floats) -> None:
+        """Sample the pace of each site in each bin, given rates: first times of changes, then the unsteadiness.
+
+        `rate` is that of each visit's page, `expected` the number of changes that no signal reported before the visit.
+        """
+        random, found = self._random, self._found
+        own = np.expm1(-expected[found]) / np.expm1(-(expected + self._reasons)[found])
+        found = found[random.random(len(found)) < own]
         wait = -np.log1p(random.random(len(found)) * np.expm1(-expected[found])) / rate[found]
         site = self._site[found]
-        at = self._begin.paced(self._site, self._pace, sums)[found] + wait
-        place = np.clip((sums[site] <= at[:, None]).sum(axis=1) - 1, self._begin.bin[found], self._end.bin[found])
+        at = self._begin.paced(self._pace, sums)[found] + wait
+        apart = float(sums[:, -1].max()) + 1.0
+        shifted = (sums + apart * np.arange(len(sums))[:, None]).ravel()
+        place = np.searchsorted(shifted, at + apart * site, "right") - 1 - site * sums.shape[1]
+        place = np.clip(place, self._begin.bin[found], self._end.bin[found])
         part = np.clip((at - sums[site, place]) / np.maximum(self._pace[site, place], 1e-300), 0.0, 1.0)
         last, last_part = self._end.bin.copy(), self._end.part.copy()
         last[found], last_part[found] = place, part
@@ -243,23 +278,22 @@ class ChangePosterior:
         `last` and `last_part` are where the observation of each visit ends.
         """
         sites, bins = self._pace.shape
-        first = self._site * (bins + 1)
-        steps = np.bincount(first + self._begin.bin, rate, sites * (bins + 1))
-        steps -= np.bincount(first + last, rate, sites * (bins + 1))
+        steps = np.bincount(self._begin.sum, rate, sites * (bins + 1))
+        steps -= np.bincount(self._site * (bins + 1) + last, rate, sites * (bins + 1))
         seen = np.cumsum(steps.reshape(sites, bins + 1), axis=1)[:, :-1]
-        row = self._site * bins
         seen = seen.ravel()
-        seen -= np.bincount(row + self._begin.bin, rate * self._begin.part, sites * bins)
-        seen += np.bincount(row + last, rate * last_part, sites * bins)
+        seen -= np.bincount(self._begin.cell, rate * self._begin.part, sites * bins)
+        seen += np.bincount(self._site * bins + last, rate * last_part, sites * bins)
         return np.maximum(seen.reshape(sites, bins), 0.0)
 
     def _drawn_pace(self, changes: Floats, exposed: Floats) -> Floats:
         """The pace, given how often pages changed in each bin and how much they were seen."""
         steadiness = self._steadiness[:, None, None]
         prior = steadiness * self._width
-        logs = prior * np.log(steadiness) - (prior + changes) * np.log(steadiness + exposed)
+        logs = self._of_no_change[:, None, :] - (prior + changes) * np.log(steadiness + exposed)
         site, found = np.nonzero(changes)
-        logs[:, site, found] += _log_gamma_ratio(prior[:, 0, found], changes[site, found])
+        shape = prior[:, 0, found] + changes[site, found]
+        logs[:, site, found] += _log_gamma(shape) - self._log_gamma_of_prior[:, found]
         logs = logs.sum(axis=2)
         likelihood = np.exp(logs - logs.max(axis=0))
         counts = np.bincount(self._chosen, minlength=len(_STEADINESS)).astype(np.float64)
@@ -273,24 +307,43 @@ class ChangePosterior:
         return pace
 
 
-def _log_of_change(expected: Floats) -> NDArray[np.float32]:
-    """The logarithm of the probability of a change, where this many are expected; in single precision, for speed."""
-    few = np.maximum(expected, _LEAST).astype(np.float32)
-    return np.log(np.where(few < 1e-2, few * (1.0 - few / 2.0), 1.0 - np.exp(-few)))
+_STEP = float(np.log(RATES[1] / RATES[0]))
+_ROWS_IN_STEP = 32
+_FIRST_LOG, _LAST_LOG = float(np.log(1e-7)), float(np.log(1e5))
+"""Of a table: the logarithm of the days in its first row and in its last, and rows for a step of `RATES`."""
 
 
-def _log_gamma_ratio(shape: Floats, counts: Floats) -> Floats:
-    """The logarithm of gamma(shape + counts) / gamma(shape); by Stirling's formula, from shape + 8 on."""
-    return _log_gamma(shape + counts) - _log_gamma(shape)
+@lru_cache(1)
+def _log_of_change() -> Singles:
+    """The logarithm of the probability of a change, for days (rows) and rates (columns), without signals."""
+    days = np.exp(np.arange(_FIRST_LOG, _LAST_LOG, _STEP / _ROWS_IN_STEP))
+    logs: Floats = np.log(-np.expm1(-days[:, None] * RATES))
+    return logs.astype(np.float32)
+
+
+def _of_true_dates(dated: Floats) -> Floats:
+    """The likelihood under each rate of dates that are those of changes or of births, this number of days old."""
+    ages = dated[:, None] * RATES
+    older = np.clip(_DATE_DENSITY * np.log(_OLDEST_DATE / np.maximum(dated, _LEAST)), 0.05, 1.0)[:, None]
+    likelihood: Floats = (older * ages + _DATE_DENSITY) * np.exp(-ages)
+    return likelihood
 
 
 def _log_gamma(values: Floats) -> Floats:
+    """The logarithm of the gamma function; by Stirling's formula, from `values` + 8 on."""
     shifted = values + 8.0
     steps = np.ones_like(values)
     for step in range(8):
         steps = steps * (values + step)
     stirling = (shifted - 0.5) * np.log(shifted) - shifted + 1.0 / (12.0 * shifted) - 1.0 / (360.0 * shifted**3)
     return np.asarray(stirling - np.log(np.maximum(steps, 1e-300)))
+
+
+def _sums_of(pace: Floats) -> Floats:
+    """The paced days before each bin of each site, and of all bins."""
+    sums = np.zeros((len(pace), pace.shape[1] + 1))
+    np.cumsum(pace, axis=1, out=sums[:, 1:])
+    return sums
 
 
 _BINS = 32

@@ -242,22 +242,15 @@ def still(changes: float, shape: float) -> float:
     return math.exp(-shape * math.log1p(changes / shape))
 
 
-def chance_of_no_unseen_change(page: PageEvidence, site: SiteEvidence, now: float) -> float:
-    """The probability that a page has no change which its site has announced in a file that we have not read yet.
+def unread_signals(page: PageEvidence, site: SiteEvidence, now: float) -> float:
+    """Signals a day of a page that its site announces in a file; several between two readings of it count as one.
 
     Files are read at times that are random relative to the changes: read every P days, they report a change P/2 days
-    late on average. Several changes between two readings of a file are one signal.
+    late on average.
     """
-    lag = site.mean_lag
-    heard, kappa = signal_rate(page, site, now)
-    age = max(now - page.visited_at, 0.0) / DAY
-    if not heard or not lag or not age:
-        return 1.0
-    pause = 2.0 * lag
-    signalled = -math.log1p(-min(heard * pause, _MOST_SIGNALLED)) / pause * -math.expm1(-kappa)
-    window = min(age, pause)
-    missed = math.exp(-signalled * window)
-    return ((1.0 - missed) / signalled + (pause - window) * missed) / pause
+    pause = 2.0 * site.mean_lag
+    heard, _ = signal_rate(page, site, now)
+    return -math.log1p(-min(heard * pause, _MOST_SIGNALLED)) / pause if heard and pause else 0.0
 
 
 def learnt(page: PageEvidence, site: SiteEvidence, is_changed: bool, now: float) -> tuple[PageEvidence, SiteEvidence]:
