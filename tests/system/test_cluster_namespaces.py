@@ -94,6 +94,12 @@ class Crawl:
         self.deaths += [time.time()] * bool(gone)
         self._living = self._living - gone | {shard for each in self._cluster.others for shard in each.shards()}
 
+    def put_to_sleep(self, processes: Iterable[int]) -> float:
+        """Stop processes: when that was. What they asked for last is lost, since others go on before they die."""
+        self.deaths.append(time.time())
+        kill(processes, signal.SIGSTOP)
+        return self.deaths[-1]
+
 
 @pytest.fixture
 def cluster() -> Iterator[Machines]:
@@ -162,7 +168,7 @@ def test_a_process_sleeps_and_then_machines_are_cut_off_with_the_coordinator(
     Those that are cut off hear each other, and the web; Ray begins all of them elsewhere, the coordinator, too.
     """
     asleep = where(cluster, crawl.host).shards()[:1]
-    kill(asleep, signal.SIGSTOP)
+    crawl.put_to_sleep(asleep)
     crawl.until(after(1.5 * LEASE))
     kill(asleep, signal.SIGCONT)
     crawl.until(lambda: not any(map(is_alive, asleep)))
@@ -189,8 +195,7 @@ def test_a_machine_stands_still_and_goes_on(cluster: Machines, crawl: Crawl, who
     """It was given up meanwhile, and others ask its hosts: its processes end when they wake, without a request."""
     machine = where(cluster, crawl.host)
     asleep = [*machine.raylets(), *machine.shards(), *machine.coordinators()]
-    stopped_at = time.time()
-    kill(asleep, signal.SIGSTOP)
+    stopped_at = crawl.put_to_sleep(asleep)
     crawl.until(lambda: asked_elsewhere(cluster, crawl.host, [machine], stopped_at))
     kill(asleep, signal.SIGCONT)
     crawl.finish()
