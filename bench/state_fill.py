@@ -91,10 +91,10 @@ class Filling:
             self._ends[head] = end
         urls.sort()
         self._urls.put_many(urls)
-        linked, moved = self._state.records._linked, self._state.records._places
-        if linked is not None:
-            linked.put(urls)
-        moved.add(places)
+        records = self._state.records
+        if records._linked is not None:  # it is None for readers only
+            records._linked.put(urls)
+        records._places.add(places)
         self._queues.put_many(sorted(queued))
         self._state.commit()
 

@@ -13,8 +13,9 @@ Requests are counted, HEAD requests too, so the figures carry over to any machin
 - `sb_classifier`: the mean of five seeds.
 - `bound`: pages with most files, as if each were one request away, and the files: no crawl needs less.
 
-Constants of `targets` were chosen on the first four sites, before it was run on the other six. On the last one folders
-of hashes in two levels were then seen for the first time, so it counts with the four by now.
+Constants of `targets` were chosen on the first four sites, before it was run on the other six. The last one
+was the first to spread its pages over folders by a hash, which `targets` then learnt to recognise: it counts as
+tuned on.
 """
 
 from __future__ import annotations
