@@ -193,6 +193,32 @@ def test_a_version_that_is_not_adjacent_is_refused(run: Run, web: ScriptedWeb, t
         crawl.kill()
 
 
+def test_a_version_that_does_not_start_leaves_the_crawl_as_it_was(web: ScriptedWeb, tmp_path: Path) -> None:
+    """Its installation is broken: the shard that was to be restarted goes on, and who asks is told why."""
+    folder = tmp_path / "docs"
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho No module named periplus >&2\nexit 1\n")
+    broken.chmod(0o755)
+    layout = Layout(folder)
+    endless = web.said
+    assert isinstance(endless, Endless)
+    with running(*crawling(web, folder)) as crawl:
+        wait_until(lambda: len(web.asked) > 20, crawl)
+        request_restart(layout, RestartRequest(str(broken), Build.own()))
+        wait_until(lambda: (asked := requested_restart(layout)) is not None and bool(asked.refused), crawl)
+        refused = requested_restart(layout)
+        assert refused is not None
+        assert refused.refused == f"{broken} cannot run shard 0: its worker ended at its start"
+        before = len(web.asked)
+        wait_until(lambda: len(web.asked) > before + 20, crawl)
+        endless.is_finished = True
+        said, spoke = crawl.communicate(timeout=600)
+    assert crawl.returncode == 0, spoke
+    assert json.loads(said)["pages"] == len(web.said)
+    assert Counter(url for url in web.asked if not url.endswith("/robots.txt")) == dict.fromkeys(web.said, 1)
+    check_pauses(folder)
+
+
 def test_without_a_crawl_there_is_nothing_to_restart(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """It says so, and leaves nothing behind."""
     folder = tmp_path / "docs"

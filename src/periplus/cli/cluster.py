@@ -90,7 +90,10 @@ def restart(
             )
         if state.refused:
             layout.restart_request.unlink(missing_ok=True)
-            raise UsageError(state.refused, hint="stop the crawl, and run the same command again with that version")
+            raise UsageError(
+                state.refused,
+                hint="the crawl goes on: fix this and run this command again, or stop it and run it with that version",
+            )
         if _is_free(asked.folder):
             layout.restart_request.unlink(missing_ok=True)
             raise UsageError(

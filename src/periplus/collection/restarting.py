@@ -65,9 +65,18 @@ def request_restart(layout: Layout, asked: RestartRequest) -> None:
     write_file(layout.restart_request, msgspec.json.encode(asked), mode=_PRIVATE)
 
 
-def end_restart(layout: Layout, done: RestartRequest) -> None:
-    """Remove a request that is done, unless another has taken its place."""
-    if requested_restart(layout) in (done, None):
+def refuse_restart(layout: Layout, asked: RestartRequest, why: str) -> None:
+    """Leave the reason for the command that made the request."""
+    request_restart(layout, replace(asked, refused=why))
+
+
+def end_restart(layout: Layout, done: RestartRequest, failure: str = "") -> None:
+    """Remove a request that is done, or leave why it failed, unless another has taken its place."""
+    if requested_restart(layout) not in (done, None):
+        return
+    if failure:
+        refuse_restart(layout, done, failure)
+    else:
         layout.restart_request.unlink(missing_ok=True)
 
 
@@ -75,7 +84,7 @@ def drop_restart(layout: Layout) -> None:
     """Refuse a request that was made of a crawl that has ended."""
     asked = requested_restart(layout)
     if asked is not None:
-        request_restart(layout, replace(asked, refused="the crawl has ended, and another has begun"))
+        refuse_restart(layout, asked, "the crawl has ended, and another has begun")
 
 
 def begin_restart(crawl: ShardedCrawl, layout: Layout, asked: RestartRequest) -> str:
@@ -90,5 +99,5 @@ def begin_restart(crawl: ShardedCrawl, layout: Layout, asked: RestartRequest) ->
         except UsageError as error:
             refusal = str(error)
     if refusal:
-        request_restart(layout, replace(asked, refused=refusal))
+        refuse_restart(layout, asked, refusal)
     return refusal

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import Controls, ShardQuestion, ShardStatus
+from periplus.engine.sharding.builds import Build
 from periplus.engine.sharding.crawl import ShardedCrawl
 from periplus.engine.sharding.messages import Asked, Orders, ShardStopped, StatusReport, StopShard
 from periplus.engine.sharding.processes import ProcessTeam, serve
@@ -196,5 +197,48 @@ def test_a_shard_that_ends_for_a_restart_is_continued_if_another_restart_is_aske
         team.report(0, None)
         team.poll(0.0)
         assert not team.is_restarting
+    finally:
+        team.close()
+
+
+def test_a_restart_ends_where_an_interpreter_cannot_run_a_shard() -> None:
+    """The one from before continues that shard; the others are left alone."""
+    team = Played(3)
+    team.start([])
+
+    def drained(number: int) -> None:
+        """The shard ends for the restart, and the next worker takes over."""
+        assert any(isinstance(message, StopShard) for message in team.received(number))
+        team.ends[number].send(ShardStopped(STATUS))
+        dies(number)
+
+    def dies(number: int) -> None:
+        end = team.ends[number]
+        end.close()
+        team.poll(1.0)
+        assert team.ends[number] is not end, "it was not started again"
+
+    try:
+        for number in range(3):
+            team.report(number, None)
+        team.restart("broken")
+        team.poll(0.0)
+        drained(0)
+        team.ends[0].send(Build.own())
+        team.report(0, None)
+        team.poll(0.0)
+        drained(1)
+        assert team._workers[1].python == "broken"
+        dies(1)
+        assert team.restart_failure == "broken cannot run shard 1: its worker ended at its start"
+        assert not team.is_restarting
+        assert [worker.python for worker in team._workers] == ["broken", "", ""]
+        team.report(1, None)
+        team.poll(0.0)
+        assert not any(isinstance(message, StopShard) for number in range(3) for message in team.received(number))
+        dies(0)
+        assert team._workers[0].python == "broken", "it had begun: only the version that wrote a log reads it"
+        team.restart("better")
+        assert not team.restart_failure
     finally:
         team.close()

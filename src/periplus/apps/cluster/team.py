@@ -159,6 +159,9 @@ class RayTeam:
         """Whether a shard is still to be restarted."""
         return bool(self._restarting)
 
+    restart_failure = ""
+    """Always empty: Ray starts what is installed until it runs."""
+
     def _continue_restart(self, overview: Overview) -> None:
         """Let the next shard end once the one before has reported in its next epoch."""
         if self._stop is not None:

@@ -84,8 +84,8 @@ def _restarted(
     if restarting is not None:
         if crawl.is_restarting:
             return restarting
-        end_restart(layout, restarting)
-        say(console, f"all shards were restarted, by Periplus {restarting.build.version}")
+        end_restart(layout, restarting, crawl.restart_failure)
+        say(console, crawl.restart_failure or f"all shards were restarted, by Periplus {restarting.build.version}")
         return None
     asked = requested_restart(layout)
     if asked is None or asked.refused or crawl.is_stopping:

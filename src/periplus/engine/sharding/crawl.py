@@ -117,6 +117,10 @@ class Team(requests.Team, Protocol):
         """Whether a shard is still to be restarted."""
 
     @property
+    def restart_failure(self) -> str:
+        """Why the last restart was given up; empty if it was not."""
+
+    @property
     def is_finished(self) -> bool:
         """Whether the crawl is finished, with everything that was announced."""
 
@@ -183,6 +187,7 @@ class ShardedCrawl:
         self._seed_sites = frozenset(site_of(seed.url) for seed in self._seeds) if ends_unreachable else frozenset()
         self._restart: str | None = None
         self.is_restarting = False
+        self.restart_failure = ""
         self.is_stopping = False
         self.is_interrupted = False
         self.is_unreachable = False
@@ -195,7 +200,8 @@ class ShardedCrawl:
     def restart(self, python: str) -> None:
         """Restart the shards one after the other while the crawl goes on; `is_restarting` until all were.
 
-        On this machine by the interpreter `python`, which may have an adjacent version. Several shards only.
+        On this machine by the interpreter `python`, which may have an adjacent version. Several shards only. If it
+        cannot run one, the others are not restarted (`restart_failure`).
         """
         if self._is_alone:
             raise UsageError("a crawl of one shard cannot be restarted while it runs", hint="stop it and run it again")
@@ -306,6 +312,7 @@ class ShardedCrawl:
                     self._restart = None
                 team.poll(self._timeout)
                 self.is_restarting = self._restart is not None or team.is_restarting
+                self.restart_failure = team.restart_failure
                 asked.settle()
                 statuses = team.statuses()
                 self._start_clock(statuses)

@@ -11,7 +11,8 @@ this process and the workers. It has the environment, stdout and stderr that thi
 
 Shards can be restarted one after the other while the crawl goes on (`ProcessTeam.restart`): each commits everything and
 ends, and a worker of another interpreter continues it, which may have the next version of Periplus. A worker that dies
-is started again by the interpreter that ran it, so that a log is only read by the version that wrote it.
+is started again by the interpreter that ran it, so that a log is only read by the version that wrote it. One that ends
+before it has opened anything ends the restart instead: the interpreter from before continues its shard.
 
 Signals that are sent to a whole process group (Ctrl-C, a service that is stopped) are handled by this process only,
 which sends the workers an order to stop.
@@ -138,12 +139,14 @@ class Program:
 class WorkerProcess:
     """A shard's worker process. `unacknowledged`, by sender and number, is sent again if it is started again.
 
-    `python` is the interpreter that runs it; empty: a fork of this one does.
+    `python` is the interpreter that runs it; empty: a fork of this one does. `before` is the one that ran
+    it before a restart, until the new one has sent its version; a worker opens nothing before that.
     """
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.python = ""
+        self.before: str | None = None
         self.process: BaseProcess | Program | None = None
         self.connection: Connection | None = None
         self.unacknowledged: dict[tuple[int, int], Batch] = {}
@@ -248,6 +251,8 @@ class ProcessTeam:
         self._restarting: deque[int] = deque()
         self._restarts_with = ""
         self._is_draining = self._is_renewed = False
+        self.restart_failure = ""
+        """Why the last restart was given up; empty if it was not."""
 
     def start(self, seeds: Sequence[Discovery]) -> None:
         """Start every shard with the seeds of its own sites."""
@@ -301,7 +306,14 @@ class ProcessTeam:
         number = worker.number
         if not self._coordinator.start(number):
             self._raise_failure()
-        worker.begin(*self._spawn(number))
+        try:
+            spawned = self._spawn(number)
+        except CollectionError:
+            if worker.before is None:
+                raise
+            self._give_up_restart(worker, worker.before)
+            spawned = self._spawn(number)
+        worker.begin(*spawned)
         worker.send_orders(self._coordinator.orders(number))
         worker.deliver(Delivery(tuple(self._places), tuple(worker.unacknowledged.values())))
         for announcement in self._announcements.waiting(number):
@@ -312,7 +324,7 @@ class ProcessTeam:
     def restart(self, python: str) -> None:
         """Restart all shards, one after the other, by this interpreter; first the one that is ending for a restart."""
         ending = [self._restarting[0]] if self._is_draining else []
-        self._restarts_with, self._is_renewed = python, False
+        self._restarts_with, self._is_renewed, self.restart_failure = python, False, ""
         self._restarting = deque([*ending, *(number for number in range(len(self._workers)) if number not in ending)])
 
     @property
@@ -338,9 +350,20 @@ class ProcessTeam:
         is_next = self._is_draining and worker.number == self._restarting[0] and self._stop is None
         if is_next:
             self._is_draining, self._is_renewed = False, worker.is_stopped
-            worker.python = self._restarts_with if worker.is_stopped else worker.python
+            if worker.is_stopped:
+                worker.before, worker.python = worker.python, self._restarts_with
+        elif worker.before is not None:
+            self._give_up_restart(worker, worker.before)
         if is_next or not worker.is_stopped:
             self._start(worker)
+
+    def _give_up_restart(self, worker: WorkerProcess, before: str) -> None:
+        """Let the interpreter from before continue a shard; other shards keep the one that they have."""
+        if worker.python == self._restarts_with:
+            self.restart_failure = f"{worker.python} cannot run shard {worker.number}: its worker ended at its start"
+            self._restarting.clear()
+            self._is_renewed = False
+        worker.python, worker.before = before, None
 
     def _spawn(self, number: int) -> tuple[Connection, BaseProcess | Program]:
         """Start a process with the group's signals blocked, until it has set its own handlers."""
@@ -404,6 +427,7 @@ class ProcessTeam:
     def _handle(self, worker: WorkerProcess, message: Posted) -> None:
         match message:
             case Build():
+                worker.before = None
                 if reason := Build.own().refusal(message):
                     self._coordinator.fail(other_build(worker.number, message, reason))
                     self._raise_failure()
