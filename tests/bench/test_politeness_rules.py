@@ -106,7 +106,8 @@ def test_an_answer_that_was_lost_may_be_asked_for_once_more() -> None:
     assert violations(twice, 20.0, (seen(9.0),)) == {"no page is fetched twice"}
     assert violations([*twice, seen(30.0)], 5.0, (seen(3.0),)) == {"no page is fetched twice"}
     judge = Judge(TERMS)
-    for one in (*START, seen(3.0), 5.0, seen(9.0), 15.0, seen(30.0), seen(50.0, "/1")):
+    entries: list[Seen | float] = [*START, seen(3.0), 5.0, seen(9.0), 15.0, seen(30.0), seen(50.0, "/1")]
+    for one in entries:
         if isinstance(one, float):
             judge.killed(one, [seen(3.0).answered])
         else:
