@@ -4,7 +4,8 @@ The sites are those of the lab, with robots files of a dozen kinds, some with a 
 Their pages are small, and each has as many as the others, so that all are busy to the end, and delays rather than the
 processor bound the rate. Some requests are answered late, some with 503 and a Retry-After, and robots.txt may be kept
 for ten minutes, so that long runs have to ask again. Everything is judged from the log of the server
-(`bench.politeness_rules`), without what the crawler knows. Ctrl-C, or `--for SECONDS`, ends the crawl early: what came
+(`bench.politeness_rules`), without what the crawler knows; only after a kill its archive is read, for the answers that
+are kept (`bench.politeness_archive`). Ctrl-C, or `--for SECONDS`, ends the crawl early: what came
 until then is judged. The exit code is 1 if a rule was broken.
 
 `--kill SECONDS` kills processes of the crawl with SIGKILL at random moments, and continues it: all processes, the one
