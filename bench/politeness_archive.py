@@ -42,8 +42,9 @@ class KeptAnswers:
         name, size = self.places.get(shard, ("", 0))
         files = [path for _, path in files_of(self._folder, shard)]
         names = [path.name for path in files]
-        if name and (name not in names or files[names.index(name)].stat().st_size < size):
-            raise LostRecordsError(f"{name} had {size:,} bytes that cannot be cut off, and has fewer")
+        if name and (name not in names or not _is_boundary(files[names.index(name)], size)):
+            del self.places[shard]
+            raise LostRecordsError(f"{name} had {size:,} bytes that cannot be cut off, and other records are there now")
         unsure: deque[tuple[Path, WarcRecord]] = deque()
         for path in files[names.index(name) if name else 0 :]:
             for record in read_records(path, offset=size if path.name == name else 0, max_block=_HEAD_BYTES):
@@ -53,6 +54,13 @@ class KeptAnswers:
                         sure_path, sure = unsure.popleft()
                         self.places[shard] = sure_path.name, sure.offset + sure.length
                         yield _answered(sure)
+
+
+def _is_boundary(path: Path, size: int) -> bool:
+    """Whether a file has records up to this size, as it had once: where it was cut off earlier, others lie across."""
+    following = next(read_records(path, offset=size, max_block=_HEAD_BYTES), None)
+    is_record = following is None or isinstance(following, WarcRecord) or following.reason == "torn"
+    return is_record and path.stat().st_size >= size
 
 
 def _answered(record: WarcRecord) -> Answered:
