@@ -190,6 +190,7 @@ class JudgedLog(RequestLog):
         self._judge = judge
         self._lock = Lock()
         self._answered: set[Answered] = set()
+        """Since the last kill, and not in the archive as far as that was read."""
         places: dict[int, tuple[str, int]] = {}
         self.ended = 0.0
         """When the last visit ended."""
@@ -207,12 +208,18 @@ class JudgedLog(RequestLog):
 
     def killed(self, at: float) -> None:
         """Log a kill, after which nothing runs that could keep answers."""
-        kept: set[Answered] = set()
+        self.read_archive()
+        self._log(Kill(at, sorted(self._answered), self._kept.places))
+
+    def read_archive(self) -> None:
+        """Read which answers were kept since this was last called; done now and then, little is left for a kill."""
         try:
-            kept.update(self._kept.new())
+            kept = list(self._kept.new())
         except LostRecordsError as error:
             self._judge.violate(ARCHIVE, str(error))
-        self._log(Kill(at, sorted(self._answered - kept), self._kept.places))
+        else:
+            with self._lock:
+                self._answered.difference_update(kept)
 
     def stalled(self, since: float, until: float) -> None:
         """Log that this process was not run."""
@@ -395,6 +402,7 @@ def _follow(lives: Lives, judge: Judge, log: JudgedLog, seconds: float, look: Ca
         if now < last + REPORT_EVERY:
             continue
         lives.measure()
+        log.read_archive()
         print(
             f"{now - began:6,.0f} s: {lives.pages:,} pages; judged: {judge.requests:,} requests"
             f" ({(judge.requests - before) / (now - last):,.0f}/s), {sum(lives.kills.values())} kills,"
