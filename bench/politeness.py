@@ -4,7 +4,8 @@ The sites are those of the lab, with robots files of a dozen kinds, some with a 
 Their pages are small, and each has as many as the others, so that all are busy to the end, and delays rather than the
 processor bound the rate. Some requests are answered late, some with 503 and a Retry-After, and robots.txt may be kept
 for ten minutes, so that long runs have to ask again. Everything is judged from the log of the server
-(`bench.politeness_rules`), without what the crawler knows. Ctrl-C, or `--for SECONDS`, ends the crawl early: what came
+(`bench.politeness_rules`), without what the crawler knows; only after a kill its archive is read, for the answers that
+are kept (`bench.politeness_archive`). Ctrl-C, or `--for SECONDS`, ends the crawl early: what came
 until then is judged. The exit code is 1 if a rule was broken.
 
 `--kill SECONDS` kills processes of the crawl with SIGKILL at random moments, and continues it: all processes, the one
@@ -20,9 +21,10 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import lru_cache
+from http.client import HTTPConnection
 from math import ceil
 from pathlib import Path
 from random import Random
@@ -37,12 +39,13 @@ from msgspec.structs import replace
 from periplus.apps.lab import Answer, Request, World, exclusion
 from periplus.apps.lab.log import RequestLog, Visit
 from periplus.apps.lab.server import ConnectionLimits, RunningLab, Server, SteppedClock
-from periplus.apps.lab.sites import Site
+from periplus.apps.lab.sites import DOMAIN, Site
 from periplus.collection.seeds import seeds_from
 from periplus.engine.fetch import opened_by
 
+from .politeness_archive import KeptAnswers, LostRecordsError
 from .politeness_lives import Lives, Plan
-from .politeness_rules import ROBOTS, ROBOTS_AGE, Judge, Seen, Terms
+from .politeness_rules import ARCHIVE, ROBOTS, ROBOTS_AGE, Answered, Judge, Seen, Terms
 
 WORKERS = 2
 PAGES_PER_SITE = 40
@@ -92,9 +95,12 @@ class BusyWorld(World):
         words = Random(7)
         self._words = ["".join(words.choices("abcdefghilmnoprstuv", k=words.randint(3, 9))) for _ in range(20_000)]
         self._requests = 0
+        self.begun = 0
+        """Requests that were read."""
 
     def answer(self, request: Request) -> Answer:
         """A page, robots.txt, a sitemap, or 503."""
+        self.begun += 1
         site = self._by_host.get(request.host)
         if site is None:
             return _NOT_FOUND
@@ -158,44 +164,83 @@ def _sitemap(site: Site, authority: str) -> bytes:
     return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{places}</urlset>'.encode()
 
 
-class Stall(Struct, frozen=True):
+class Stall(Struct, frozen=True, tag=True):
     """A time in which this process, and so the server, was not run."""
 
     since: float
     until: float
 
 
+class Kill(Struct, frozen=True, tag=True):
+    """A kill: when, the answers that were lost, and how far the archive was read."""
+
+    at: float
+    lost: list[Answered]
+    places: dict[int, tuple[str, int]]
+
+
 class JudgedLog(RequestLog):
     """A server's log that is judged while it is written to a file, from which a later run reads it again.
 
-    A line has a visit, the time of a kill, or a time in which this process was not run.
+    A line has a visit, a kill, or a time in which this process was not run.
     """
 
-    def __init__(self, judge: Judge, path: Path) -> None:
+    def __init__(self, judge: Judge, path: Path, archive: Path) -> None:
         super().__init__(1)
         self._judge = judge
         self._lock = Lock()
+        self._answered: set[Answered] = set()
+        """Since the last kill, and not in the archive as far as that was read."""
+        places: dict[int, tuple[str, int]] = {}
+        self.ended = 0.0
+        """When the last visit ended."""
+        for entry in _entries(path) if path.exists() else ():
+            places = entry.places if isinstance(entry, Kill) else places
+            self._judged(entry)
+        self._kept = KeptAnswers(archive, WORKERS, places)
         self._rows = path.open("ab", buffering=0)
 
     def note(self, visit: Visit) -> None:
-        """Log and judge a visit."""
-        super().note(visit)
-        seen = Seen(visit.real_started_at, visit.real_ended_at, visit.host, visit.target, visit.status)
-        with self._lock:
-            self._rows.write(msgspec.json.encode(seen) + b"\n")
-            self._judge.note(seen)
+        """Log and judge a visit of one of the world's hosts."""
+        if visit.host.endswith(DOMAIN):
+            super().note(visit)
+            self._log(Seen(visit.real_started_at, visit.real_ended_at, visit.host, visit.target, visit.status))
 
     def killed(self, at: float) -> None:
-        """Log a kill."""
-        with self._lock:
-            self._rows.write(msgspec.json.encode(at) + b"\n")
-            self._judge.killed(at)
+        """Log a kill, after which nothing runs that could keep answers."""
+        self.read_archive()
+        self._log(Kill(at, sorted(self._answered), self._kept.places))
+
+    def read_archive(self) -> None:
+        """Read which answers were kept since this was last called; done now and then, little is left for a kill."""
+        try:
+            kept = list(self._kept.new())
+        except LostRecordsError as error:
+            self._judge.violate(ARCHIVE, str(error))
+        else:
+            with self._lock:
+                self._answered.difference_update(kept)
 
     def stalled(self, since: float, until: float) -> None:
         """Log that this process was not run."""
+        self._log(Stall(since, until))
+
+    def _log(self, entry: Seen | Kill | Stall) -> None:
         with self._lock:
-            self._rows.write(msgspec.json.encode(Stall(since, until)) + b"\n")
-            self._judge.stalled(since, until)
+            self._rows.write(msgspec.json.encode(entry) + b"\n")
+            self._judged(entry)
+
+    def _judged(self, entry: Seen | Kill | Stall) -> None:
+        match entry:
+            case Kill(at, lost):
+                self._judge.killed(at, lost)
+                self._answered.clear()
+            case Stall(since, until):
+                self._judge.stalled(since, until)
+            case Seen():
+                self._judge.note(entry)
+                self._answered.add(entry.answered)
+                self.ended = max(self.ended, entry.ended_at)
 
     def close(self) -> None:
         """End the file."""
@@ -203,25 +248,33 @@ class JudgedLog(RequestLog):
         self._rows.close()
 
 
-def read_log(judge: Judge, path: Path) -> float:
-    """Judge what earlier runs logged; when the last visit ended. A last line that is not whole is cut off."""
-    ended, whole = 0.0, 0
-    row: Decoder[Seen | Stall | float] = Decoder(Seen | Stall | float)
+def _entries(path: Path) -> Iterator[Seen | Kill | Stall]:
+    """What earlier runs logged. A last line that is not whole is cut off."""
+    whole = 0
+    row: Decoder[Seen | Kill | Stall] = Decoder(Seen | Kill | Stall)
     with path.open("rb") as lines:
         for line in lines:
             if not line.endswith(b"\n"):
                 break
             whole += len(line)
-            entry = row.decode(line)
-            if isinstance(entry, float):
-                judge.killed(entry)
-            elif isinstance(entry, Stall):
-                judge.stalled(entry.since, entry.until)
-            else:
-                judge.note(entry)
-                ended = max(ended, entry.ended_at)
+            yield row.decode(line)
     os.truncate(path, whole)
-    return ended
+
+
+def drain(lab: RunningLab, world: BusyWorld, log: JudgedLog) -> None:
+    """Wait until the server has read and answered all that clients have sent which run no more.
+
+    When it answers a request of ours, it has read every request that was sent before.
+    """
+    while True:
+        for _ in range(2):
+            connection = HTTPConnection("127.0.0.1", lab.port)
+            connection.request("GET", "/clock")
+            connection.getresponse().read()
+            connection.close()
+        if world.begun == log.total:
+            return
+        time.sleep(WAIT)
 
 
 class Web(Struct, frozen=True):
@@ -290,18 +343,21 @@ def _crawl(folder: Path, asked: argparse.Namespace) -> tuple[Judge, float, Lives
     world = BusyWorld(web.sites, 2 * ceil(web.pages / web.sites) + LISTED, web.delay)
     terms = _terms(world, web.delay)
     judge = Judge(terms)
-    path = folder / "visits.jsonl"
-    ended = read_log(judge, path) if path.exists() else 0.0
-    log = JudgedLog(judge, path)
-    if ended:
-        log.killed(ended)
+    log = JudgedLog(judge, folder / "visits.jsonl", folder / "c" / "warc")
+    if log.ended:
+        log.killed(log.ended)
     limits = ConnectionLimits(most_connections=4 * MAX_SITES)
     server = Server(world, SteppedClock(world.epoch), log, port=web.port, limits=limits, latency=world.latency)
     with RunningLab(server) as lab:
         (folder / "web.json").write_bytes(msgspec.json.encode(replace(web, port=lab.port)))
         began = time.monotonic()
         lives = Lives(_plan(lab, terms, folder / "c", web.pages), asked.kill, asked.seed)
-        _follow(lives, judge, log, asked.seconds)
+
+        def look() -> None:
+            drain(lab, world, log)
+            log.killed(time.time())
+
+        _follow(lives, judge, log, asked.seconds, look)
         seconds = time.monotonic() - began
     log.close()
     return judge, seconds, lives
@@ -323,7 +379,7 @@ def _plan(lab: RunningLab, terms: Terms, folder: Path, pages: int) -> Plan:
     return Plan(str(folder), options, tuple(seeds), WORKERS)
 
 
-def _follow(lives: Lives, judge: Judge, log: JudgedLog, seconds: float) -> None:
+def _follow(lives: Lives, judge: Judge, log: JudgedLog, seconds: float, look: Callable[[], object]) -> None:
     """Kill, continue and report, until the crawl ends, a signal comes or the time is over."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -332,14 +388,13 @@ def _follow(lives: Lives, judge: Judge, log: JudgedLog, seconds: float) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     began = last = time.monotonic()
-    before, woke = judge.requests, time.time()
+    before = judge.requests
     while lives.is_running or lives.exit_code == -signal.SIGKILL:
+        slept = time.time()
         lives.wait(WAIT)
-        if time.time() > woke + STALL:
-            log.stalled(woke, time.time())
-        woke = time.time()
-        if lives.kill_if_due():
-            log.killed(time.time())
+        if time.time() > slept + STALL:
+            log.stalled(slept, time.time())
+        lives.kill_if_due(look)
         lives.revive()
         now = time.monotonic()
         if now > began + seconds:
@@ -347,6 +402,7 @@ def _follow(lives: Lives, judge: Judge, log: JudgedLog, seconds: float) -> None:
         if now < last + REPORT_EVERY:
             continue
         lives.measure()
+        log.read_archive()
         print(
             f"{now - began:6,.0f} s: {lives.pages:,} pages; judged: {judge.requests:,} requests"
             f" ({(judge.requests - before) / (now - last):,.0f}/s), {sum(lives.kills.values())} kills,"
@@ -368,7 +424,7 @@ def _summary(judge: Judge, seconds: float, lives: Lives) -> Iterator[str]:
     yield f"{judge.shared_addresses:,} addresses of several hosts; {tight:.0%} of rests were within 10% of the least"
     kills = ", ".join(f"{number} of {kind}" for kind, number in lives.kills.items())
     yield f"kills of this run: {kills}; in all {judge.kills} kills and {judge.stalls} stalls of the server;"
-    yield f"with both {judge.unknown:,} answers that the crawler may not have got"
+    yield f"with both {judge.unknown:,} answers that the crawler did not keep, or may not have got"
     yield f"CPU of this run: {lives.cpu:,.0f} s of the crawl, {time.process_time():,.0f} s of the server and its judge"
     yield f"memory of the crawl that no file backs: {lives.most_memory / 1e6:,.0f} MB at most"
     yield from judge.lines()

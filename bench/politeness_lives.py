@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -25,6 +26,8 @@ from periplus.model import Url
 
 KINDS: Final = ("all", "all", "coordinator", "worker")
 """Which processes a kill ends; all of them half of the time."""
+ORPHANS: Final = 120.0
+"""Seconds for workers to end by themselves after the process that ran the crawl was killed."""
 STARTING: Final = 30.0
 """Seconds that a crawl needs to start on a busy machine: the mean time to a kill counts from then on."""
 REPORT_EVERY: Final = 1.0
@@ -101,8 +104,11 @@ class Lives:
         wait = self._chance.uniform(0.0, 2.0 * (STARTING + self._every)) if self._every else float("inf")
         self._kill_at = time.monotonic() + wait
 
-    def kill_if_due(self) -> bool:
-        """Kill processes of the crawl when it is time, and start it again; whether this was done."""
+    def kill_if_due(self, look: Callable[[], object]) -> bool:
+        """Kill processes of the crawl when it is time, and `look` while none of the others runs; whether this was done.
+
+        Workers whose crawl was killed end by themselves, before anybody looks.
+        """
         if time.monotonic() < self._kill_at or self._is_stopping or not self.is_running:
             return False
         kind = self._chance.choice(KINDS)
@@ -113,13 +119,25 @@ class Lives:
         if kind == "worker" and not workers:
             return False
         chosen = own if kind == "all" else {leader} if kind == "coordinator" else {self._chance.choice(workers)}
-        for pid in chosen:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        others = own - chosen
+        if kind == "worker":
+            _send(signal.SIGSTOP, others)
+        _send(signal.SIGKILL, chosen)
+        self._await_end(chosen if kind == "worker" else own)
+        look()
+        _send(signal.SIGCONT, others)
         self.kills[kind] += 1
         if kind == "worker":
             self._draw()
         return True
+
+    def _await_end(self, pids: set[int]) -> None:
+        """Wait until processes have ended; those that take too long are killed."""
+        until = time.monotonic() + ORPHANS
+        while left := pids & {one.pid for one in self.measure()}:
+            if time.monotonic() > until:
+                _send(signal.SIGKILL, left)
+            time.sleep(0.05)
 
     def revive(self) -> None:
         """Start the crawl again where the process that ran it was killed."""
@@ -169,6 +187,12 @@ class Lives:
     def cpu(self) -> float:
         """CPU seconds of all processes so far, as measured."""
         return sum(self._cpu.values())
+
+
+def _send(number: signal.Signals, pids: Iterable[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def _measured(process: Path, session: int) -> Measured | None:

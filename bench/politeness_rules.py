@@ -3,17 +3,19 @@
 The judge keeps the last visit of each host, the last start times of each address, the visits of the last half minute,
 and a number for each page that was fetched: 70 bytes. It uses nothing of what the crawler knows.
 
-A crawl may be killed and continued. What it was answered in the last seconds before may be lost with it: then a host
-rests its delay, and neither a Retry-After nor a longer rest for a slow answer can be asked for; the page may be fetched
-once more. All other rules hold as if nothing had happened. The same is true of requests that the server itself served
-late because its process was not run: the crawler may have given them up before they were read.
+A crawl may be killed and continued. An answer that it had not kept is lost: then a host rests its delay, and neither a
+Retry-After nor a longer rest for a slow answer can be asked for; the page may be fetched once more. Which answers were
+lost is read from the archive at the kill (`bench.politeness_archive`), not guessed from times: answers wait in the
+sockets of a process for as long as it is not run. All other rules hold as if nothing had happened. The same is true of
+requests that the server itself served late because its process was not run: the crawler may have given them up before
+they were read.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -27,10 +29,6 @@ CLOCKS = 0.0005
 """Seconds by which two readings of the machine's clocks may differ."""
 IN_A_ROW = 5
 """Requests of a worker to an address whose distance is judged together: a late one makes the next seem early."""
-UNKNOWN = 5.0
-"""Seconds before a kill in which an answer may have come that was not written down: long, for a busy machine."""
-READ_LATE = 2.0
-"""Seconds after a kill in which the server may still begin requests that were sent before."""
 CATCH_UP = 10.0
 """Seconds after a stall of the server's process in which it still reads requests that were sent before."""
 LONGEST_ANSWER = 30.0
@@ -63,6 +61,14 @@ class Terms(Struct, frozen=True):
         return max(delay, self.slow_factor * (visit.ended_at - visit.started_at))
 
 
+class Answered(NamedTuple):
+    """An answer, as the log of the server and the archive of the crawl have it."""
+
+    host: str
+    target: str
+    status: int
+
+
 class Seen(NamedTuple):
     """What is needed of a visit, in order of start."""
 
@@ -72,7 +78,12 @@ class Seen(NamedTuple):
     target: str
     status: int = 200
     is_known: bool = True
-    """Whether the crawler knows the answer: one that came as it was killed may be lost."""
+    """Whether the crawler knows the answer, as far as the server can tell."""
+
+    @property
+    def answered(self) -> Answered:
+        """Its answer."""
+        return Answered(self.host, self.target, self.status)
 
 
 class Host:
@@ -92,7 +103,7 @@ class Judge:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._waiting: list[Seen] = []
-        self._kills: deque[float] = deque(maxlen=100)
+        self._lost: defaultdict[Answered, list[float]] = defaultdict(list)
         self._stalls: deque[tuple[float, float]] = deque(maxlen=100)
         self._hosts: defaultdict[str, Host] = defaultdict(Host)
         row = IN_A_ROW * terms.workers
@@ -119,9 +130,11 @@ class Judge:
         hosts = Counter(self._terms.address(host) for host in self._hosts)
         return sum(1 for number in hosts.values() if number > 1)
 
-    def killed(self, at: float) -> None:
-        """Processes of the crawl were killed: their requests end, and what was just answered may be lost."""
-        self._kills.append(at)
+    def killed(self, at: float, lost: Iterable[Answered]) -> None:
+        """Processes of the crawl were killed, and these answers lost: each may be asked for once more."""
+        for each in lost:
+            self._lost[each].append(at)
+            self.unknown += 1
         self.kills += 1
 
     def stalled(self, since: float, until: float) -> None:
@@ -142,20 +155,32 @@ class Judge:
 
     def judge(self, visit: Seen) -> None:
         """Check a visit against every rule. Visits are given in order of start."""
-        for kill in self._kills:
-            if visit.started_at - READ_LATE <= kill <= visit.ended_at + UNKNOWN:
-                visit = visit._replace(ended_at=min(visit.ended_at, kill), is_known=False)
         if any(visit.started_at - CATCH_UP <= until and since <= visit.ended_at for since, until in self._stalls):
             visit = visit._replace(is_known=False)
+            self.unknown += 1
         host = self._hosts[visit.host]
+        self._forget_lost(visit, host)
         for rule, broken in RULES.items():
             if message := broken(self._terms, visit, host):
-                self._violate(rule, message)
+                self.violate(rule, message)
         if message := self._too_close(visit):
-            self._violate(ADDRESSES, message)
+            self.violate(ADDRESSES, message)
         self._remember(visit, host)
 
-    def _violate(self, rule: str, message: str) -> None:
+    def _forget_lost(self, visit: Seen, host: Host) -> None:
+        """Forget what the crawler did not know any more when it made this request."""
+        last = host.last
+        if last is not None and any(
+            last.started_at < at <= visit.started_at for at in self._lost.get(last.answered, ())
+        ):
+            host.last = last._replace(is_known=False)
+        before = self._lost.get(Answered(visit.host, visit.target, 200))
+        if before and before[0] <= visit.started_at:
+            del before[0]
+            host.fetched.discard(hash(visit.target))
+
+    def violate(self, rule: str, message: str) -> None:
+        """Count a violation."""
         self.violations[rule] += 1
         if len(self.examples[rule]) < EXAMPLES:
             self.examples[rule].append(message)
@@ -184,12 +209,11 @@ class Judge:
             host.fetched.add(hash(visit.target))
         host.last = visit
         self.requests += 1
-        self.unknown += not visit.is_known
         self.statuses[visit.status] += 1
 
     def lines(self) -> Iterator[str]:
         """What was found, rule by rule."""
-        for rule in (*RULES, ADDRESSES):
+        for rule in (*RULES, ADDRESSES, ARCHIVE):
             yield f"{rule}: {self.violations[rule]:,} violations"
             for example in self.examples[rule]:
                 yield f"  {example}"
@@ -258,3 +282,5 @@ RULES: Mapping[str, Callable[[Terms, Seen, Host], str]] = {
 }
 ADDRESSES = "delays of addresses"
 """The eighth rule, which looks at several hosts."""
+ARCHIVE = "what was kept stays"
+"""The ninth, which looks at the archive after kills."""

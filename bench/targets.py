@@ -1,6 +1,7 @@
-"""How many requests crawls for files need until they have 90 % of them, on page graphs of real manuals.
+"""How many requests crawls for files need until they have 90 % of them, on real manuals and on sites of the lab.
 
     python -m bench.targets [FOLDER]          FOLDER: unpacked Debian packages, by default fetched into bench/.peers
+    python -m bench.targets --lab             only the sites of the lab, which need no packages
 
 Ten manuals with files that few of their pages link to: at least 20, and at most half as many as pages. Files count as
 found if links of reachable pages lead to them and the package has them. All crawls are simulated on the same links,
@@ -15,7 +16,7 @@ Requests are counted, HEAD requests too, so the figures carry over to any machin
 
 Constants of `targets` were chosen on the first four sites, before it was run on the other six. The last one
 was the first to spread its pages over folders by a hash, which `targets` then learnt to recognise: it counts as
-tuned on.
+tuned on. The six sites of the lab (`bench.targets_lab`) were added later, and nothing was tuned on them.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import unquote, urljoin, urlsplit
 
 from msgspec import Struct
 
 from bench.peers import fetch_manuals
 from bench.sb_classifier import SbCrawl, SbLink, SbSite
+from bench.targets_lab import lab_sites
 from periplus.model import Accept, Discovery, Source, Url
 from periplus.parts.targets.bandit import SiteBandit, SiteTargets
 from periplus.parts.targets.tag_paths import TagPaths
@@ -79,6 +82,71 @@ MANUALS = (
 """The manuals, and what is looked for in each: chosen by the number of pages and files alone."""
 
 
+class Site(Protocol):
+    """A site that is crawled."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+
+    @property
+    def home(self) -> str:
+        """What the URLs of its pages begin with."""
+
+    @property
+    def seed(self) -> str:
+        """Where crawls begin."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The wanted types."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Words of URLs by which a focused crawl looks for files."""
+
+    def look(self, url: str) -> tuple[str, bytes]:
+        """What a URL shows (html, target or none), and the page if it is one."""
+
+
+class ManualSite(Struct, frozen=True):
+    """A manual as a site; `folder` has its package unpacked."""
+
+    manual: Manual
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The package."""
+        return self.manual.package
+
+    @property
+    def home(self) -> str:
+        """A host of its own."""
+        return f"http://{self.manual.package}.test/"
+
+    @property
+    def seed(self) -> str:
+        """Its first page."""
+        return self.home + self.manual.entry
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The wanted types."""
+        return self.manual.types
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The extensions, and the types without their first half."""
+        return ("download", *self.manual.extensions, *(each.split("/")[-1] for each in self.manual.types))
+
+    def look(self, url: str) -> tuple[str, bytes]:
+        """The file that a URL names."""
+        file = _file(self.folder / self.manual.package / self.manual.root, url)
+        kind = _kind(file, self.manual.extensions)
+        return kind, file.read_bytes() if file is not None and kind == "html" else b""
+
+
 class FullPaths(TagPaths):
     """Paths with classes and ids as they are written, as SB-CLASSIFIER has them."""
 
@@ -118,29 +186,26 @@ class Graph(Struct, frozen=True, dict=True):
         return self.pages.get(url, [])
 
 
-def graph_of(manual: Manual, folder: Path) -> Graph:
-    """Read a manual, breadth first."""
-    root, home = folder / manual.package / manual.root, f"http://{manual.package}.test/"
-    media = MediaTypes(MediaSettings(types=manual.types))
+def graph_of(site: Site) -> Graph:
+    """Read a site, breadth first."""
+    media = MediaTypes(MediaSettings(types=site.types))
     extensions = Extensions(None, media)
-    seed = home + manual.entry
     pages: dict[str, list[Link]] = {}
-    kinds: dict[str, str] = {seed: "html"}
-    waiting = deque([seed])
+    kinds: dict[str, str] = {site.seed: "html"}
+    waiting = deque([(site.seed, site.look(site.seed)[1])])
     while waiting:
-        page = waiting.popleft()
+        page, html = waiting.popleft()
         pages[page] = []
-        file = _file(root, page)
-        for url, path, full in _links(file.read_bytes(), page) if file is not None else ():
+        for url, path, full in _links(html, page):
             is_refused = extensions.judge(Discovery(Url(url), Source.LINK, 0.0)) != Accept()
-            if not url.startswith(home) or is_refused:
+            if not url.startswith(site.home) or is_refused:
                 continue
             pages[page].append(Link(url, path, full, media.wants_url(url)))
             if url not in kinds:
-                kinds[url] = _kind(_file(root, url), manual.extensions)
+                kinds[url], linked = site.look(url)
                 if kinds[url] == "html":
-                    waiting.append(url)
-    return Graph(seed, pages, kinds, ("download", *manual.extensions, *(each.split("/")[-1] for each in manual.types)))
+                    waiting.append((url, linked))
+    return Graph(site.seed, pages, kinds, site.words)
 
 
 def _links(html: bytes, page: str) -> Iterator[tuple[str, str, str]]:
@@ -268,24 +333,33 @@ CRAWLS: dict[str, Callable[[Graph], float]] = {
 }
 
 
+def _sites(arguments: Sequence[str]) -> Iterator[tuple[str, Site]]:
+    """Every site, and the sum that it belongs to."""
+    if list(arguments) != ["--lab"]:
+        folder = Path(arguments[0]) if arguments else fetch_manuals(manual.package for manual in MANUALS)
+        for manual in MANUALS:
+            yield "tuned on" if manual.is_tuned_on else "other manuals", ManualSite(manual, folder)
+    for site in lab_sites():
+        yield "sites of the lab", site
+
+
 def main(arguments: Sequence[str]) -> None:
     """Print the table, and the sums."""
-    folder = Path(arguments[0]) if arguments else fetch_manuals(manual.package for manual in MANUALS)
-    print("| manual | pages | files | " + " | ".join(CRAWLS) + " |")
+    print("| site | pages | files | " + " | ".join(CRAWLS) + " |")
     print("|---|" + "---:|" * (len(CRAWLS) + 2))
-    sums: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
-    for manual in MANUALS:
-        graph = graph_of(manual, folder)
+    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for group, site in _sites(arguments):
+        graph = graph_of(site)
         files = sum(kind == "target" for kind in graph.kinds.values())
         row = {name: round(crawl(graph)) for name, crawl in CRAWLS.items()}
-        sums[manual.is_tuned_on].update(row)
+        sums[group].update(row)
         figures = [len(graph.pages), files, *row.values()]
         print(
-            f"| {manual.package} ({', '.join(manual.types)}) | " + " | ".join(f"{each:,}" for each in figures) + " |",
+            f"| {site.name} ({', '.join(site.types)}) | " + " | ".join(f"{each:,}" for each in figures) + " |",
             flush=True,
         )
-    for title, total in (("tuned on", sums[True]), ("the others", sums[False]), ("all", sums[True] + sums[False])):
-        print(f"| {title} | | | " + " | ".join(f"{total[name]:,}" for name in CRAWLS) + " |")
+    for group, total in sums.items():
+        print(f"| {group} | | | " + " | ".join(f"{total[name]:,}" for name in CRAWLS) + " |")
 
 
 if __name__ == "__main__":

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
-from bench.politeness import BusyWorld, JudgedLog, read_log
+from bench.politeness import BusyWorld, JudgedLog, drain
 from bench.politeness_rules import ADDRESSES, ROBOTS, ROBOTS_AGE, RULES, Judge, Seen, Terms
 from tests.each_case import each_case
 
 from periplus.apps.lab import Request
 from periplus.apps.lab.log import Visit
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 
 HOST, SLOW = "a.lab.test", "slow.lab.test"
 TERMS = Terms(
@@ -52,12 +54,13 @@ def logged(one: Seen) -> Visit:
     return Visit(1, "127.0.0.1", "GET", one.host, one.target, "a", one.status, 9, 0.0, 0.0, *times)
 
 
-def violations(visits: list[Seen], *kills: float) -> set[str]:
-    """The broken rules, of visits that are logged in order of their end."""
+def violations(visits: list[Seen], kill: float = 0.0, lost: tuple[Seen, ...] = ()) -> set[str]:
+    """The broken rules, of visits that are logged in order of their end; some answers are lost by a kill."""
     judge = Judge(TERMS)
-    for at in kills:
-        judge.killed(at)
     for one in sorted(visits, key=lambda visit: visit.ended_at):
+        if kill and one.ended_at > kill:
+            judge.killed(kill, [each.answered for each in lost])
+            kill = 0.0
         judge.note(one)
     judge.end()
     assert judge.requests == len(visits)
@@ -80,18 +83,38 @@ def test_a_rest_after_a_slow_answer_is_longer() -> None:
     assert violations([*START, seen(3.0, took=2.0), seen(14.9, "/1")]) == {"delays of hosts, Crawl-delay included"}
 
 
-def test_a_kill_excuses_only_what_depends_on_an_answer_that_may_be_lost() -> None:
-    """A host rests all the same, and what was answered long before a kill is known."""
-    slow = [*START, seen(3.0, took=2.0), seen(6.1)]
-    assert violations(slow) == {"delays of hosts, Crawl-delay included", "no page is fetched twice"}
-    assert violations(slow, 5.0) == set()
-    assert violations([*START, seen(3.0, took=9.0), seen(6.1)], 5.0) == set(), "it ended by the kill"
-    assert violations([*START, seen(3.0), seen(5.8)], 5.0) == set()
-    assert violations([*START, seen(3.0), seen(5.8)], 2.5) == set(), "it was sent before, and read late"
-    assert violations([*START, seen(3.0), seen(5.8)], 0.9) == {"no page is fetched twice"}
-    assert violations([*START, seen(3.0, "/1"), seen(3.8)], 3.5) == {"delays of hosts, Crawl-delay included"}
-    assert violations([*START, seen(3.0), seen(40.0)], 20.0) == {"no page is fetched twice"}
-    assert violations([*START, seen(3.0, status=503), seen(5.0)], 4.0) == set()
+def test_a_kill_excuses_only_what_depends_on_an_answer_that_was_lost() -> None:
+    """However long before the kill it was sent. A host rests all the same, and what was kept is known."""
+    slow, busy = seen(3.0, took=2.0), seen(3.0, status=503)
+    assert violations([*START, slow, seen(6.1)], 5.5) == {
+        "delays of hosts, Crawl-delay included",
+        "no page is fetched twice",
+    }
+    assert violations([*START, slow, seen(6.1)], 5.5, (slow,)) == set()
+    assert violations([*START, seen(3.0), seen(90.0)], 80.0, (seen(3.0),)) == set()
+    assert violations([*START, seen(3.0), seen(90.0)], 80.0, (seen(3.0, "/1"),)) == {"no page is fetched twice"}
+    assert violations([*START, seen(3.0, "/1"), seen(3.8)], 3.5, (seen(3.0, "/1"),)) == {
+        "delays of hosts, Crawl-delay included"
+    }
+    assert violations([*START, busy, seen(5.0)], 4.0) == {"Retry-After"}
+    assert violations([*START, busy, seen(5.0)], 4.0, (busy,)) == set()
+
+
+def test_an_answer_that_was_lost_may_be_asked_for_once_more() -> None:
+    """Not twice, and not before the kill; but again if that answer is lost as well."""
+    twice = [*START, seen(3.0), seen(9.0)]
+    assert violations(twice, 20.0, (seen(9.0),)) == {"no page is fetched twice"}
+    assert violations([*twice, seen(30.0)], 5.0, (seen(3.0),)) == {"no page is fetched twice"}
+    judge = Judge(TERMS)
+    entries: list[Seen | float] = [*START, seen(3.0), 5.0, seen(9.0), 15.0, seen(30.0), seen(50.0, "/1")]
+    for one in entries:
+        if isinstance(one, float):
+            judge.killed(one, [seen(3.0).answered])
+        else:
+            judge.note(one)
+    judge.end()
+    assert not judge.violations
+    assert (judge.kills, judge.unknown) == (2, 2)
 
 
 def test_requests_that_a_stalled_server_read_late_are_judged_by_the_delay_alone() -> None:
@@ -106,23 +129,48 @@ def test_requests_that_a_stalled_server_read_late_are_judged_by_the_delay_alone(
 
 
 def test_another_run_judges_by_what_earlier_ones_logged(tmp_path: Path) -> None:
-    """A line that was being written when the machine died is left out."""
+    """Also which answers were lost. A line that was being written when the machine died is left out."""
     path = tmp_path / "visits.jsonl"
-    for run in ([*START, seen(3.0)], [seen(40.0), seen(60.0, "/print/1")]):
+    for before, run in ((0.0, [*START, seen(3.0)]), (3.01, [seen(40.0), seen(60.0, "/print/1"), seen(80.0)])):
         judge = Judge(TERMS)
-        if path.exists():
-            assert read_log(judge, path) == 3.01
-        log = JudgedLog(judge, path)
+        log = JudgedLog(judge, path, tmp_path / "an archive without answers")
+        assert log.ended == before
         for one in run:
             log.note(logged(one))
-        log.killed(80.0)
-        log.stalled(81.0, 82.0)
+        if not before:
+            log.killed(20.0)
+            log.stalled(21.0, 22.0)
         log.close()
         with path.open("ab") as file:
             file.write(b"[80.1, 80.")
     judge.end()
-    assert set(judge.violations) == {"no page is fetched twice", "nothing forbidden is requested"}
-    assert (judge.requests, judge.kills, judge.stalls) == (5, 2, 2)
+    assert judge.violations == {"no page is fetched twice": 1, "nothing forbidden is requested": 1}
+    assert (judge.requests, judge.kills, judge.stalls, judge.unknown) == (6, 1, 1, 3)
+
+
+def test_requests_of_hosts_that_are_not_of_the_web_are_not_judged(tmp_path: Path) -> None:
+    """The bench itself asks the server, to wait until it has read everything."""
+    judge = Judge(TERMS)
+    log = JudgedLog(judge, tmp_path / "visits.jsonl", tmp_path)
+    log.note(logged(seen(1.0, host="127.0.0.1")))
+    log.close()
+    judge.end()
+    assert (log.total, judge.requests) == (0, 0)
+
+
+def test_the_server_is_drained_when_all_that_was_sent_is_logged(tmp_path: Path) -> None:
+    """Also requests whose clients have gone before they were read, and whose answers take long."""
+    world = BusyWorld(10, 30, 2.0)
+    log = JudgedLog(Judge(TERMS), tmp_path / "visits.jsonl", tmp_path)
+    server = Server(world, SteppedClock(world.epoch), log, latency=lambda _request: 0.3)
+    with RunningLab(server) as lab:
+        host = world.sites()[0].host
+        for number in range(50):
+            with socket.create_connection(("127.0.0.1", lab.port)) as client:
+                client.sendall(f"GET /{number} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        drain(lab, world, log)
+        assert log.total == 50
+    log.close()
 
 
 def test_the_judge_keeps_no_visits() -> None:

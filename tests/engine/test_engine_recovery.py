@@ -115,6 +115,13 @@ def test_all_that_was_logged_is_applied(collection: Collection) -> None:
     assert collection.outcomes() == []
 
 
+def test_the_log_is_bounded_however_rarely_a_commit_is_due_by_time(collection: Collection) -> None:
+    """Commits take long in a process that is hardly run, so the next is due late: recovery must not take longer."""
+    collection.config = collection.config.with_options({"engine.checkpoint_outcomes": 20, "wire.max_transfers": 4})
+    assert collection.crawl(pages=100).crawl.pages >= 100
+    assert len(collection.outcomes()) < 20 + 4
+
+
 @pytest.mark.parametrize(
     "ordering", ["opic_adaptive", *(pytest.param(name, marks=pytest.mark.slow) for name in ("batch", "indegree"))]
 )
