@@ -102,7 +102,7 @@ print(periplus.open(sys.argv[1]).refresh(settings={{"wire.proxy": {proxy!r}}}).a
 
 
 def test_a_script_that_does_not_ask_for_its_name(tmp_path: Path) -> None:
-    """It crawls and refreshes with workers, unless these need a function of the script: then one error says what to do."""
+    """It crawls and refreshes with workers; if these need a function of the script, one error says what to do."""
     path = tmp_path / "script.py"
 
     def ran(how: str) -> subprocess.CompletedProcess[str]:
