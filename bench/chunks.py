@@ -3,7 +3,8 @@
     python -m bench.chunks --manuals bench/.peers/docs/python3.11-doc --count 500
 
 Pages are read by Python's own HTML parser, too: every `<pre>` of their body must be in one chunk, byte by byte but for
-empty lines around it, below the heading or term that the page has before it. `--show N` prints chunks to read.
+empty lines around it, below the heading or term that the page has before it. Every chunk whose first words the page has
+once must have the heading before them in its path. `--show N` prints chunks to read.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from periplus.content import read_texts
 from periplus.model import Stored, Url
 from periplus.store.export.captures import Capture
 from periplus.store.export.chunks import HARD_BOUND, Chunk, ChunkShape, chunks_of
-from periplus.store.export.documents import DecodedCapture
+from periplus.store.export.documents import DecodedCapture, read_body
 
 LARGEST = 1 << 20
+FIRST = 60
+"""Letters by which the beginning of a chunk is found in the page."""
+_LEADING = re.compile(r"\A(?:#{1,6} .*\n+)+")
+_TARGET = re.compile(r"\]\([^)\s]*\)")
+TYPE = (("Content-Type", "text/html"),)
 _SPACE = re.compile(r"\s+")
 _HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
 _UNSEEN = dict.fromkeys((*range(9), *range(11, 32), 0x7F, 0x200B, 0xFEFF))
@@ -41,11 +46,14 @@ class Code(NamedTuple):
 
 
 class CodeReader(HTMLParser):
-    """Collects the code of a page."""
+    """Collects the code of a page, and the letters of its text by the heading before them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Code] = []
+        self.letters = ""
+        self.headings: list[tuple[int, str]] = []
+        """Where in the letters each heading ends, and what it says."""
         self._heading = ""
         self._texts: list[str] | None = None
         self._in_heading = False
@@ -64,6 +72,7 @@ class CodeReader(HTMLParser):
         """A tag ends."""
         if re.fullmatch("h[1-6]", tag):
             self._in_heading = False
+            self.headings.append((len(self.letters), words(self._heading)))
         elif tag == "pre" and self._texts is not None:
             lines = "".join(self._texts).translate(_UNSEEN).split("\n")
             while lines and not lines[0].strip():
@@ -76,6 +85,7 @@ class CodeReader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Text."""
+        self.letters += words(data)
         if self._in_heading:
             self._heading += data
         if self._texts is not None:
@@ -92,7 +102,8 @@ def document_of(path: Path, root: Path) -> DecodedCapture:
     url = Url(f"http://docs.example.org/{path.relative_to(root).as_posix()}")
     capture = Capture(url, 200, datetime(2026, 1, 1, tzinfo=UTC), "text/html", Stored("f", 0, 1, "", False))
     body = path.read_bytes()
-    return DecodedCapture(capture, read_texts(body, url, "text/html"), body)
+    page, made_html, shown, hidden = read_body(body, url, TYPE, texts_only=True)
+    return DecodedCapture(capture, page, body, None, made_html, shown, hidden)
 
 
 def judged(document: DecodedCapture, chunks: Sequence[Chunk], shape: ChunkShape) -> Counter[str]:
@@ -115,6 +126,13 @@ def judged(document: DecodedCapture, chunks: Sequence[Chunk], shape: ChunkShape)
         else:
             counts["code in one chunk"] += 1
             counts["code below its heading"] += any(is_below(chunk, code) for chunk in holding)
+    for chunk in chunks:
+        first = words(_TARGET.sub("]", _LEADING.sub("", chunk.text)))[:FIRST]
+        if len(first) == FIRST and reader.letters.count(first) == 1:
+            at = reader.letters.find(first)
+            heading = next((name for end, name in reversed(reader.headings) if end <= at), "")
+            counts["chunks whose first words are once in the page"] += 1
+            counts["below the heading before them"] += is_in_path(chunk, heading)
     return counts
 
 
@@ -151,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cutting = time.process_time() - begin
     begin = time.process_time()
     for document in documents:
-        read_texts(document.body, document.capture.url, "text/html")
+        read_body(document.body, document.capture.url, TYPE, texts_only=True)
     reading = time.process_time() - begin
     counts = sum((judged(one, chunks, shape) for one, chunks in zip(documents, found, strict=True)), Counter[str]())
     lines = [f"| {name} | {number:,} |" for name, number in counts.items()]

@@ -95,6 +95,8 @@ NEVER = {"pydantic", "tantivy", "ssl", "concurrent.futures", "periplus.parts.for
 """What none of these commands loads: parts that are put together for a crawl, and what checks options that are odd."""
 CRAWL = {"periplus.store.crawl_state", "periplus.store.state.disk", "periplus.policy.balance"}
 """The state as a crawl opens it: a question needs to know of a shard only how far it has come."""
+COMPARING = HEAVY - {"lmdb", "numpy", "pyarrow"} | NEVER - {"ssl"} | CRAWL
+"""What `changes` does not load. `pyarrow.parquet`, which it needs, loads `ssl`."""
 PAGES = {"periplus.content.html", "periplus.content.entities", "periplus.store.export.documents"}
 
 
@@ -113,13 +115,25 @@ PAGES = {"periplus.content.html", "periplus.content.entities", "periplus.store.e
         ),
         (
             ("changes", "--since", "1h", "--limit", "5"),
-            HEAVY - {"lmdb", "numpy", "pyarrow", "lxml"} | NEVER - {"ssl"} | CRAWL,
+            COMPARING,
         ),
     ],
 )
 def test_commands_load_what_they_use(indexed: str, words: tuple[str, ...], unused: set[str]) -> None:
-    """A whole run of a command that reads a collection. `pyarrow.parquet`, which `changes` needs, loads `ssl`."""
+    """A whole run of a command that reads a collection."""
     assert sorted(ran(words[0], indexed, *words[1:]) & unused) == []
+
+
+def test_changes_load_readers_of_pages_only_to_compare(tmp_path: Path) -> None:
+    """A crawl after which one page changed. To list the changes, no page is read."""
+    with shop(3) as web:
+        periplus.crawl([SEED], out=tmp_path / "small", config=attentive(tmp_path), **quick(web)).run()
+        web.said[f"{SEED}product/1"] = "<title>Product 1</title><p>Product number 1 is made of one part."
+        assert periplus.open(tmp_path / "small").refresh(settings={"wire.proxy": web.base}).changed == 1
+    listing, comparing = (ran("changes", str(tmp_path / "small"), *words) for words in (("--no-diff",), ()))
+    assert sorted(listing & (COMPARING | PAGES)) == []
+    assert sorted(comparing & COMPARING) == []
+    assert "periplus.store.export.documents" in comparing
 
 
 def test_plain_arguments_are_those_of_typer() -> None:

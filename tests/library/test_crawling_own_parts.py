@@ -97,11 +97,12 @@ def everything(url, found): return True
 given = {{"want": everything}} if sys.argv[2] == "own" else {{}}
 crawl = periplus.crawl({seed!r}, out=sys.argv[1], workers=2, proxy={proxy!r}, delay=0, sitemaps=False, **given)
 print(crawl.run().pages)
+print(periplus.open(sys.argv[1]).refresh(settings={{"wire.proxy": {proxy!r}}}).asked)
 """
 
 
 def test_a_script_that_does_not_ask_for_its_name(tmp_path: Path) -> None:
-    """It crawls with workers, unless these need a function of the script: then one error says what to do."""
+    """It crawls and refreshes with workers; if these need a function of the script, one error says what to do."""
     path = tmp_path / "script.py"
 
     def ran(how: str) -> subprocess.CompletedProcess[str]:
@@ -111,12 +112,13 @@ def test_a_script_that_does_not_ask_for_its_name(tmp_path: Path) -> None:
     with shop(4) as web:
         path.write_text(SCRIPT.format(seed=SEED, proxy=web.base))
         plain, own = ran("plain"), ran("own")
-    assert (plain.stdout, plain.stderr) == ("6\n", "")
-    last = own.stderr.strip().splitlines()[-1]
-    assert last == (
+    assert (plain.stdout, plain.stderr) == ("6\n6\n", "")
+    assert own.stderr.count("Traceback") == 1
+    assert own.stderr.splitlines()[-2:] == [
         "periplus.model.errors.UsageError: the workers cannot load a function of this script: "
-        "it crawls again when it is imported"
-    )
+        "it crawls again when it is imported",
+        'call crawl below `if __name__ == "__main__":`, or put the function into a module of its own',
+    ]
 
 
 def test_items_are_a_table(tmp_path: Path) -> None:

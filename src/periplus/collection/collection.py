@@ -194,6 +194,10 @@ def existing(folder: Path) -> CollectionSetup:
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Lock the folder against other crawls. The lock is on the folder itself, and ends with the process."""
+    from multiprocessing.process import current_process  # only what writes needs it
+
+    if getattr(current_process(), "_inheriting", False):
+        raise SystemExit(1)  # a worker that runs the script of its program for a function in it; the program reports it
     folder.mkdir(parents=True, exist_ok=True)
     check_contents(folder, except_for=(SOCKET,))  # also of the lock itself, which is written to
     try:

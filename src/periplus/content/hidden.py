@@ -47,7 +47,11 @@ _MAX_AROUND: Final = 8
 _LEAST_DOUBTED: Final = 500
 """Bytes of hidden text from which its share of a page says anything."""
 
-_CHARACTERS: Final = re.compile(rb"\xe2\x80[\x8b-\x8d]|\xe2\x81[\xa0-\xa4]|\xef\xbb\xbf|\xf3\xa0")
+_CHARACTERS: Final = {
+    pattern[:1]: re.compile(pattern)
+    for pattern in (b"\xe2(?:\x80[\x8b-\x8d]|\x81[\xa0-\xa4])", b"\xef\xbb\xbf", b"\xf3\xa0")
+}
+"""Characters that are not shown, by their first byte: to look for that is fast."""
 _REFERENCE: Final = re.compile(
     rb"&(?:#(?:x0*(?:200[bcd]|206[0-4]|e00[0-7][0-9a-f]|feff)|0*(?:820[345]|82(?:8[89]|9[012])|917[5-9]\d\d?|65279));?"
     rb"|(?:zwj|zwnj|ZeroWidthSpace|NoBreak);)",
@@ -69,8 +73,8 @@ _TAG: Final = re.compile(rb"<[^<>]*>")
 _ATTRIBUTE: Final = re.compile(rb"""([^\s=>"'/]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
 _SEEN_ATTRIBUTES: Final = re.compile(rb"\b(?:class|id|style|hidden|popover|open|color|bgcolor|text)\b", re.IGNORECASE)
 _NOT_READ: Final = re.compile(
-    rb"<!--.*?(?:-->|\Z)"
-    rb"|<(script|style|textarea|title|xmp|iframe|noembed|noframes|noscript|template|svg)\b.*?(?:</\1\b[^>]*>|\Z)",
+    rb"<(?:!--.*?(?:-->|\Z)|(?=[sitxn])"
+    rb"(script|style|textarea|title|xmp|iframe|noembed|noframes|noscript|template|svg)\b.*?(?:</\1\b[^>]*>|\Z))",
     re.DOTALL,
 )
 """Comments, and elements whose content is not text of the page, in lower case."""
@@ -152,9 +156,13 @@ def without_hidden(html: bytes) -> tuple[bytes, HiddenText]:
     lower = html[:MAX_LOOKED].lower()
     hidden = Counter[str]()
     html = _without_elements(html, lower, hidden)
-    if (not html.isascii() and _CHARACTERS.search(html)) or (b"&" in html and _REFERENCE.search(html)):
+    if _has_hidden_characters(html) or (b"&" in html and _REFERENCE.search(html)):
         html = _without_characters(html, hidden)
     return html, HiddenText(hidden.total(), tuple(sorted(hidden))) if hidden else NOTHING_HIDDEN
+
+
+def _has_hidden_characters(html: bytes) -> bool:
+    return any(first in html and pattern.search(html) is not None for first, pattern in _CHARACTERS.items())
 
 
 def without_hidden_characters(text: str) -> str:

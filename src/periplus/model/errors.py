@@ -24,6 +24,8 @@ class PeriplusError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+        if hint:
+            self.add_note(hint)  # programs that do not catch it show it, too
 
 
 class UsageError(PeriplusError):

@@ -8,6 +8,7 @@ import pytest
 from tests.apps.changes.kept_versions import KeptVersions, article
 
 from periplus.apps.changes import RunStatus, diff_of, version_at, versions
+from periplus.apps.changes.difference import MAX_TEXT
 from periplus.model import Url, UsageError
 
 A = Url("http://a.test/")
@@ -85,3 +86,14 @@ def test_navigation_is_not_part_of_the_text(tmp_path: Path) -> None:
     detail = diff_of(tmp_path, A, T, T + 1)
     assert detail.size == 0.0
     assert (detail.links.new, detail.links.gone) == (("http://a.test/2",), ("http://a.test/1",))
+
+
+def test_the_beginning_of_huge_texts_is_compared(tmp_path: Path) -> None:
+    """What differs behind it is not seen, and that is reported."""
+    lines = [f"<p>Paragraph {number} of a long text." for number in range(MAX_TEXT // 16)]
+    with KeptVersions(tmp_path) as kept:
+        for at, first, last in ((T, "once", "one"), (T + 1, "soon", "two")):
+            kept.page(A, "\n".join([f"<main><p>As it was {first}.", *lines, f"<p>The end of {last}.</main>"]), at)
+    found = diff_of(tmp_path, A, T, T + 1).difference
+    assert found is not None
+    assert (found.removed, found.added, found.is_cut) == (1, 1, True)

@@ -247,6 +247,22 @@ def test_text_has_lines_and_no_marks() -> None:
     assert to_text(page, URL) == wanted
 
 
+def test_text_has_no_permalinks() -> None:
+    """As Markdown: only links within the page are looked at."""
+    page = b"<h2>T <a href='#t'>#</a></h2><p>a <a href='/b'>b</a><a class=headerlink href='#c'>\xc2\xb6</a>"
+    assert to_text(page, URL) == "T\n\na b"
+
+
+def test_text_ends_when_there_is_enough() -> None:
+    """With the block in which that is; the rest of a huge page is not written."""
+    page = b"".join(b"<div><p>paragraph %d" % number for number in range(1000))
+    whole = to_text(page, URL)
+    some = to_text(page, URL, 200)
+    assert whole.startswith(f"{some}\n\n")
+    assert 200 < len(some) < 300
+    assert to_text(page, URL, len(whole)) == whole
+
+
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 

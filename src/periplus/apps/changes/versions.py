@@ -28,7 +28,7 @@ from periplus.model import ParsedPage, Stored, Url, UsageError
 from periplus.store.export.captures import Capture
 from periplus.store.tables import Spooled, scan
 
-from .difference import Difference, diff
+from .difference import MAX_TEXT, Difference, diff
 from .visits import GOOD, SAME, Change, ChangeKind, Version, states_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _compared(old: DecodedCapture, new: DecodedCapture) -> Detail:
         canonical=(new.page.canonical or "") if is_moved else "",
         canonical_before=(old.page.canonical or "") if is_moved else "",
         links=_links(old.page, new.page),
-        difference=diff(old.to_text(), new.to_text()),
+        difference=diff(old.to_text(MAX_TEXT), new.to_text(MAX_TEXT)),
     )
 
 

@@ -194,7 +194,7 @@ def _summary(detail: Detail) -> str:
     )
 
 
-SHOWN = 50
+SHOWN = 20
 """Changes shown on a terminal without `--limit`."""
 FED = 500
 """Entries of a feed."""
@@ -254,7 +254,7 @@ Limit = Annotated[
         metavar="N",
         min=1,
         rich_help_panel=_WHICH,
-        help="Maximum number, newest first; by default 50, in a feed 500.",
+        help="Maximum number, newest first; by default 20, in a feed 500.",
     ),
 ]
 Diff = Annotated[

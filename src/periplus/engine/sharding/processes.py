@@ -256,8 +256,6 @@ class ProcessTeam:
 
     def start(self, seeds: Sequence[Discovery]) -> None:
         """Start every shard with the seeds of its own sites."""
-        if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker that imports the script
-            raise _script_without_guard()
         self._seeds = by_owner(seeds, len(self._workers))
         resource_tracker.ensure_running()  # it unblocks the signals that `_spawn` blocks
         for worker in self._workers:

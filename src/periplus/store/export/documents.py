@@ -14,6 +14,7 @@ made of PDFs, too.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -119,10 +120,12 @@ class DecodedCapture(Struct, frozen=True):
         paragraphs = _lines_of(page, self.source).split("\n\n")
         return [WrittenBlock(text, WrittenKind.TEXT) for text in paragraphs if text.strip()]
 
-    def to_text(self) -> str:
-        """The main text with its lines."""
+    def to_text(self, most: int = sys.maxsize) -> str:
+        """The main text with its lines; of HTML at least the first `most` characters."""
         html = self.html
-        return _lines_of(self.page, self.source) if html is None else to_text(html, self.page.url) or self.page.text
+        if html is None:
+            return _lines_of(self.page, self.source)
+        return to_text(html, self.page.url, most) or self.page.text
 
     @property
     def html(self) -> bytes | None:

@@ -15,6 +15,7 @@ Text with lines is written here alone.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import partial
@@ -136,9 +137,12 @@ _BLOCK: Final = partial(tuple.__new__, WrittenBlock)
 """`WrittenBlock._make` without a call in Python."""
 
 
-def to_text(html: bytes, url: str) -> str:
-    """The main text of a page: a line for each item and row, an empty one between paragraphs. `html` is in UTF-8."""
-    return _Writer(Plain(), url, url, "utf-8").write(_events_of(html, url))
+def to_text(html: bytes, url: str, most: int = sys.maxsize) -> str:
+    """The main text of a page: a line for each item and row, an empty one between paragraphs. `html` is in UTF-8.
+
+    What is written ends with the first block beyond `most` characters.
+    """
+    return _Writer(Plain(), url, url, "utf-8").write(_events_of(html, url), most)
 
 
 def _events_of(html: bytes, url: str) -> Sequence[Event]:
@@ -183,6 +187,8 @@ class _Writer:
         self._base = base
         self._encoding = encoding
         self._blocks = Blocks()
+        self._room = sys.maxsize
+        """Characters that may still be written."""
         self._events: Sequence[Event] = ()
         self._words: frozenset[str] | None = None
         """Those that visitors see, once they are asked for."""
@@ -228,18 +234,21 @@ class _Writer:
             _KINDS,
         )
 
-    def write(self, events: Sequence[Event]) -> str:
-        """Write all of it."""
+    def write(self, events: Sequence[Event], most: int = sys.maxsize) -> str:
+        """Write all of it, or what begins in the first `most` characters."""
         self._events = events
+        self._room = most
         shown = shown_places(events)
         for place, (kind, value, attributes, is_main) in enumerate(events):
+            if self._room < 0:
+                break
             if kind == TEXT:
                 self._read(value, is_main)
             elif kind == CLOSE:
                 self._close(value)
             else:
                 self._open(value, attributes or {}, place in shown)
-        while self._frames:  # the events of a huge page are cut
+        while self._frames:  # cut short here, or by the scanner
             self._close(self._frames[-1].tag)
         self._end_block()
         return "\n".join(self._blocks.lines)
@@ -341,6 +350,7 @@ class _Writer:
         end = len(written)
         start = self._blocks.add(lines)
         text = "\n".join(lines if block.kind is WrittenKind.CODE else written[start:])
+        self._room -= len(text)
         self.written.append(block._replace(text=text, gap="\n" if start == end else "\n\n"))
 
     def _without_permalinks(self, runs: list[Run]) -> list[Run]:
@@ -529,7 +539,10 @@ class _Writer:
     def _open_link(self, tag: str, attributes: Attributes) -> None:
         """A link. It ends the one before it, and is outside of code."""
         self._close_link(tag)
-        url = self._resolved(attributes.get("href"))
+        href = attributes.get("href")
+        if not self._marks.has_links and "#" not in (href or ""):
+            return
+        url = self._resolved(href)
         if url:
             is_own = "#" in url and url.partition("#")[0] == self._url
             self._has_own_links |= is_own

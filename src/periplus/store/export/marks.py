@@ -216,6 +216,8 @@ class Plain:
     """What is written before a line break inside a paragraph."""
     needs_words = True
     """Whether images without any words beside them are left out."""
+    has_links = False
+    """Whether it says where links lead. If not, only those within the page matter: permalinks are left out."""
 
     def inline(self, runs: Sequence[Run]) -> str:
         """A block of text; the lines that the page asks for are separated by line breaks."""
@@ -279,6 +281,7 @@ class Markdown(Plain):
     rule = "---"
     line_end = "  "
     needs_words = False
+    has_links = True
 
     def mark(self, style: Style | Link, side: int, /) -> str:
         """Marks around a text; a link that was written too often has none."""
