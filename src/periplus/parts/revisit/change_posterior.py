@@ -8,6 +8,10 @@ steady changes is not taken for one that changes at once, nor the reverse; until
 rates of a group of pages have a distribution without a form (a Dirichlet process on a grid; those of groups are
 variations of a common one).
 
+A site that is built at the same hour each night is unsteady, but regular: the mean of its pace depends on the hour of
+the day (`_sample_day`). So a build is expected at its hour, before anything of it was read or visited, and no other
+change until the next one.
+
 A visit that found a change says that there was at least one since the visit before. Its time is sampled (data
 augmentation, Tanner & Wong 1987): then rates, pace and steadiness have simple distributions each, given the others.
 What was sampled depends only on what visits found, so it does not matter that the scheduler chose the visits by what
@@ -24,6 +28,7 @@ from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from .evidence import DAY
 from .signal_posterior import SignalPosterior
 
 Floats = NDArray[np.float64]
@@ -37,6 +42,10 @@ _SINGLE_RATES: Singles = RATES.astype(np.float32)
 _STEADINESS: Floats = np.geomspace(0.03, 3e4, 9)
 """Values of the steadiness: the pace of `d` typical times between visits has the mean 1 and the variance
 `1 / (d * steadiness)`. At 0.03 a site changes all at once after 30 visits or so; at 30,000 its pace is steady."""
+_HOURS = 24
+_LIKENESS: Floats = np.array([0.03, 0.3, 3.0, 1000.0])
+"""Values of how alike the hours of the day are on a site: the shape of the distribution of their usual pace. At 0.03
+nearly all changes come at one hour, at 1,000 all hours are alike. As many sites are of each kind, at first."""
 _STEADY_SITES, _UNSTEADY_SITES = 1.0, 1.0
 """Weight of the prior of steadiness, in sites: for the last value, and for all others together."""
 _MEDIAN_RATE, _SPREAD = 1 / 240, 3.0
@@ -109,12 +118,19 @@ class ChangePosterior:
     """Draws, for each page, the probability that its copy is as the page is now."""
 
     def __init__(
-        self, pages: Pages, visits: Visits, signals: SignalPosterior, random: Generator, shortest: float
+        self,
+        pages: Pages,
+        visits: Visits,
+        signals: SignalPosterior,
+        random: Generator,
+        shortest: float,
+        now: float = 0.0,
     ) -> None:
         self._pages, self._visits, self._signals, self._random = pages, visits, signals, random
         self._site = pages.site[visits.page]
         self._edges = _edges(visits, pages.age)
         self._width = -np.diff(self._edges)
+        self._hours = hours_of(self._edges, now)
         self._begin, self._end = self._placed(visits.begin, self._site), self._placed(visits.end, self._site)
         self._copies = self._placed(pages.age, pages.site)
         self._is_dated, self._uses_dates = pages.dated > 0.0, True
@@ -124,6 +140,8 @@ class ChangePosterior:
         self._prior *= _PRIOR_PAGES / self._prior.sum()
         sites, groups = int(pages.site.max()) + 1, int(pages.group.max()) + 1
         self._pace = np.tile(self._width, (sites, 1))
+        self._usual = np.tile(self._width, (sites, 1))
+        self._day = np.ones((sites, _HOURS))
         self._common = np.tile(self._prior / self._prior.sum(), (2, 1))
         self._mixes = self._common[self._group_is_dated(groups)]
         between = visits.begin - visits.end
@@ -135,9 +153,8 @@ class ChangePosterior:
         self._of_old = (pages.old_changes[:, None] * np.log(RATES)).astype(np.float32)
         self._of_true_dates = _of_true_dates(pages.dated[self._is_dated])
         self._quiet, self._found = np.flatnonzero(~visits.is_changed), np.flatnonzero(visits.is_changed)
-        prior = self._steadiness[:, None] * self._width
-        self._of_no_change = prior * np.log(self._steadiness)[:, None]
-        self._log_gamma_of_prior = _log_gamma(prior)
+        self._prior_of_likeness = np.full(len(_LIKENESS), 1.0 / len(_LIKENESS))
+        self._chosen_likeness: Ints = np.full(sites, len(_LIKENESS) - 1)
 
     def draws(self) -> Iterator[Floats]:
         """The chances of all pages, once for each draw. Where pages have dates, half of the draws do without them.
@@ -288,23 +305,76 @@ class ChangePosterior:
 
     def _drawn_pace(self, changes: Floats, exposed: Floats) -> Floats:
         """The pace, given how often pages changed in each bin and how much they were seen."""
-        steadiness = self._steadiness[:, None, None]
-        prior = steadiness * self._width
-        logs = self._of_no_change[:, None, :] - (prior + changes) * np.log(steadiness + exposed)
-        site, found = np.nonzero(changes)
-        shape = prior[:, 0, found] + changes[site, found]
-        logs[:, site, found] += _log_gamma(shape) - self._log_gamma_of_prior[:, found]
-        logs = logs.sum(axis=2)
-        likelihood = np.exp(logs - logs.max(axis=0))
-        counts = np.bincount(self._chosen, minlength=len(_STEADINESS)).astype(np.float64)
-        for number in range(len(self._chosen)):  # each is likely as the others are
-            counts[self._chosen[number]] -= 1.0
-            sums = np.cumsum(likelihood[:, number] * (self._prior_of_steadiness + counts))
-            self._chosen[number] = np.searchsorted(sums, self._random.random() * sums[-1], "right")
-            counts[self._chosen[number]] += 1.0
-        chosen = self._steadiness[self._chosen][:, None]
-        pace: Floats = self._random.gamma(chosen * self._width + changes) / (chosen + exposed)
+        likelihood = _likelihood_of_shapes(self._steadiness, self._usual, changes, exposed)
+        self._chosen = self._chosen_again(self._chosen, likelihood, self._prior_of_steadiness)
+        steadiness = self._steadiness[self._chosen][:, None]
+        self._sample_day(changes, exposed, steadiness)
+        prior = steadiness * self._usual
+        pace: Floats = (self._random.gamma(prior + changes) + _LEAST) / (steadiness + exposed)
         return pace
+
+    def _sample_day(self, changes: Floats, exposed: Floats, steadiness: Floats) -> None:
+        """Sample the pace that each site usually has at each hour of the day, whatever it was in each bin.
+
+        The changes of a bin are negative binomial. They fall into a number of clusters, which is Poisson with a mean
+        that is linear in the usual pace, and therefore is sampled first (Zhou & Carin 2015).
+        """
+        random, sites = self._random, len(changes)
+        shape = np.maximum(steadiness * self._usual, _LEAST)
+        site, bin_ = np.nonzero(changes)
+        count = changes[site, bin_].astype(np.int64)
+        before = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        at = np.repeat(shape[site, bin_], count)
+        is_first = random.random(len(at)) * (at + before) < at
+        clusters = np.bincount(np.repeat(np.arange(len(count)), count), is_first, len(count)).astype(np.int64)
+        weights = self._day[site] * self._hours[bin_] + _LEAST**2
+        hours = np.zeros((sites, _HOURS))
+        np.add.at(hours, site, random.multinomial(clusters, weights / weights.sum(axis=1, keepdims=True)))
+        seen = (steadiness * np.log1p(exposed / steadiness)) @ self._hours
+        likelihood = _likelihood_of_shapes(_LIKENESS, np.ones((1, _HOURS)), hours, seen)
+        self._chosen_likeness = self._chosen_again(self._chosen_likeness, likelihood, self._prior_of_likeness)
+        likeness = _LIKENESS[self._chosen_likeness][:, None]
+        day = (random.gamma(likeness + hours) + _LEAST) / (likeness + seen)
+        self._day = day / day.mean(axis=1, keepdims=True)
+        self._usual = self._day @ self._hours.T
+
+    def _chosen_again(self, chosen: Ints, likelihood: Floats, prior: Floats) -> Ints:
+        """Sample for each site (a column) one of some values (rows): each site is likely as the others are."""
+        counts = np.bincount(chosen, minlength=len(prior)).astype(np.float64)
+        chosen = chosen.copy()
+        for number in range(len(chosen)):
+            counts[chosen[number]] -= 1.0
+            sums = np.cumsum(likelihood[:, number] * (prior + counts))
+            chosen[number] = np.searchsorted(sums, self._random.random() * sums[-1], "right")
+            counts[chosen[number]] += 1.0
+        return chosen
+
+
+def _likelihood_of_shapes(values: Floats, usual: Floats, counts: Floats, exposed: Floats) -> Floats:
+    """The likelihood of the counts of each site (a column), under each value (a row); the best has 1.
+
+    A count is Poisson, with `exposed` times a Gamma of the mean `usual` and of the shape `usual` times the value.
+    """
+    value = values[:, None, None]
+    prior = value * usual
+    logs = prior * np.log(value) - (prior + counts) * np.log(value + exposed)
+    site, found = np.nonzero(counts)
+    mine = np.broadcast_to(prior, logs.shape)[:, site, found]
+    logs[:, site, found] += _log_gamma(mine + counts[site, found]) - _log_gamma(mine)
+    sums = logs.sum(axis=2)
+    likelihood: Floats = np.exp(sums - sums.max(axis=0))
+    return likelihood
+
+
+def hours_of(edges: Floats, now: float) -> Floats:
+    """The days of each bin (a row) that lie in each hour of the day (a column); `edges` are in days before now."""
+    at = now / DAY - edges  # days of the calendar, the oldest first
+    first = np.floor(at[0])
+    marks = first + np.arange(_HOURS * (int(np.ceil(at[-1] - first)) + 1) + 1) / _HOURS
+    low, high = np.maximum(at[:-1, None], marks[:-1]), np.minimum(at[1:, None], marks[1:])
+    inside = np.maximum(high - low, 0.0).reshape(len(edges) - 1, -1, _HOURS)
+    days: Floats = inside.sum(axis=1)
+    return days
 
 
 _STEP = float(np.log(RATES[1] / RATES[0]))

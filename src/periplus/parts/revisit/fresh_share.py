@@ -135,7 +135,7 @@ def _draws(
     ]
     unread, watched = Unread(np.array(rates), pauses), watched_days(kept, now)
     signals = SignalPosterior(kept, observations_of(kept), number, sites, unread, columns.age, watched, random)
-    posterior = ChangePosterior(columns, visits, signals, random, shortest / DAY)
+    posterior = ChangePosterior(columns, visits, signals, random, shortest / DAY, now)
     return np.stack(list(posterior.draws()), axis=1)
 
 
