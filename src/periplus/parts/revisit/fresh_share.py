@@ -143,7 +143,7 @@ def _evidence(
     kept: NDArray[np.void], site: NDArray[np.int64], sites: Sequence[SiteEvidence], now: float
 ) -> tuple[Pages, Visits]:
     """The evidence of the pages, as columns with times in days before now."""
-    is_dated = (kept["old_changes"] == BY_DATE) & (kept["ring"][:, -1] == 0)
+    is_dated = kept["old_changes"] == BY_DATE  # nothing was folded
     is_seen = kept["ring"][:, 0] != 0
     ages = np.maximum(now - kept["visited_at"], 0.0) / DAY
     trusted = np.where(is_dated, 0.0, _trust_in_folded(kept))
