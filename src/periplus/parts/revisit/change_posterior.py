@@ -5,8 +5,8 @@ with the calendar: where pages are rebuilt at night it is high for a moment and 
 (Kalbfleisch 1978) on bins of time that end with visits: visits that found changes after the night, and none before, say
 that all copies of before are stale. How unsteady the pace is (`_STEADINESS`) is sampled with the rest, so a site of
 steady changes is not taken for one that changes at once, nor the reverse; until visits show it, both are possible. The
-rates of a group of pages have a distribution without a form (a Dirichlet process on a grid; those of groups are
-variations of a common one).
+rates of a group of pages have a distribution without a form (a Dirichlet process mixture of log-normal ones, on a grid;
+those of groups are variations of a common one).
 
 A site that is built at the same hour each night is unsteady, but regular: the mean of its pace depends on the hour of
 the day (`_sample_day`). So a build is expected at its hour, before anything of it was read or visited, and no other
@@ -39,6 +39,11 @@ Bools = NDArray[np.bool_]
 RATES: Floats = np.geomspace(1e-4, 1e5, 46)
 """Changes a day: from once in 27 years to every second, five steps for each power of ten."""
 _SINGLE_RATES: Singles = RATES.astype(np.float32)
+_KERNEL_SPREAD = 0.8
+"""The standard deviation of the natural logarithm of rates that count as alike: a factor of 2.2 up or down. Without it
+the distributions collapse to a few rates, at which the draws stay."""
+_KERNELS: Floats = np.exp(-0.5 * ((np.log(RATES) - np.log(RATES)[:, None]) / _KERNEL_SPREAD) ** 2)
+_KERNELS /= _KERNELS.sum(axis=1, keepdims=True)
 _STEADINESS: Floats = np.geomspace(0.03, 3e4, 9)
 """Values of the steadiness: the pace of `d` typical times between visits has the mean 1 and the variance
 `1 / (d * steadiness)`. At 0.03 a site changes all at once after 30 visits or so; at 30,000 its pace is steady."""
@@ -58,6 +63,9 @@ a prior of less weight the first sites that are visited twice decide what is bel
 _BURN_IN, _LEAST_DRAWS, _MOST_DRAWS, _PAGES_DRAWN = 25, 50, 120, 60_000
 """Draws that are dropped, until they no longer depend on where they began; draws that are used, at least and at most,
 and the number of pages, all draws together, beyond which fewer are used: more take longer."""
+_MISSED = 0.25
+"""The pace of a site is sampled for the time since which this share of the changes, at most, was found on pages of which
+earlier visits are not known one by one; before, it is the usual one."""
 _DATE_DENSITY = 0.12
 """Density of the logarithm of the age of a page, and of a false date: from a day to ten years, all alike."""
 _OLDEST_DATE = 3650.0
@@ -82,7 +90,7 @@ class Pages(Struct, frozen=True):
     """The other data of each page.
 
     `site` and `group` are numbers from 0; `age` is days since the last visit; `old_changes` in `old_days` are visits
-    that are not known one by one. `dated` are the days since the last change by the page's date at the first visit, 0
+    that are not known one by one; `is_cut`: there were any. `dated` are the days since the last change by the page's date at the first visit, 0
     without one. How many of such dates are false has the Beta distributions `false_dates`, one for each site as it was
     given, of which `dates` is the number.
     """
@@ -92,6 +100,7 @@ class Pages(Struct, frozen=True):
     age: Floats
     old_changes: Floats
     old_days: Floats
+    is_cut: Bools
     dated: Floats
     dates: Ints
     false_dates: tuple[Floats, Floats]
@@ -149,6 +158,7 @@ class ChangePosterior:
         self._prior_of_steadiness = np.full(len(_STEADINESS), _UNSTEADY_SITES / (len(_STEADINESS) - 1))
         self._prior_of_steadiness[-1] = _STEADY_SITES
         self._chosen: Ints = np.full(sites, len(_STEADINESS) - 1)
+        self._is_whole = self._edges[:-1] <= self._whole_since(sites)[:, None]
         self._reasons = signals.reasons()
         self._of_old = (pages.old_changes[:, None] * np.log(RATES)).astype(np.float32)
         self._of_true_dates = _of_true_dates(pages.dated[self._is_dated])
@@ -176,7 +186,7 @@ class ChangePosterior:
         sums = _sums_of(self._pace)
         passed = self._end.paced(self._pace, sums) - self._begin.paced(self._pace, sums)
         passed = np.maximum(passed, _LEAST)
-        weights = self._likelihood(passed) * self._mixes[pages.group].astype(np.float32)
+        weights = self._likelihood(passed) * (self._mixes @ _KERNELS).astype(np.float32)[pages.group]
         weights /= weights.sum(axis=1, keepdims=True)
         since = sums[pages.site, -1] - self._copies.paced(self._pace, sums)
         unchanged = np.exp(-np.maximum(since, 0.0).astype(np.float32)[:, None] * _SINGLE_RATES)
@@ -197,6 +207,25 @@ class ChangePosterior:
         place = np.clip(np.searchsorted(-self._edges, -times, "right") - 1, 0, len(self._width) - 1)
         part = np.clip((self._edges[place] - times) / self._width[place], 0.0, 1.0)
         return _Bins(place, part, site * len(self._width) + place, site * len(self._edges) + place)
+
+    def _whole_since(self, sites: int) -> Floats:
+        """Since when, in days before now, nearly all visits to the pages of each site are known one by one.
+
+        Where a page changed it is visited more often, and the visits that are known of it begin later: of the time
+        before mostly those pages tell that did not change then.
+        """
+        pages, visits = self._pages, self._visits
+        oldest = np.zeros(len(pages.age))
+        np.maximum.at(oldest, visits.page, visits.begin)
+        changes = np.bincount(visits.page, visits.is_changed, len(pages.age))
+        since = np.full(sites, np.inf)
+        for site in range(sites):
+            mine = np.flatnonzero((pages.site == site) & (changes > 0.0))
+            order = mine[np.argsort(np.where(pages.is_cut[mine], oldest[mine], np.inf))]
+            missed = np.cumsum(changes[order])
+            if len(order) and pages.is_cut[last := order[np.searchsorted(missed, _MISSED * missed[-1])]]:
+                since[site] = oldest[last]
+        return since
 
     def _group_is_dated(self, groups: int) -> Ints:
         dated = np.zeros(groups, np.int64)
@@ -251,7 +280,13 @@ class ChangePosterior:
         pages, groups = self._pages, len(self._mixes)
         known = self._is_seen | (self._is_dated & self._uses_dates)
         size = len(RATES)
-        counts = np.bincount(pages.group[known] * size + place[known], minlength=groups * size).reshape(groups, size)
+        counts = np.bincount(pages.group[known] * size + place[known], minlength=groups * size)
+        group, rate = np.divmod(np.flatnonzero(counts), size)
+        kernels = self._mixes[group] * _KERNELS[:, rate].T
+        kernels /= kernels.sum(axis=1, keepdims=True)
+        of_kernels = self._random.multinomial(counts[counts > 0], kernels)
+        counts = np.zeros((groups, size))
+        np.add.at(counts, group, of_kernels)
         kind = self._group_is_dated(groups)
         expected = _COMMON_PAGES * self._common[kind] + _LEAST
         shared = expected * np.log1p(counts / expected)
@@ -305,13 +340,14 @@ class ChangePosterior:
 
     def _drawn_pace(self, changes: Floats, exposed: Floats) -> Floats:
         """The pace, given how often pages changed in each bin and how much they were seen."""
-        likelihood = _likelihood_of_shapes(self._steadiness, self._usual, changes, exposed)
+        usual, is_whole = self._usual, self._is_whole
+        known, seen = changes * is_whole, exposed * is_whole
+        likelihood = _likelihood_of_shapes(self._steadiness, usual, known, seen)
         self._chosen = self._chosen_again(self._chosen, likelihood, self._prior_of_steadiness)
         steadiness = self._steadiness[self._chosen][:, None]
         self._sample_day(changes, exposed, steadiness)
-        prior = steadiness * self._usual
-        pace: Floats = (self._random.gamma(prior + changes) + _LEAST) / (steadiness + exposed)
-        return pace
+        pace = (self._random.gamma(steadiness * self._usual + known) + _LEAST) / (steadiness + seen)
+        return np.where(is_whole, pace, self._usual)
 
     def _sample_day(self, changes: Floats, exposed: Floats, steadiness: Floats) -> None:
         """Sample the pace that each site usually has at each hour of the day, whatever it was in each bin.

@@ -159,6 +159,7 @@ def _evidence(
             ages,
             changes,
             days,
+            (kept["old_days"] > 0.0) & ~is_dated,
             np.where(is_dated, kept["old_days"], 0.0).astype(np.float64),
             site,
             (checked * false, checked * (1.0 - false)),
