@@ -240,7 +240,9 @@ def test_tables_of_many_classes_are_not_all_held(monkeypatch: pytest.MonkeyPatch
     """A watch of months meets thousands of classes, and values pages as one that holds all their tables."""
     gammas = np.geomspace(0.1, 50.0, 30).tolist()
     every = CrawlValue("mixed")
-    expected = [every.value(page.kind, page.rate, 1.0, 2.0) for page in (every.outlook(0.5, each, 1.0) for each in gammas)]
+    expected = [
+        every.value(page.kind, page.rate, 1.0, 2.0) for page in (every.outlook(0.5, each, 1.0) for each in gammas)
+    ]
     monkeypatch.setattr(crawl_value, "_MOST_ROWS", 4)
     few = CrawlValue("mixed")
     pages = [few.outlook(0.5, each, 1.0) for each in gammas]

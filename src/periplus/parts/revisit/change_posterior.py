@@ -39,6 +39,7 @@ Bools = NDArray[np.bool_]
 RATES: Floats = np.geomspace(1e-4, 1e5, 46)
 """Changes a day: from once in 27 years to every second, five steps for each power of ten."""
 _SINGLE_RATES: Singles = RATES.astype(np.float32)
+_LOG_RATES: Singles = np.log(RATES).astype(np.float32)
 _KERNEL_SPREAD = 0.8
 """The standard deviation of the natural logarithm of rates that count as alike: a factor of 2.2 up or down. Without it
 the distributions collapse to a few rates, at which the draws stay."""
@@ -64,7 +65,7 @@ _BURN_IN, _LEAST_DRAWS, _MOST_DRAWS, _PAGES_DRAWN = 25, 50, 120, 60_000
 """Draws that are dropped, until they no longer depend on where they began; draws that are used, at least and at most,
 and the number of pages, all draws together, beyond which fewer are used: more take longer."""
 _MISSED = 0.25
-"""The pace of a site is sampled for the time since which this share of the changes, at most, was found on pages of which
+"""The pace of a site is sampled for the time since which at most this share of the changes was found on pages of which
 earlier visits are not known one by one; before, it is the usual one."""
 _DATE_DENSITY = 0.12
 """Density of the logarithm of the age of a page, and of a false date: from a day to ten years, all alike."""
@@ -90,8 +91,8 @@ class Pages(Struct, frozen=True):
     """The other data of each page.
 
     `site` and `group` are numbers from 0; `age` is days since the last visit; `old_changes` in `old_days` are visits
-    that are not known one by one; `is_cut`: there were any. `dated` are the days since the last change by the page's date at the first visit, 0
-    without one. How many of such dates are false has the Beta distributions `false_dates`, one for each site as it was
+    that are not known one by one; `is_cut`: there were any. `dated` are the days since the last change by the page's
+    date at the first visit, 0 without one. How many of such dates are false has the Beta distributions `false_dates`, one for each site as it was
     given, of which `dates` is the number.
     """
 
@@ -160,7 +161,6 @@ class ChangePosterior:
         self._chosen: Ints = np.full(sites, len(_STEADINESS) - 1)
         self._is_whole = self._edges[:-1] <= self._whole_since(sites)[:, None]
         self._reasons = signals.reasons()
-        self._of_old = (pages.old_changes[:, None] * np.log(RATES)).astype(np.float32)
         self._of_true_dates = _of_true_dates(pages.dated[self._is_dated])
         self._quiet, self._found = np.flatnonzero(~visits.is_changed), np.flatnonzero(visits.is_changed)
         self._prior_of_likeness = np.full(len(_LIKENESS), 1.0 / len(_LIKENESS))
@@ -235,10 +235,19 @@ class ChangePosterior:
     # rates
 
     def _likelihood(self, passed: Floats) -> Singles:
-        """Of what visits found at a page (a row) under each rate (a column), given the paced days; the best has 1."""
+        """Of what visits found at a page (a row) under each rate (a column), given the paced days; the best has 1.
+
+        The sums of older visits count as the share of paced days after which the known visits found no change. A visit
+        that found one was added as the number of changes expected at the rate that was estimated then: where nearly
+        every visit finds one, or every visit after a build, that number is not an observation, and the page may change
+        a hundred times as often.
+        """
         pages, visits = self._pages, self._visits
-        days = pages.old_days + np.bincount(visits.page[self._quiet], passed[self._quiet], len(pages.age))
-        logs: Singles = self._of_old - days.astype(np.float32)[:, None] * _SINGLE_RATES
+        days = np.bincount(visits.page[self._quiet], passed[self._quiet], len(pages.age))
+        trust = days / np.maximum(np.bincount(visits.page, passed, len(pages.age)), _LEAST)
+        days += trust * pages.old_days
+        changes = (trust * pages.old_changes).astype(np.float32)
+        logs: Singles = changes[:, None] * _LOG_RATES - days.astype(np.float32)[:, None] * _SINGLE_RATES
         found = self._found
         if len(found):
             owner = visits.page[found]
@@ -452,8 +461,9 @@ def _sums_of(pace: Floats) -> Floats:
     return sums
 
 
-_BINS = 32
-"""Bins that end with visits of all times; and the same number with the last visits of pages."""
+_BINS = 128
+"""Bins that end with visits of all times; and the same number with the last visits of pages. Within a bin the pace is
+even: where a build lies in a long one, pages seem not to have changed at a part of it, and rates are too low."""
 
 
 def _edges(visits: Visits, ages: Floats) -> Floats:
