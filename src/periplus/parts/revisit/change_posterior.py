@@ -92,8 +92,8 @@ class Pages(Struct, frozen=True):
 
     `site` and `group` are numbers from 0; `age` is days since the last visit; `old_changes` in `old_days` are visits
     that are not known one by one; `is_cut`: there were any. `dated` are the days since the last change by the page's
-    date at the first visit, 0 without one. How many of such dates are false has the Beta distributions `false_dates`, one for each site as it was
-    given, of which `dates` is the number.
+    date at the first visit, 0 without one. How many of such dates are false has the Beta distributions `false_dates`,
+    one for each site as it was given, of which `dates` is the number.
     """
 
     site: Ints
@@ -245,7 +245,7 @@ class ChangePosterior:
         pages, visits = self._pages, self._visits
         days = np.bincount(visits.page[self._quiet], passed[self._quiet], len(pages.age))
         trust = days / np.maximum(np.bincount(visits.page, passed, len(pages.age)), _LEAST)
-        days += trust * pages.old_days
+        days = days + trust * pages.old_days
         changes = (trust * pages.old_changes).astype(np.float32)
         logs: Singles = changes[:, None] * _LOG_RATES - days.astype(np.float32)[:, None] * _SINGLE_RATES
         found = self._found
