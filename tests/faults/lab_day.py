@@ -186,11 +186,11 @@ class LabDay(WatchSimulation):
 
     jumps = JUMPS
 
-    def __init__(self, folder: Path, hours: float, seed: int | None, kind: str = "mixed", **options: object) -> None:
+    def __init__(self, folder: Path, hours: float, seed: int | None, kind: str = "mixed") -> None:
         self.kind = KINDS[kind]
         is_long = hours > _LONG
         interval = 600.0 if is_long else 60.0
-        config = Config().with_options({"scope.kind": "host", "engine.checkpoint_interval": interval, **options})
+        config = Config().with_options({"scope.kind": "host", "engine.checkpoint_interval": interval})
         plan = Plan(seed or 0, 0, int(seed is not None), config, Mishaps(), 4, 0.0, False)
         super().__init__(plan, folder)
         web = LabWeb(self.true, self.kind)
