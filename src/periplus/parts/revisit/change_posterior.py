@@ -243,7 +243,7 @@ class ChangePosterior:
         a hundred times as often.
         """
         pages, visits = self._pages, self._visits
-        days = np.bincount(visits.page[self._quiet], passed[self._quiet], len(pages.age))
+        days = np.bincount(visits.page[self._quiet], passed[self._quiet], len(pages.age)).astype(np.float64)
         trust = days / np.maximum(np.bincount(visits.page, passed, len(pages.age)), _LEAST)
         days = days + trust * pages.old_days
         changes = (trust * pages.old_changes).astype(np.float32)
@@ -294,14 +294,14 @@ class ChangePosterior:
         kernels = self._mixes[group] * _KERNELS[:, rate].T
         kernels /= kernels.sum(axis=1, keepdims=True)
         of_kernels = self._random.multinomial(counts[counts > 0], kernels)
-        counts = np.zeros((groups, size))
-        np.add.at(counts, group, of_kernels)
+        of_groups = np.zeros((groups, size))
+        np.add.at(of_groups, group, of_kernels)
         kind = self._group_is_dated(groups)
         expected = _COMMON_PAGES * self._common[kind] + _LEAST
-        shared = expected * np.log1p(counts / expected)
+        shared = expected * np.log1p(of_groups / expected)
         for each in (0, 1):
             self._common[each] = self._dirichlet(self._prior + shared[kind == each].sum(axis=0))
-        self._mixes = self._dirichlet(_COMMON_PAGES * self._common[kind] + counts)
+        self._mixes = self._dirichlet(_COMMON_PAGES * self._common[kind] + of_groups)
 
     def _dirichlet(self, weights: Floats) -> Floats:
         drawn = self._random.gamma(weights) + 1e-9 / len(RATES)
