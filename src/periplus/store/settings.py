@@ -28,7 +28,7 @@ class WarcSettings(Struct, frozen=True):
     max_file_size: int = 500_000_000
     """Bytes after which the next file begins."""
     max_file_captures: int = 100_000
-    """Captures after which the next file begins; their index lines are held in memory."""
+    """Captures after which the next file begins; their index lines are held in memory, compressed."""
     compression: Literal["gzip", "zstd"] = "gzip"
     """`zstd` makes smaller files (`.warc.zst`) that fewer programs read; see [store.md](store.md#zstandard)."""
     compression_level: int = 1

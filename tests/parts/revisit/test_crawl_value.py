@@ -13,6 +13,7 @@ from tests.reference.signal_model import SignalModel
 from tests.reference.visit_frequencies import expected_freshness, frequencies_for_age
 
 from periplus.model import ConfigError
+from periplus.parts.revisit import crawl_value
 from periplus.parts.revisit.allocation import (
     AdaptiveSettings,
     adapted,
@@ -233,3 +234,22 @@ def test_intervals_by_trial() -> None:
     assert adapted(61, True, settings) == settings.shortest
     assert adapted(0, False, settings) == pytest.approx(1.4 * settings.first)
     assert adapted(settings.longest, False, settings) == settings.longest
+
+
+def test_tables_of_many_classes_are_not_all_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watch of months meets thousands of classes, and values pages as one that holds all their tables."""
+    gammas = np.geomspace(0.1, 50.0, 30).tolist()
+    every = CrawlValue("mixed")
+    expected = [
+        every.value(page.kind, page.rate, 1.0, 2.0) for page in (every.outlook(0.5, each, 1.0) for each in gammas)
+    ]
+    monkeypatch.setattr(crawl_value, "_MOST_ROWS", 4)
+    few = CrawlValue("mixed")
+    pages = [few.outlook(0.5, each, 1.0) for each in gammas]
+    kinds, rates = np.array([page.kind for page in pages]), np.array([page.rate for page in pages])
+    assert len(set(kinds.tolist())) > 10
+    assert [few.value(page.kind, page.rate, 1.0, 2.0) for page in pages] == expected
+    assert len(few._rows) <= 4
+    together = few.values(kinds, rates, np.ones(len(gammas)), np.full(len(gammas), 2.0))
+    assert together.tolist() == pytest.approx(expected)
+    assert len(few._rows) <= 4

@@ -5,8 +5,12 @@ with the calendar: where pages are rebuilt at night it is high for a moment and 
 (Kalbfleisch 1978) on bins of time that end with visits: visits that found changes after the night, and none before, say
 that all copies of before are stale. How unsteady the pace is (`_STEADINESS`) is sampled with the rest, so a site of
 steady changes is not taken for one that changes at once, nor the reverse; until visits show it, both are possible. The
-rates of a group of pages have a distribution without a form (a Dirichlet process on a grid; those of groups are
-variations of a common one).
+rates of a group of pages have a distribution without a form (a Dirichlet process mixture of log-normal ones, on a grid;
+those of groups are variations of a common one).
+
+A site that is built at the same hour each night is unsteady, but regular: the mean of its pace depends on the hour of
+the day (`_sample_day`). So a build is expected at its hour, before anything of it was read or visited, and no other
+change until the next one.
 
 A visit that found a change says that there was at least one since the visit before. Its time is sampled (data
 augmentation, Tanner & Wong 1987): then rates, pace and steadiness have simple distributions each, given the others.
@@ -24,6 +28,7 @@ from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from .evidence import DAY
 from .signal_posterior import SignalPosterior
 
 Floats = NDArray[np.float64]
@@ -34,9 +39,19 @@ Bools = NDArray[np.bool_]
 RATES: Floats = np.geomspace(1e-4, 1e5, 46)
 """Changes a day: from once in 27 years to every second, five steps for each power of ten."""
 _SINGLE_RATES: Singles = RATES.astype(np.float32)
+_LOG_RATES: Singles = np.log(RATES).astype(np.float32)
+_KERNEL_SPREAD = 0.8
+"""The standard deviation of the natural logarithm of rates that count as alike: a factor of 2.2 up or down. Without it
+the distributions collapse to a few rates, at which the draws stay."""
+_KERNELS: Floats = np.exp(-0.5 * ((np.log(RATES) - np.log(RATES)[:, None]) / _KERNEL_SPREAD) ** 2)
+_KERNELS /= _KERNELS.sum(axis=1, keepdims=True)
 _STEADINESS: Floats = np.geomspace(0.03, 3e4, 9)
 """Values of the steadiness: the pace of `d` typical times between visits has the mean 1 and the variance
 `1 / (d * steadiness)`. At 0.03 a site changes all at once after 30 visits or so; at 30,000 its pace is steady."""
+_HOURS = 24
+_LIKENESS: Floats = np.array([0.03, 0.3, 3.0, 1000.0])
+"""Values of how alike the hours of the day are on a site: the shape of the distribution of their usual pace. At 0.03
+nearly all changes come at one hour, at 1,000 all hours are alike. As many sites are of each kind, at first."""
 _STEADY_SITES, _UNSTEADY_SITES = 1.0, 1.0
 """Weight of the prior of steadiness, in sites: for the last value, and for all others together."""
 _MEDIAN_RATE, _SPREAD = 1 / 240, 3.0
@@ -49,6 +64,9 @@ a prior of less weight the first sites that are visited twice decide what is bel
 _BURN_IN, _LEAST_DRAWS, _MOST_DRAWS, _PAGES_DRAWN = 25, 50, 120, 60_000
 """Draws that are dropped, until they no longer depend on where they began; draws that are used, at least and at most,
 and the number of pages, all draws together, beyond which fewer are used: more take longer."""
+_MISSED = 0.25
+"""The pace of a site is sampled for the time since which at most this share of the changes was found on pages of which
+earlier visits are not known one by one; before, it is the usual one."""
 _DATE_DENSITY = 0.12
 """Density of the logarithm of the age of a page, and of a false date: from a day to ten years, all alike."""
 _OLDEST_DATE = 3650.0
@@ -73,9 +91,9 @@ class Pages(Struct, frozen=True):
     """The other data of each page.
 
     `site` and `group` are numbers from 0; `age` is days since the last visit; `old_changes` in `old_days` are visits
-    that are not known one by one. `dated` are the days since the last change by the page's date at the first visit, 0
-    without one. How many of such dates are false has the Beta distributions `false_dates`, one for each site as it was
-    given, of which `dates` is the number.
+    that are not known one by one; `is_cut`: there were any. `dated` are the days since the last change by the page's
+    date at the first visit, 0 without one. How many of such dates are false has the Beta distributions `false_dates`,
+    one for each site as it was given, of which `dates` is the number.
     """
 
     site: Ints
@@ -83,6 +101,7 @@ class Pages(Struct, frozen=True):
     age: Floats
     old_changes: Floats
     old_days: Floats
+    is_cut: Bools
     dated: Floats
     dates: Ints
     false_dates: tuple[Floats, Floats]
@@ -109,12 +128,19 @@ class ChangePosterior:
     """Draws, for each page, the probability that its copy is as the page is now."""
 
     def __init__(
-        self, pages: Pages, visits: Visits, signals: SignalPosterior, random: Generator, shortest: float
+        self,
+        pages: Pages,
+        visits: Visits,
+        signals: SignalPosterior,
+        random: Generator,
+        shortest: float,
+        now: float = 0.0,
     ) -> None:
         self._pages, self._visits, self._signals, self._random = pages, visits, signals, random
         self._site = pages.site[visits.page]
         self._edges = _edges(visits, pages.age)
         self._width = -np.diff(self._edges)
+        self._hours = hours_of(self._edges, now)
         self._begin, self._end = self._placed(visits.begin, self._site), self._placed(visits.end, self._site)
         self._copies = self._placed(pages.age, pages.site)
         self._is_dated, self._uses_dates = pages.dated > 0.0, True
@@ -124,6 +150,8 @@ class ChangePosterior:
         self._prior *= _PRIOR_PAGES / self._prior.sum()
         sites, groups = int(pages.site.max()) + 1, int(pages.group.max()) + 1
         self._pace = np.tile(self._width, (sites, 1))
+        self._usual = np.tile(self._width, (sites, 1))
+        self._day = np.ones((sites, _HOURS))
         self._common = np.tile(self._prior / self._prior.sum(), (2, 1))
         self._mixes = self._common[self._group_is_dated(groups)]
         between = visits.begin - visits.end
@@ -131,13 +159,12 @@ class ChangePosterior:
         self._prior_of_steadiness = np.full(len(_STEADINESS), _UNSTEADY_SITES / (len(_STEADINESS) - 1))
         self._prior_of_steadiness[-1] = _STEADY_SITES
         self._chosen: Ints = np.full(sites, len(_STEADINESS) - 1)
+        self._is_whole = self._edges[:-1] <= self._whole_since(sites)[:, None]
         self._reasons = signals.reasons()
-        self._of_old = (pages.old_changes[:, None] * np.log(RATES)).astype(np.float32)
         self._of_true_dates = _of_true_dates(pages.dated[self._is_dated])
         self._quiet, self._found = np.flatnonzero(~visits.is_changed), np.flatnonzero(visits.is_changed)
-        prior = self._steadiness[:, None] * self._width
-        self._of_no_change = prior * np.log(self._steadiness)[:, None]
-        self._log_gamma_of_prior = _log_gamma(prior)
+        self._prior_of_likeness = np.full(len(_LIKENESS), 1.0 / len(_LIKENESS))
+        self._chosen_likeness: Ints = np.full(sites, len(_LIKENESS) - 1)
 
     def draws(self) -> Iterator[Floats]:
         """The chances of all pages, once for each draw. Where pages have dates, half of the draws do without them.
@@ -159,7 +186,7 @@ class ChangePosterior:
         sums = _sums_of(self._pace)
         passed = self._end.paced(self._pace, sums) - self._begin.paced(self._pace, sums)
         passed = np.maximum(passed, _LEAST)
-        weights = self._likelihood(passed) * self._mixes[pages.group].astype(np.float32)
+        weights = self._likelihood(passed) * (self._mixes @ _KERNELS).astype(np.float32)[pages.group]
         weights /= weights.sum(axis=1, keepdims=True)
         since = sums[pages.site, -1] - self._copies.paced(self._pace, sums)
         unchanged = np.exp(-np.maximum(since, 0.0).astype(np.float32)[:, None] * _SINGLE_RATES)
@@ -181,6 +208,25 @@ class ChangePosterior:
         part = np.clip((self._edges[place] - times) / self._width[place], 0.0, 1.0)
         return _Bins(place, part, site * len(self._width) + place, site * len(self._edges) + place)
 
+    def _whole_since(self, sites: int) -> Floats:
+        """Since when, in days before now, nearly all visits to the pages of each site are known one by one.
+
+        Where a page changed it is visited more often, and the visits that are known of it begin later: of the time
+        before mostly those pages tell that did not change then.
+        """
+        pages, visits = self._pages, self._visits
+        oldest = np.zeros(len(pages.age))
+        np.maximum.at(oldest, visits.page, visits.begin)
+        changes = np.bincount(visits.page, visits.is_changed, len(pages.age))
+        since = np.full(sites, np.inf)
+        for site in range(sites):
+            mine = np.flatnonzero((pages.site == site) & (changes > 0.0))
+            order = mine[np.argsort(np.where(pages.is_cut[mine], oldest[mine], np.inf))]
+            missed = np.cumsum(changes[order])
+            if len(order) and pages.is_cut[last := order[np.searchsorted(missed, _MISSED * missed[-1])]]:
+                since[site] = oldest[last]
+        return since
+
     def _group_is_dated(self, groups: int) -> Ints:
         dated = np.zeros(groups, np.int64)
         dated[self._pages.group[self._is_dated]] = 1
@@ -189,10 +235,19 @@ class ChangePosterior:
     # rates
 
     def _likelihood(self, passed: Floats) -> Singles:
-        """Of what visits found at a page (a row) under each rate (a column), given the paced days; the best has 1."""
+        """Of what visits found at a page (a row) under each rate (a column), given the paced days; the best has 1.
+
+        The sums of older visits count as the share of paced days after which the known visits found no change. A visit
+        that found one was added as the number of changes expected at the rate that was estimated then: where nearly
+        every visit finds one, or every visit after a build, that number is not an observation, and the page may change
+        a hundred times as often.
+        """
         pages, visits = self._pages, self._visits
-        days = pages.old_days + np.bincount(visits.page[self._quiet], passed[self._quiet], len(pages.age))
-        logs: Singles = self._of_old - days.astype(np.float32)[:, None] * _SINGLE_RATES
+        days = np.bincount(visits.page[self._quiet], passed[self._quiet], len(pages.age)).astype(np.float64)
+        trust = days / np.maximum(np.bincount(visits.page, passed, len(pages.age)), _LEAST)
+        days = days + trust * pages.old_days
+        changes = (trust * pages.old_changes).astype(np.float32)
+        logs: Singles = changes[:, None] * _LOG_RATES - days.astype(np.float32)[:, None] * _SINGLE_RATES
         found = self._found
         if len(found):
             owner = visits.page[found]
@@ -234,13 +289,19 @@ class ChangePosterior:
         pages, groups = self._pages, len(self._mixes)
         known = self._is_seen | (self._is_dated & self._uses_dates)
         size = len(RATES)
-        counts = np.bincount(pages.group[known] * size + place[known], minlength=groups * size).reshape(groups, size)
+        counts = np.bincount(pages.group[known] * size + place[known], minlength=groups * size)
+        group, rate = np.divmod(np.flatnonzero(counts), size)
+        kernels = self._mixes[group] * _KERNELS[:, rate].T
+        kernels /= kernels.sum(axis=1, keepdims=True)
+        of_kernels = self._random.multinomial(counts[counts > 0], kernels)
+        of_groups = np.zeros((groups, size))
+        np.add.at(of_groups, group, of_kernels)
         kind = self._group_is_dated(groups)
         expected = _COMMON_PAGES * self._common[kind] + _LEAST
-        shared = expected * np.log1p(counts / expected)
+        shared = expected * np.log1p(of_groups / expected)
         for each in (0, 1):
             self._common[each] = self._dirichlet(self._prior + shared[kind == each].sum(axis=0))
-        self._mixes = self._dirichlet(_COMMON_PAGES * self._common[kind] + counts)
+        self._mixes = self._dirichlet(_COMMON_PAGES * self._common[kind] + of_groups)
 
     def _dirichlet(self, weights: Floats) -> Floats:
         drawn = self._random.gamma(weights) + 1e-9 / len(RATES)
@@ -288,23 +349,77 @@ class ChangePosterior:
 
     def _drawn_pace(self, changes: Floats, exposed: Floats) -> Floats:
         """The pace, given how often pages changed in each bin and how much they were seen."""
-        steadiness = self._steadiness[:, None, None]
-        prior = steadiness * self._width
-        logs = self._of_no_change[:, None, :] - (prior + changes) * np.log(steadiness + exposed)
-        site, found = np.nonzero(changes)
-        shape = prior[:, 0, found] + changes[site, found]
-        logs[:, site, found] += _log_gamma(shape) - self._log_gamma_of_prior[:, found]
-        logs = logs.sum(axis=2)
-        likelihood = np.exp(logs - logs.max(axis=0))
-        counts = np.bincount(self._chosen, minlength=len(_STEADINESS)).astype(np.float64)
-        for number in range(len(self._chosen)):  # each is likely as the others are
-            counts[self._chosen[number]] -= 1.0
-            sums = np.cumsum(likelihood[:, number] * (self._prior_of_steadiness + counts))
-            self._chosen[number] = np.searchsorted(sums, self._random.random() * sums[-1], "right")
-            counts[self._chosen[number]] += 1.0
-        chosen = self._steadiness[self._chosen][:, None]
-        pace: Floats = self._random.gamma(chosen * self._width + changes) / (chosen + exposed)
-        return pace
+        usual, is_whole = self._usual, self._is_whole
+        known, seen = changes * is_whole, exposed * is_whole
+        likelihood = _likelihood_of_shapes(self._steadiness, usual, known, seen)
+        self._chosen = self._chosen_again(self._chosen, likelihood, self._prior_of_steadiness)
+        steadiness = self._steadiness[self._chosen][:, None]
+        self._sample_day(changes, exposed, steadiness)
+        pace = (self._random.gamma(steadiness * self._usual + known) + _LEAST) / (steadiness + seen)
+        return np.where(is_whole, pace, self._usual)
+
+    def _sample_day(self, changes: Floats, exposed: Floats, steadiness: Floats) -> None:
+        """Sample the pace that each site usually has at each hour of the day, whatever it was in each bin.
+
+        The changes of a bin are negative binomial. They fall into a number of clusters, which is Poisson with a mean
+        that is linear in the usual pace, and therefore is sampled first (Zhou & Carin 2015).
+        """
+        random, sites = self._random, len(changes)
+        shape = np.maximum(steadiness * self._usual, _LEAST)
+        site, bin_ = np.nonzero(changes)
+        count = changes[site, bin_].astype(np.int64)
+        before = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        at = np.repeat(shape[site, bin_], count)
+        is_first = random.random(len(at)) * (at + before) < at
+        clusters = np.bincount(np.repeat(np.arange(len(count)), count), is_first, len(count)).astype(np.int64)
+        weights = self._day[site] * self._hours[bin_] + _LEAST**2
+        hours = np.zeros((sites, _HOURS))
+        np.add.at(hours, site, random.multinomial(clusters, weights / weights.sum(axis=1, keepdims=True)))
+        seen = (steadiness * np.log1p(exposed / steadiness)) @ self._hours
+        likelihood = _likelihood_of_shapes(_LIKENESS, np.ones((1, _HOURS)), hours, seen)
+        self._chosen_likeness = self._chosen_again(self._chosen_likeness, likelihood, self._prior_of_likeness)
+        likeness = _LIKENESS[self._chosen_likeness][:, None]
+        day = (random.gamma(likeness + hours) + _LEAST) / (likeness + seen)
+        self._day = day / day.mean(axis=1, keepdims=True)
+        self._usual = self._day @ self._hours.T
+
+    def _chosen_again(self, chosen: Ints, likelihood: Floats, prior: Floats) -> Ints:
+        """Sample for each site (a column) one of some values (rows): each site is likely as the others are."""
+        counts = np.bincount(chosen, minlength=len(prior)).astype(np.float64)
+        chosen = chosen.copy()
+        for number in range(len(chosen)):
+            counts[chosen[number]] -= 1.0
+            sums = np.cumsum(likelihood[:, number] * (prior + counts))
+            chosen[number] = np.searchsorted(sums, self._random.random() * sums[-1], "right")
+            counts[chosen[number]] += 1.0
+        return chosen
+
+
+def _likelihood_of_shapes(values: Floats, usual: Floats, counts: Floats, exposed: Floats) -> Floats:
+    """The likelihood of the counts of each site (a column), under each value (a row); the best has 1.
+
+    A count is Poisson, with `exposed` times a Gamma of the mean `usual` and of the shape `usual` times the value.
+    """
+    value = values[:, None, None]
+    prior = value * usual
+    logs = prior * np.log(value) - (prior + counts) * np.log(value + exposed)
+    site, found = np.nonzero(counts)
+    mine = np.broadcast_to(prior, logs.shape)[:, site, found]
+    logs[:, site, found] += _log_gamma(mine + counts[site, found]) - _log_gamma(mine)
+    sums = logs.sum(axis=2)
+    likelihood: Floats = np.exp(sums - sums.max(axis=0))
+    return likelihood
+
+
+def hours_of(edges: Floats, now: float) -> Floats:
+    """The days of each bin (a row) that lie in each hour of the day (a column); `edges` are in days before now."""
+    at = now / DAY - edges  # days of the calendar, the oldest first
+    first = np.floor(at[0])
+    marks = first + np.arange(_HOURS * (int(np.ceil(at[-1] - first)) + 1) + 1) / _HOURS
+    low, high = np.maximum(at[:-1, None], marks[:-1]), np.minimum(at[1:, None], marks[1:])
+    inside = np.maximum(high - low, 0.0).reshape(len(edges) - 1, -1, _HOURS)
+    days: Floats = inside.sum(axis=1)
+    return days
 
 
 _STEP = float(np.log(RATES[1] / RATES[0]))
@@ -346,8 +461,9 @@ def _sums_of(pace: Floats) -> Floats:
     return sums
 
 
-_BINS = 32
-"""Bins that end with visits of all times; and the same number with the last visits of pages."""
+_BINS = 128
+"""Bins that end with visits of all times; and the same number with the last visits of pages. Within a bin the pace is
+even: where a build lies in a long one, pages seem not to have changed at a part of it, and rates are too low."""
 
 
 def _edges(visits: Visits, ages: Floats) -> Floats:

@@ -23,7 +23,9 @@ Signals that are right less than one time in ten are ignored as noise: the chang
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_right
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -32,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from .objectives import Floats, Objective, objective
 
 Ints = NDArray[np.int64]
+Row: TypeAlias = "list[float] | array[float]"
 
 LEAST_UNSIGNALLED = 1e-3
 """Smallest share of changes that no signal reports: no site's signals are complete."""
@@ -49,6 +52,8 @@ _MOST_SIGNALS = 8
 """Numbers of signals with a row of their own; more count as eight."""
 _MOST_TERMS, _SATURATED = 128, 16.0
 """Number of signals that are distinguished: with more, a copy is stale but for one chance in millions."""
+_MOST_ROWS = 2_048
+"""Classes whose tables are held: 5 MB. A site needs some hundred, and others as what is known of it changes."""
 QUIET = 0
 """The class of pages without trusted signals, of a certain rate."""
 _OF_SHAPE = 1 + _SHARES * _WORTHS
@@ -79,12 +84,9 @@ class CrawlValue:
 
     def __init__(self, aim: Objective | str) -> None:
         self.objective = objective(aim) if isinstance(aim, str) else aim
-        self._phi: dict[int, Floats] = {}
-        self._rows: dict[int, list[float]] = {}
+        self._rows: dict[int, Row] = {}
         self._quiet: dict[int, Floats] = {}
         self._quiet_rows: dict[int, list[list[float]]] = {}
-        self._phi[QUIET] = self.objective.phi(_GRID)
-        self._rows[QUIET] = self._phi[QUIET].tolist()
         self._is_plain = self.objective.name in ("binary", "capture")
         self._is_weighted, self._power = self.objective.is_weighted, self.objective.power
         self._has_shapes = self.objective.cost is not None and self.objective.power == 1.0
@@ -172,9 +174,7 @@ class CrawlValue:
         if boost is not None:
             self._add_signals(kind, expected, boost)
         kinds, which = np.unique(kind, return_inverse=True)
-        for each in kinds:
-            self._row(int(each))
-        table = np.array([self._phi[int(each)] for each in kinds]).reshape(len(kinds), _POINTS)
+        table = np.array([self._row(int(each)) for each in kinds]).reshape(len(kinds), _POINTS)
         with np.errstate(divide="ignore"):
             place = np.clip(np.log(expected / _FIRST) / _STEP + 1.0, 0.0, _POINTS - 2.0).astype(np.int64)
         low, high = _GRID[place], _GRID[place + 1]
@@ -237,17 +237,18 @@ class CrawlValue:
 
     # tables
 
-    def _row(self, kind: int) -> list[float]:
+    def _row(self, kind: int) -> Row:
         row = self._rows.get(kind)
         if row is None:
-            self._phi[kind] = self._tabled(kind)
-            row = self._rows[kind] = self._phi[kind].tolist()
+            if len(self._rows) >= _MOST_ROWS:
+                self._rows.clear()
+            row = self._rows[kind] = array("d", self._tabled(kind))
         return row
 
     def _tabled(self, kind: int) -> Floats:
         """Phi of a class on the grid: the integral of psi over the cost."""
         aim, shape = self.objective, _SHAPES[kind // _OF_SHAPE]
-        if aim.is_greedy or aim.cost is None:
+        if kind == QUIET or aim.is_greedy or aim.cost is None:
             return aim.phi(_GRID)
         cost = aim.cost(_GRID, np.zeros(1), 0.0)
         if not kind % _OF_SHAPE:
@@ -290,7 +291,7 @@ def _kappa(worth: int) -> float:
     return LEAST_KAPPA * math.exp(worth * _WORTH_STEP)
 
 
-def _between(at: list[float], values: list[float], x: float) -> float:
+def _between(at: Row, values: Row, x: float) -> float:
     """On the line between two points of a table; its ends hold beyond it."""
     place = bisect_right(at, x)
     if not 0 < place < _POINTS:

@@ -139,6 +139,12 @@ class PageEvidence(Struct, frozen=True, gc=False):
         """The evidence without that date."""
         return replace(self, old_changes=0.0, old_days=0.0) if self.dated else self
 
+    def with_date_of_weight(self, weight: float) -> PageEvidence:
+        """The evidence, before the first visit is folded, with a date that counts as far as it is believed."""
+        if self.old_changes != BY_DATE:
+            return self
+        return replace(self, old_changes=weight * self.old_changes, old_days=weight * self.old_days)
+
     def visited(self, is_changed: bool, now: float) -> tuple[PageEvidence, int]:
         """After one more visit: the evidence, and the oldest observation, if there was no room for it any more.
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from .change_posterior import ChangePosterior, Pages, Visits
 from .evidence import BY_DATE, DAY, PageEvidence
-from .evidence_columns import is_changed_in, observations_of
+from .evidence_columns import observations_of
 from .ledger import pages_of
 from .page_value import unread_signals
 from .signal_posterior import SignalPosterior, Unread, watched_days
@@ -135,7 +135,7 @@ def _draws(
     ]
     unread, watched = Unread(np.array(rates), pauses), watched_days(kept, now)
     signals = SignalPosterior(kept, observations_of(kept), number, sites, unread, columns.age, watched, random)
-    posterior = ChangePosterior(columns, visits, signals, random, shortest / DAY)
+    posterior = ChangePosterior(columns, visits, signals, random, shortest / DAY, now)
     return np.stack(list(posterior.draws()), axis=1)
 
 
@@ -143,11 +143,10 @@ def _evidence(
     kept: NDArray[np.void], site: NDArray[np.int64], sites: Sequence[SiteEvidence], now: float
 ) -> tuple[Pages, Visits]:
     """The evidence of the pages, as columns with times in days before now."""
-    is_dated = (kept["old_changes"] == BY_DATE) & (kept["ring"][:, -1] == 0)
+    is_dated = kept["old_changes"] == BY_DATE  # nothing was folded
     is_seen = kept["ring"][:, 0] != 0
     ages = np.maximum(now - kept["visited_at"], 0.0) / DAY
-    trusted = np.where(is_dated, 0.0, _trust_in_folded(kept))
-    changes, days = (trusted * kept[name].astype(np.float64) for name in ("old_changes", "old_days"))
+    changes, days = (np.where(is_dated, 0.0, kept[name]).astype(np.float64) for name in ("old_changes", "old_days"))
     groups = _numbered(4 * site + 2 * is_dated + (kept["heard"] > 0), is_dated | is_seen)
     groups = 2 * groups + is_dated  # the rest, too, is parted by this
     false = np.array([min(max(each.false_dates, 0.02), 0.98) for each in sites])
@@ -159,24 +158,13 @@ def _evidence(
             ages,
             changes,
             days,
+            days > 0.0,
             np.where(is_dated, kept["old_days"], 0.0).astype(np.float64),
             site,
             (checked * false, checked * (1.0 - false)),
         ),
         _visits(kept, ages),
     )
-
-
-def _trust_in_folded(kept: NDArray[np.void]) -> Floats:
-    """The weight of the sums of older visits: the share of the last visits that found no change.
-
-    A visit that found a change was added as the number of changes expected at the rate that was estimated then. Where
-    nearly every visit finds one, that number is not an observation: the page may change a hundred times as often.
-    """
-    ring = kept["ring"]
-    used = np.maximum((ring != 0).sum(axis=1), 1)
-    trust: Floats = ((ring != 0) & ~is_changed_in(ring)).sum(axis=1) / used
-    return trust
 
 
 def _visits(kept: NDArray[np.void], ages: Floats) -> Visits:

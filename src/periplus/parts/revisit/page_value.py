@@ -264,6 +264,7 @@ def learnt(page: PageEvidence, site: SiteEvidence, is_changed: bool, now: float)
     if after.dated and is_disproved(after, site):
         after = after.undated()
     if dropped:
+        after = after.with_date_of_weight(1.0 - site.false_dates)
         site, changes, days = site.fold(dropped, rate_of(page, site))
         after = after.folded(changes, days)
     return replace(after, rate=running_rate(after, site)), site

@@ -254,8 +254,10 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
     @property
     def false_dates(self) -> float:
         """The share of pages whose first date is false."""
-        surplus = self.date_found - self.date_expected + self.date_doubt * _DATES
-        return min(max(surplus / max(self.date_otherwise - self.date_expected + _DATES, _DATES), 0.0), 1.0)
+        surplus, apart = self.date_found - self.date_expected, self.date_otherwise - self.date_expected
+        if apart < 0.0:  # dates of a build, which are younger than the changes
+            surplus, apart = -surplus, -apart
+        return min(max((surplus + self.date_doubt * _DATES) / (apart + _DATES), 0.0), 1.0)
 
     def dated(self, days: float, visited_after: float, is_changed: bool) -> SiteEvidence:
         """A page whose date was `days` days old was revisited for the first time."""

@@ -10,13 +10,14 @@ is there twice. `AppendedFile` is such a file: it is only appended to, and trunc
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.model import (
@@ -125,6 +126,38 @@ ORPHAN: Final = ".orphan"
 """What the names of files end with that were there before the state knew of any."""
 
 
+_PACKED_LINES: Final = 1_000
+"""Lines of an index that are compressed together."""
+
+
+class IndexLines:
+    """The lines of the index of a file that is being written, compressed: a file has up to 100,000 of some 300 bytes.
+
+    A watch keeps a file open for weeks.
+    """
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+        self._last: list[bytes] = []
+        self._count = 0
+
+    def extend(self, lines: Iterable[bytes]) -> None:
+        """Add lines, each with its end."""
+        self._last += lines
+        if len(self._last) >= _PACKED_LINES:
+            self._packed.append(zlib.compress(b"".join(self._last), 1))
+            self._count += len(self._last)
+            self._last = []
+
+    def __iter__(self) -> Iterator[bytes]:
+        for packed in self._packed:
+            yield from zlib.decompress(packed).splitlines(keepends=True)
+        yield from self._last
+
+    def __len__(self) -> int:
+        return self._count + len(self._last)
+
+
 class _Open(Struct):
     """The file that is being written, and the lines of its index since this process opened it at `begun_at`.
 
@@ -139,7 +172,7 @@ class _Open(Struct):
     records: int = -1
     begun_at: int = 0
     unwritten: list[bytes] = []
-    lines: list[bytes] = []
+    lines: IndexLines = field(default_factory=IndexLines)
     new_lines: list[bytes] = []
 
     def add(self, record: bytes) -> int:
@@ -174,7 +207,7 @@ class _Open(Struct):
             self.file.append(data)
         finally:
             self.length = self.file.length
-        self.lines += lines
+        self.lines.extend(lines)
 
 
 class Archive:
@@ -332,7 +365,7 @@ class Archive:
         now.file.sync()
         now.file.close()
         path = now.file.path
-        lines = _earlier_lines(path, now.begun_at) + now.lines
+        lines = [*_earlier_lines(path, now.begun_at), *now.lines]
         with suppress(OSError):
             write_lines(index_of(path), sorted(lines))
 
