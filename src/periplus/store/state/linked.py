@@ -13,11 +13,11 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 
-from periplus.model import InvariantError, Source, Url
+from periplus.model import InvariantError, Source
 
 from .compiled import compiled
 from .environment import Environment
-from .rows import FRESH_FIELDS, SOURCE_CODES, SOURCES, decode, unpack_record
+from .rows import FRESH_FIELDS, SOURCE_CODES, SOURCES, decode, is_refused
 
 _TIME = struct.Struct(">d")
 Unchanged = Callable[[list[bytes | None], list[float | None], dict[bytes, bytes], list[bytes]], list[bool]]
@@ -43,10 +43,9 @@ def _linked_at(row: bytes) -> float | None:
     fields = decode(row)
     if len(fields) == FRESH_FIELDS:
         return fields[3] if SOURCES[fields[2]] is Source.LINK else None
-    record = unpack_record(fields, Url(fields[0]))
-    if record.reason and not record.visits:
+    if is_refused(fields):
         return None
-    return max([seen.at for seen in record.first_seen if seen.source is Source.LINK], default=None)
+    return max([at for code, at in fields[2] if SOURCES[code] is Source.LINK], default=None)
 
 
 def unchanged_in_python(
@@ -100,7 +99,9 @@ class LinkedUrls:
 
     def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Set or clear the bits of places whose records have these rows now."""
-        before = self._table.get_many({place[:-1] for place, _ in rows})
+        keys = {place[:-1] for place, _ in rows}
+        before = {key: self._rows[key] for key in keys if key in self._rows}
+        before |= self._table.get_many([key for key in keys if key not in before])
         after: dict[bytes, bytearray] = {}
         for place, row in rows:
             key, number = place[:-1], place[-1]
