@@ -17,4 +17,4 @@ def compiled(name: str) -> Any:
         if os.environ.get("PERIPLUS_NATIVE") == "1":
             raise
         return None
-    return getattr(_find, name)
+    return getattr(_find, name, None)  # an earlier build has fewer
