@@ -30,10 +30,13 @@ from bench.harness import Group
 from bench.state_fill import Filling, share
 from periplus.model import Digests, Discovery, FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord, Validators
 from periplus.store import DiskState, MemoryState, State
+from periplus.store.state.records import YOUNG
 from periplus.urls import site_of
 
 MILLION = 1_000_000
 SITES = 200_000
+CONTROL_SITES, CONTROL_PAGES = 100, 10
+"""The small web whose first pages are made again and again."""
 NAVIGATION = 20
 """URLs of a site that each of its pages links to."""
 
@@ -177,8 +180,8 @@ def _site(rank: int) -> Site:
 class Step:
     """What one stretch of URLs cost. Times are microseconds a discovered URL; `system` is the kernel's part of `cpu`.
 
-    `making` is the CPU time in microseconds of making a page, not part of the others: it is the same work at every
-    size, so it shows how fast the machine was.
+    `making` is the CPU time in microseconds of making a page of a small web, not part of the others: these are the same
+    pages at every size, so it shows how fast the machine was.
     """
 
     known: int
@@ -199,12 +202,13 @@ def run(sink: Direct, web: MadeWeb, urls: int, step: int, commit_every: int, fol
     """Feed until this number of URLs is known. Making the pages is not counted, committing is."""
     while web.known < urls:
         begin, until = web.known, min(web.known + step, urls)
-        links = pages = 0
+        links = pages = controls = 0
         cpu = system = wall = slowest = making = 0.0
         written = _written()
         while web.known < until:
-            made_at = time.process_time()
             made = web.pages(100)
+            made_at = time.process_time()
+            controls += len(MadeWeb(CONTROL_SITES).pages(CONTROL_PAGES))
             making += time.process_time() - made_at
             cpu_before, system_before, wall_before = time.process_time(), os.times().system, time.perf_counter()
             slowest = max(slowest, _feed(sink, made, commit_every))
@@ -226,7 +230,7 @@ def run(sink: Direct, web: MadeWeb, urls: int, step: int, commit_every: int, fol
             _size(folder),
             _written() - written,
             slowest,
-            making / pages * 1e6,
+            making / controls * 1e6,
         )
 
 
@@ -294,6 +298,9 @@ def measure(quick: bool) -> list[Group]:
 
 
 COMMIT_EVERY = 20_000
+WINDOW = 3 * YOUNG
+"""URLs measured at a size: as many as move out of the tree of new ones in three batches, so that a window has
+neither more nor fewer of these than its share. Merges of large files are spread over all commits."""
 
 
 @dataclass(frozen=True)
@@ -305,7 +312,7 @@ class Start:
 
 
 def grow(folder: Path, sizes: Sequence[int], sites: int, window: int) -> Iterator[tuple[Start | None, Step]]:
-    """The first URLs, then a stretch of `window` before each of these sizes; the state is filled in between.
+    """The first URLs, and the `window` after them; then a window before each other size, with a filled state before it.
 
     Each size has a process of its own, which ends itself with SIGKILL while it discovers or commits more.
     """
@@ -316,7 +323,9 @@ def grow(folder: Path, sizes: Sequence[int], sites: int, window: int) -> Iterato
         ended = subprocess.run([sys.executable, "-m", "bench.state", *asked], check=False)
         if ended.returncode != -signal.SIGKILL:
             raise SystemExit(f"the process for {size:,} URLs ended with {ended.returncode}")
-        yield pickle.loads(result.read_bytes())
+        start, steps = pickle.loads(result.read_bytes())
+        for step in steps:
+            yield start, step
 
 
 def _grow_to(folder: Path, size: int, sites: int, window: int) -> None:
@@ -340,14 +349,17 @@ def _grow_to(folder: Path, size: int, sites: int, window: int) -> None:
         if None in first or None in state.records.get(urls):
             raise SystemExit("a URL that was committed is unknown after a kill")
     sink = Direct(state)
-    if web.known and web.known < size - window:
+    stretches = [size]
+    if not web.known:
+        stretches.append(size + window)
+    elif web.known < size - window:
         web.fill(state, size - window)
-    (step,) = run(sink, web, size, size, COMMIT_EVERY, state_folder)
+    steps = [step for until in stretches for step in run(sink, web, until, until, COMMIT_EVERY, state_folder)]
     state.commit()
     webs[0].write_bytes(pickle.dumps(web))
     made = web.pages(500)
     webs[1].write_bytes(pickle.dumps(web))
-    (folder / "step").write_bytes(pickle.dumps((start, step)))
+    (folder / "step").write_bytes(pickle.dumps((start, steps)))
     threading.Timer(random.random(), os.kill, (os.getpid(), signal.SIGKILL)).start()
     _feed(sink, made, 1 << 60)
     state.commit()
@@ -364,7 +376,7 @@ def main() -> int:
     ask.add_argument("--memory", action="store_true", help="in memory instead of on disk")
     ask.add_argument("--folder", type=Path, help="put the state under this folder (removed afterwards)")
     ask.add_argument("--sizes", type=float, nargs="+", help="measure at these millions of URLs, filled in between")
-    ask.add_argument("--window", type=int, default=300_000, help="URLs measured at each of these sizes but the first")
+    ask.add_argument("--window", type=int, default=WINDOW, help="URLs measured at each of these sizes")
     ask.add_argument("--grow-to", type=int, help=argparse.SUPPRESS)
     asked = ask.parse_args()
     if asked.grow_to:

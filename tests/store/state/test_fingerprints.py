@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from periplus.model import FirstSeen, InvariantError, Site, Source, Url, UrlRecord
 from periplus.store import DiskState
-from periplus.store.state import disk, fingerprints, records, runs
+from periplus.store.state import disk, fingerprints, linked, records, runs
 from periplus.store.state.environment import Environment
 from periplus.store.state.fingerprints import UrlPlaces
 from periplus.store.state.queues import DiskQueues
@@ -264,6 +264,23 @@ def test_a_link_to_a_url_that_a_link_named_before_reads_no_row(tmp_path: Path, m
     state.close()
 
 
+def test_urls_that_have_moved_are_not_looked_up_among_the_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = filled(tmp_path, 100)
+    asked: list[bytes] = []
+    get_many = state.records._table.get_many
+
+    def counted(keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        asked.extend(keys)
+        return get_many(keys)
+
+    monkeypatch.setattr(state.records._table, "get_many", counted)
+    state.records.forget_recent()
+    state.records.add_new(links(range(120), 5.0))
+    new = len(state.environment.table("records")) - 20
+    assert len(asked) == new + 20
+    state.close()
+
+
 def test_both_of_two_findings_in_a_batch_are_answered(tmp_path: Path) -> None:
     """One needs no row, the other does."""
     state = filled(tmp_path, 100)
@@ -310,6 +327,26 @@ def test_sites_that_share_a_fingerprint_are_told_apart(tmp_path: Path) -> None:
     environment.close()
 
 
+def test_a_merge_takes_as_many_commits_as_it_has_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the size of the files, unless pieces would be very small."""
+    monkeypatch.setattr(fingerprints, "PIECES", 10)
+    for entries, step, least, most in ((400, 100, 9, 11), (400, 1600, 2, 4), (400, 20, 18, 21)):
+        monkeypatch.setattr(runs, "STEP", step)
+        environment = Environment(tmp_path / str(step))
+        places = UrlPlaces(environment, lambda: iter(()), tier=entries // 10)
+        rows = [(bytes(4) + Random(number).randbytes(8), number.to_bytes(8, "big")) for number in range(entries)]
+        places.add(rows[entries // 10 :])
+        places.add(rows[: entries // 10])
+        count = 0
+        while len(places._runs) > 1:
+            assert places.find([key for key, _ in rows]) == dict(rows)
+            places.flush()
+            count += 1
+        assert least <= count - 1 <= most
+        assert places.find([key for key, _ in rows]) == dict(rows)
+        environment.close()
+
+
 sightings = st.builds(FirstSeen, st.sampled_from([Source.LINK, Source.SITEMAP]), st.sampled_from([0.5, 1.0, 2.0]))
 
 
@@ -328,7 +365,8 @@ class Records(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.patch = pytest.MonkeyPatch()
-        for module, name, value in ((records, "YOUNG", 8), (fingerprints, "TIER", 32), (runs, "STEP", 16)):
+        sizes = ((records, "YOUNG", 8), (fingerprints, "TIER", 32), (runs, "STEP", 16), (linked, "REMEMBERED", 2))
+        for module, name, value in sizes:
             self.patch.setattr(module, name, value)
 
     @initialize()

@@ -5,12 +5,12 @@ has come. `environment` and `files` are all that we know of LMDB;
 `sites` gives sites their numbers and says where values lie on disk, `rows` how. The ports of `model.ports` are in
 `records`, `queues`, `url_scores`, `sitemap_store`, `sketches`, `sites` (robots files too) and `exchange`, each on
 tables of its own; URLs that have been known for some time are found by way of `fingerprints`, which keeps sorted files
-(`runs`, with a search in C). Keys begin with the number of a site, so that the links of a page, which mostly
-stay on its site, land close together. Where the disk of a machine is not the place to lose a state with, `replica`
-copies every commit to another; `redo` is the format of the copy. `moving` moves whole sites from one state to others;
-`upgrading` reads rows of the format before. `files` also tells apart a new shard and one whose state was lost, and
-notices a file that has changed since it was closed. `client_queues` are the queues of other crawlers, in environments
-of their own.
+(`runs`), and `linked` says which links to them change nothing; both have functions in C (`compiled`). Keys begin with
+the number of a site, so that the links of a page, which mostly stay on its site, land close together. Where the disk of
+a machine is not the place to lose a state with, `replica` copies every commit to another; `redo` is the format of the
+copy. `moving` moves whole sites from one state to others; `upgrading` reads rows of the format before. `files` also
+tells apart a new shard and one whose state was lost, and notices a file that has changed since it was closed.
+`client_queues` are the queues of other crawlers, in environments of their own.
 """
 
 from typing import TYPE_CHECKING

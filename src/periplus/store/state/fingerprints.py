@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 TIER: Final = 1 << 22
 """Entries of a run that grows by whole merges, each of which takes some 100 ms; larger ones are merged in pieces."""
+PIECES: Final = 384
+"""Pieces of a merge of large runs, one at each commit. It ends before the next begins: a commit has at most 20,000
+changed rows, two of them for each new URL, so at least 420 pass meanwhile. So each has its share of the merges."""
 _NAME: Final = "fingerprints"
 _SITE: Final = 4
 """Bytes of the number of a site, with which keys and places begin."""
@@ -179,11 +182,13 @@ class UrlPlaces:
 
     def _merging(self) -> Generator[None, None, RunFile]:
         """Merge the first two runs, a piece at a time."""
-        from .runs import merged
+        from .runs import STEP, merged
 
         runs = [_opened(self._folder, file, is_scanned=True) for file in self._files.runs[:2]]
         one, other = (run or kept for run, kept in zip(runs, self._runs, strict=False))
-        return self._writing(merged(one.entries, other.entries), len(one) + len(other))
+        entries = len(one) + len(other)
+        step = min(STEP, max(STEP // 8, entries // PIECES))
+        return self._writing(merged(one.entries, other.entries, step), entries)
 
     def _writing(self, pieces: Iterable[Entries], entries: int) -> Generator[None, None, RunFile]:
         """Write a new file, and stop after each piece. It is not part of the state before it is in its list."""

@@ -11,17 +11,25 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from periplus.model import InvariantError, Source, Url
+from periplus.model import InvariantError, Source
 
+from .compiled import compiled
 from .environment import Environment
-from .rows import FRESH_FIELDS, SOURCES, decode, unpack_record
+from .rows import FRESH_FIELDS, SOURCE_CODES, SOURCES, decode, is_refused
 
 _TIME = struct.Struct(">d")
+Unchanged = Callable[[list[bytes | None], list[float | None], dict[bytes, bytes], list[bytes]], list[bool]]
 _URLS = 256
 """URLs of a row: those whose places differ in their last byte only."""
 _NEW = _TIME.pack(float("-inf")) + bytes(_URLS // 8)
+REMEMBERED = 65_536
+"""Rows in memory: about 200 bytes each."""
+_FRESH = 0x90 + FRESH_FIELDS
+"""The first byte of the row of a URL that was never visited (MessagePack: an array of this length)."""
+_LINK_AND_FLOAT = bytes((SOURCE_CODES[Source.LINK], 0xCB))
+"""The two bytes before the time of such a row, if a link named the URL first."""
 
 
 def _linked_at(row: bytes) -> float | None:
@@ -29,13 +37,42 @@ def _linked_at(row: bytes) -> float | None:
 
     A URL that was refused and never visited may be wanted when it is found again.
     """
+    if row[0] == _FRESH and row[-10:-8] == _LINK_AND_FLOAT:
+        at: float = _TIME.unpack_from(row, len(row) - _TIME.size)[0]
+        return at
     fields = decode(row)
     if len(fields) == FRESH_FIELDS:
         return fields[3] if SOURCES[fields[2]] is Source.LINK else None
-    record = unpack_record(fields, Url(fields[0]))
-    if record.reason and not record.visits:
+    if is_refused(fields):
         return None
-    return max([seen.at for seen in record.first_seen if seen.source is Source.LINK], default=None)
+    return max([at for code, at in fields[2] if SOURCES[code] is Source.LINK], default=None)
+
+
+def unchanged_in_python(
+    places: list[bytes | None], times: list[float | None], rows: dict[bytes, bytes], missing: list[bytes]
+) -> list[bool]:
+    """For each place, and the time of a link to it: whether that changes nothing.
+
+    Keys that `rows` does not have are added to `missing`, and nothing is known of their places.
+    """
+    answers = []
+    for place, at in zip(places, times, strict=True):
+        answer = False
+        if place is not None and at is not None:
+            bits = rows.get(place[:-1])
+            if bits is None:
+                missing.append(place[:-1])
+            else:
+                answer = bool(_bit(bits, place)) and at >= _TIME.unpack_from(bits)[0]
+        answers.append(answer)
+    return answers
+
+
+def _bit(bits: bytes, place: bytes) -> int:
+    return bits[_TIME.size + (place[-1] >> 3)] >> (place[-1] & 7) & 1
+
+
+_unchanged: Unchanged = compiled("unchanged") or unchanged_in_python
 
 
 class LinkedUrls:
@@ -43,47 +80,56 @@ class LinkedUrls:
 
     def __init__(self, environment: Environment) -> None:
         self._table = environment.table("linked")
+        self._rows: dict[bytes, bytes] = {}
 
-    def find(self, links: Sequence[tuple[bytes, float]]) -> list[bool]:
-        """For each place, and the time of a link to it: whether that changes nothing."""
-        rows = self._table.get_many({place[:-1] for place, _ in links})
-        times = {key: _TIME.unpack_from(bits)[0] for key, bits in rows.items()}
-        return [
-            (bits := rows.get(key := place[:-1])) is not None
-            and bool(bits[_TIME.size + (place[-1] >> 3)] >> (place[-1] & 7) & 1)
-            and at >= times[key]
-            for place, at in links
-        ]
+    def find(self, places: list[bytes | None], times: list[float | None]) -> list[bool]:
+        """For each place, and the time of a link to it: whether that changes nothing. `None`: it may change something.
+
+        Rows stay in memory, since pages link to the same parts of their sites again and again.
+        """
+        missing: list[bytes] = []
+        answers = _unchanged(places, times, self._rows, missing)
+        if missing:
+            if len(self._rows) >= REMEMBERED:
+                self._rows.clear()
+                missing = [place[:-1] for place in places if place is not None]
+            self._rows.update(dict.fromkeys(missing, _NEW) | self._table.get_many(sorted(set(missing))))
+            answers = _unchanged(places, times, self._rows, [])
+        return answers
 
     def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Set or clear the bits of places whose records have these rows now."""
-        before = self._table.get_many({place[:-1] for place, _ in rows})
+        keys = {place[:-1] for place, _ in rows}
+        before = {key: self._rows[key] for key in keys if key in self._rows}
+        before |= self._table.get_many([key for key in keys if key not in before])
         after: dict[bytes, bytearray] = {}
-        key, bits = b"", bytearray()
         for place, row in rows:
-            if place[:-1] != key:
-                key = place[:-1]
-                bits = after.setdefault(key, bytearray(before.get(key, _NEW)))
+            key, number = place[:-1], place[-1]
+            bits = after.get(key)
+            if bits is None:
+                bits = after[key] = bytearray(before.get(key, _NEW))
             at = _linked_at(row)
-            byte, bit = _TIME.size + (place[-1] >> 3), 1 << (place[-1] & 7)
             if at is None:
-                bits[byte] &= ~bit
+                bits[_TIME.size + (number >> 3)] &= ~(1 << (number & 7))
                 continue
-            bits[byte] |= bit
+            bits[_TIME.size + (number >> 3)] |= 1 << (number & 7)
             if at > _TIME.unpack_from(bits)[0]:
                 _TIME.pack_into(bits, 0, at)
         changed = [(key, bytes(bits)) for key, bits in sorted(after.items()) if bits != before.get(key, _NEW)]
         if changed:
             self._table.put_many(changed)
+        self._rows.update((key, row) for key, row in changed if key in self._rows)
 
     def forget_site(self, number: bytes) -> None:
         """Clear the bits of a site."""
         for key, _ in self._table.walk(number):
             self._table.delete(key)
+        self._rows.clear()
 
     def check(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Raise if a bit is set although a link would change the record of that row."""
         earliest = [(place, _linked_at(row)) for place, row in rows]
-        links = [(place, math.inf if at is None else math.nextafter(at, -math.inf)) for place, at in earliest]
-        if any(self.find(links)):
+        times: list[float | None] = [math.inf if at is None else math.nextafter(at, -math.inf) for _, at in earliest]
+        self._rows.clear()
+        if any(self.find([place for place, _ in earliest], times)):
             raise InvariantError("a URL passes for one that a link does not change")

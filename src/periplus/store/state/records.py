@@ -225,28 +225,25 @@ class DiskUrlRecords:
     def _keys(self, urls: Sequence[Url], number_of: Callable[[Site], bytes | None]) -> list[tuple[bytes, str]]:
         return places_of(urls, number_of, self._digest)
 
-    def _read(self, keys: Sequence[bytes]) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+    def _read(self, keys: list[bytes]) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
         """The rows of these keys, and the places of those that are no longer in the tree of new URLs."""
         rows, places, _ = self._read_for(keys, [None] * len(keys))
         return rows, places
 
     def _read_for(
-        self, keys: Sequence[bytes], links: Sequence[float | None]
+        self, keys: list[bytes], links: list[float | None]
     ) -> tuple[dict[bytes, bytes], dict[bytes, bytes], list[bool]]:
-        """The same for links found at these times; and which of them change nothing: their rows may be missing."""
-        rows = self._table.get_many(keys)
-        if not self._places.has_files or self._older is None or len(rows) == len(keys):
-            return rows, {}, [False] * len(keys)
-        places = self._places.find([key for key in keys if key not in rows])
+        """The same for links found at these times; and which of them change nothing: their rows may be missing.
+
+        Most links lead to URLs that have left the tree of new ones, so those are looked up first.
+        """
+        if not self._places.has_files or self._older is None:
+            return self._table.get_many(keys), {}, [False] * len(keys)
+        places = self._places.find(keys)
+        rows = self._table.get_many([key for key in keys if key not in places])
         unchanged = [False] * len(keys)
         if self._linked is not None:
-            asked = [
-                (position, (places[key], at))
-                for position, (key, at) in enumerate(zip(keys, links, strict=True))
-                if at is not None and key in places
-            ]
-            for (position, _), found in zip(asked, self._linked.find([link for _, link in asked]), strict=True):
-                unchanged[position] = found
+            unchanged = self._linked.find([places.get(key) for key in keys], links)
         wanted = {key: places[key] for key, skip in zip(keys, unchanged, strict=True) if not skip and key in places}
         older = self._older.get_many(wanted.values())
         for key, place in wanted.items():

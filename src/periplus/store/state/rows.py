@@ -147,6 +147,12 @@ def unpack_record(row: list[Any], url: Url) -> UrlRecord:
     )
 
 
+def is_refused(row: list[Any]) -> bool:
+    """Whether the record of a row with all fields has a reason, and the URL was never visited."""
+    visits, reason = row[6], row[13]
+    return bool(reason and not visits)
+
+
 def name_key(name: str) -> bytes:
     """A name as a key: itself, or its digest where it is longer than a key may be."""
     encoded = b"=" + name.encode()

@@ -10,13 +10,14 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 import numpy as np
 from xxhash import xxh3_64
+
+from .compiled import compiled
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]
 Entries = tuple[Words, Words]
@@ -25,26 +26,13 @@ Entries = tuple[Words, Words]
 Find = Callable[[Words, Words, list[bytes], dict[bytes, bytes]], None]
 
 
-def _compiled() -> Find | None:
-    """The search in C, where it was compiled."""
-    if os.environ.get("PERIPLUS_PURE") == "1" or sys.byteorder != "little":
-        return None
-    try:
-        from ._find import find
-    except ImportError:
-        if os.environ.get("PERIPLUS_NATIVE") == "1":
-            raise
-        return None
-    return find
-
-
-_find = _compiled()
+_find: Find | None = compiled("find")
 _MAGIC = b"perirun1"
 _HEADER = struct.Struct("<8sQ8s")
 _WORD, _SITE = 8, 4
 _SITE_BITS = np.uint64(32)
 STEP = 1 << 21
-"""Entries that a merge writes at a time: some 30 ms, and 32 MB."""
+"""Entries that are read or written at a time, at most: some 30 ms, and 32 MB."""
 
 
 class Run:
@@ -173,12 +161,13 @@ def _in_order(fingerprints: Words, places: Words) -> Entries:
     return fingerprints[order], places[order]
 
 
-def merged(first: Entries, second: Entries) -> Iterator[Entries]:
-    """All entries of both in order, in pieces of about `STEP` of each."""
+def merged(first: Entries, second: Entries, step: int | None = None) -> Iterator[Entries]:
+    """All entries of both in order, in pieces of at most `step` of each, `STEP` by default."""
+    step = step or STEP
     at, there = 0, 0
     while at < len(first[0]) or there < len(second[0]):
         bounds = [
-            words[min(start + STEP, len(words)) - 1]
+            words[min(start + step, len(words)) - 1]
             for words, start in ((first[0], at), (second[0], there))
             if start < len(words)
         ]

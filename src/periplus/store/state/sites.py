@@ -34,7 +34,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 ID_LENGTH = 4
-REMEMBERED = 32_768
+REMEMBERED = 65_536
 
 
 class Recent(Generic[K, V]):

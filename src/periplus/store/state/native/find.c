@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SITE_BYTES 4
 #define KEY_BYTES 12
@@ -176,7 +177,72 @@ static PyObject *find(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
+#define BITS_BYTES (8 + 256 / 8) /* a row of `linked.py`: a time, and a bit for each of 256 URLs */
+
+static double big_endian_double(const unsigned char *bytes) {
+    uint64_t bits = big_endian(bytes, 8);
+    double value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+/* Whether a link found at this time changes nothing for the URL of a place: 1, 0, or -1 with an exception. */
+static int changes_nothing(PyObject *place, PyObject *time, PyObject *rows, PyObject *missing) {
+    char *bytes, *row;
+    Py_ssize_t size;
+    double at = PyFloat_AsDouble(time);
+    if ((at == -1.0 && PyErr_Occurred()) || PyBytes_AsStringAndSize(place, &bytes, &size) < 0) {
+        return -1;
+    }
+    if (size != PLACE_BYTES) {
+        PyErr_SetString(PyExc_ValueError, "a place has 8 bytes");
+        return -1;
+    }
+    unsigned char last = (unsigned char)bytes[PLACE_BYTES - 1];
+    PyObject *key = PyBytes_FromStringAndSize(bytes, PLACE_BYTES - 1);
+    if (key == NULL) {
+        return -1;
+    }
+    int result = -1;
+    PyObject *bits = PyDict_GetItemWithError(rows, key);
+    if (bits == NULL) {
+        if (!PyErr_Occurred() && PyList_Append(missing, key) == 0) {
+            result = 0;
+        }
+    } else if (PyBytes_AsStringAndSize(bits, &row, &size) == 0) {
+        if (size == BITS_BYTES) {
+            const unsigned char *start = (const unsigned char *)row;
+            result = (start[8 + (last >> 3)] >> (last & 7) & 1) && at >= big_endian_double(start);
+        } else {
+            PyErr_SetString(PyExc_ValueError, "a row has 40 bytes");
+        }
+    }
+    Py_DECREF(key);
+    return result;
+}
+
+/* unchanged(places, times, rows, missing): as `unchanged_in_python` in `linked.py`. */
+static PyObject *unchanged(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    if (count != 4 || !PyList_Check(args[0]) || !PyList_Check(args[1]) || !PyDict_Check(args[2]) ||
+        !PyList_Check(args[3]) || PyList_Size(args[0]) != PyList_Size(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "unchanged takes two lists of one length, a dict and a list");
+        return NULL;
+    }
+    Py_ssize_t size = PyList_Size(args[0]);
+    PyObject *answers = PyList_New(size);
+    for (Py_ssize_t at = 0; answers != NULL && at < size; at++) {
+        PyObject *place = PyList_GetItem(args[0], at), *time = PyList_GetItem(args[1], at);
+        int answer = place == Py_None || time == Py_None ? 0 : changes_nothing(place, time, args[2], args[3]);
+        if (answer < 0 || PyList_SetItem(answers, at, PyBool_FromLong(answer)) < 0) {
+            Py_CLEAR(answers);
+        }
+    }
+    return answers;
+}
+
 static PyMethodDef METHODS[] = {
+    {"unchanged", (PyCFunction)(void (*)(void))unchanged, METH_FASTCALL, "Which links change nothing."},
     {"find", (PyCFunction)(void (*)(void))find, METH_FASTCALL, "Look up keys in a run."},
     {NULL, NULL, 0, NULL},
 };
@@ -196,7 +262,7 @@ static PyModuleDef_Slot SLOTS[] = {
 static struct PyModuleDef DEFINITION = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_find",
-    .m_doc = "Looks up fingerprints in sorted runs.",
+    .m_doc = "Looks up fingerprints in sorted runs, and bits of URLs.",
     .m_methods = METHODS,
     .m_slots = SLOTS,
 };
