@@ -40,11 +40,11 @@ def honest_and_farm(folder: Path, world: HostileWorld, seeds: list[str], steps: 
 
 @pytest.mark.slow
 def test_a_farm_gets_little_once_it_was_judged(tmp_path: Path) -> None:
-    """Before the first judgement more than half of the pages are the farm's, afterwards fewer than a tenth."""
+    """Before the first judgement about half of the pages are the farm's, afterwards fewer than a tenth."""
     world = HostileWorld(7, 60, pages=1500, parts=(Farm,))
     seeds = [f"http://{site.host}/" for site in world.sites()[10:60:10]]
     (_, before), (_, after) = honest_and_farm(tmp_path / "c", world, seeds, [250, 400])
-    assert before > 250 / 2
+    assert before > 0.4 * 250
     assert after - before < 150 / 10
 
 

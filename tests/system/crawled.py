@@ -91,9 +91,13 @@ class Asked(Struct, frozen=True):
 def asked(lab: RunningLab, workers: int = 1, **options: object) -> Asked:
     """A crawl of every URL in a lab, in a hurry, with small files and frequent commits.
 
-    Rules for duplicate URLs are not learnt: which name of a page is fetched depends on the order of the answers.
+    Rules for duplicate URLs are not learnt: which name of a page is fetched depends on the order of the answers. On a
+    busy machine the lab may be silent for longer than a crawl usually waits, which would be a failed request.
     """
     settings: dict[str, object] = {
+        "wire.connect_timeout": PATIENCE,
+        "wire.timeout": PATIENCE,
+        "wire.low_speed_time": int(PATIENCE),
         "politeness.delay": 0.01,
         "politeness.slow_factor": 0.0,
         "retries.backoff": 0.05,
@@ -352,9 +356,18 @@ def tiny_world() -> World:
 
 
 def same(killed: Crawled, whole: Crawled) -> Mapping[str, object]:
-    """What differs; nothing should."""
+    """What differs, as what only the one and only the other has; nothing should."""
     return {
-        name: (getattr(killed, name), getattr(whole, name))
+        name: _apart(getattr(killed, name), getattr(whole, name))
         for name in whole.__struct_fields__
         if getattr(killed, name) != getattr(whole, name)
     }
+
+
+def _apart(one: Any, other: Any) -> tuple[object, object]:
+    if isinstance(one, Counter):
+        return one - other, other - one
+    if isinstance(one, dict):
+        names = [name for name in one if one[name] != other[name]]
+        return {name: one[name] for name in names}, {name: other[name] for name in names}
+    return one, other

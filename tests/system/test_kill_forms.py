@@ -12,6 +12,8 @@ from tests.lab.crawling import by_address, standing
 from tests.system.crawled import Asked, begin, finish, rows
 
 from periplus.apps.lab import World
+from periplus.engine.fetch import opened_by
+from periplus.model import Url
 
 HOST = "kaimplolail.lab.test"
 
@@ -25,7 +27,9 @@ def test_killed_while_it_submits_a_form(tmp_path: Path) -> None:
             "forms.enabled": "submit", "sitemaps.follow": False, "engine.checkpoint_interval": 0.5,
             "patterns.include": ["*/search", "*/find*", "*/record/*"],
         }  # fmt: skip
-        what = Asked((f"{lab.url(HOST)}search",), options)
+        seed = Url(f"{lab.url(HOST)}search")
+        options["wire.allow_private"] = opened_by([seed], lab.resolver, ())
+        what = Asked((seed,), options)
         for _ in range(kills):
             process = begin(tmp_path, what)
             time.sleep(chance.uniform(1.0, 3.0))

@@ -196,8 +196,10 @@ class ShardRouter:
         for owner, discoveries in self._foreign.items():
             self._exchange.send(owner, discoveries)
         self._foreign.clear()
-        for owner, wanted in self._asked.items():
-            self._exchange.send(owner, wanted)
+        for owner, asked in self._asked.items():
+            wanted = [question for question in asked if self._frontier.preflight.awaits_answer(question)]
+            if wanted:
+                self._exchange.send(owner, wanted)
         self._asked.clear()
 
     @property

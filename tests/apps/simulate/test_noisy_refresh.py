@@ -12,9 +12,9 @@ from periplus.model import ConfigError
 
 
 @cache
-def mean_freshness(quality: str, policy: str, sites: int = 10, days: int = 45) -> float:
+def mean_freshness(quality: str, policy: str, sites: int = 10, days: int = 45, webs: int = 1) -> float:
     settings = NoisySettings(quality=quality, sites=sites, pages=40, days=days)
-    return float(np.mean([told.freshness for told in compare_noisy(settings, [policy], range(1))]))
+    return float(np.mean([told.freshness for told in compare_noisy(settings, [policy], range(webs))]))
 
 
 @pytest.mark.slow
@@ -34,9 +34,10 @@ def test_learnt_signals(quality: str, gain: float) -> None:
 def test_most_of_what_signals_can_bring_is_learnt(quality: str, share: float) -> None:
     """At least two thirds of what the true parameters gain over no signals, where sites differ; nearly all where good.
 
-    That is all that can be had: with the true parameters the gain itself is below a tenth on mixed signals.
+    That is all that can be had: with the true parameters the gain itself is below a tenth on mixed signals. From one
+    web to another the share differs by several percent.
     """
-    learned, deaf, informed = (mean_freshness(quality, policy) for policy in ("learned", "deaf", "informed"))
+    learned, deaf, informed = (mean_freshness(quality, policy, webs=5) for policy in ("learned", "deaf", "informed"))
     assert learned - deaf >= share * (informed - deaf)
 
 

@@ -20,6 +20,7 @@ from periplus.engine.inputs import (
     Emit,
     Fetch,
     FetchAnswer,
+    Flushed,
     Granted,
     Restarted,
     Tick,
@@ -162,6 +163,25 @@ def test_rules_that_were_not_found_yet(tmp_path: Path) -> None:
     asked = task(f"{A}robots.txt", purpose=Purpose.ROBOTS)
     adopting.adopt(Redirected(asked, 301, Url(f"{B}robots.txt"), (("Location", f"{B}robots.txt"),), 100.0, 0.1))
     assert adopting.requests() == [f"{B}robots.txt", A]
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_rules_that_lie_at_a_site_of_another_shard(tmp_path: Path, is_answered: bool) -> None:
+    """That shard archived its answer, which is taken as if it had been sent; only without it that shard is asked."""
+    hosts = [f"http://{name}.test/" for name in "abcdefgh"]
+    adopting = Adopting(tmp_path, shards=2)
+    own = next(url for url in hosts if adopting.machine.router.owns_site(site_of(Url(url))))
+    other = next(url for url in hosts if not adopting.machine.router.owns_site(site_of(Url(url))))
+    asked = task(f"{own}robots.txt", purpose=Purpose.ROBOTS)
+    adopting.adopt(Redirected(asked, 301, Url(f"{other}robots.txt"), (), 100.0, 0.1))
+    if is_answered:
+        found = robots(other, "User-agent: *\nDisallow: /no", site=site_of(Url(own)), redirects=1)
+        adopting.adopt(found, is_counted=False)
+        adopting.adopt(page(own, "/no", "/yes"))
+    adopting.apply(Flushed(200.0))
+    assert len(adopting.state.exchange) == (not is_answered)
+    assert adopting.machine.frontier.schedule.get(site_of(Url(other))) is None
+    assert adopting.requests() == ([f"{own}yes"] if is_answered else [])
 
 
 def test_a_url_that_nothing_leads_to(tmp_path: Path) -> None:

@@ -58,11 +58,10 @@ class Adoption:
     def adopt(self, outcome: FetchOutcome, now: float, reading: BodyReading | None, *, is_counted: bool) -> None:
         """Learn from an answer. `is_counted`: whether it counts for the page budget of this shard."""
         task = outcome.task
-        visited = self._schedule.summon(site_of(task.url), now)
         if task.purpose is Purpose.ROBOTS:
-            self._preflight.granted_before(visited, task)
-            self._preflight.answered(visited, outcome, now, self._reports.finish_request)
+            self._preflight.adopted(outcome, now, self._reports.finish_request)
             return
+        visited = self._schedule.summon(site_of(task.url), now)
         if task.purpose is Purpose.FILE and not self._is_embedded(task, now):
             self._reports.finish_request(visited, outcome, "", now)
             return

@@ -176,6 +176,11 @@ class SitePreflight:
             self._conclude(wanting, outcome, reason_of(outcome), now)
         return outcome
 
+    def awaits_answer(self, wanted: Delegation) -> bool:
+        """Whether the site of a question for another shard still waits for its answer."""
+        wanting = self._schedule.get(wanted.wanted_by)
+        return wanting is not None and wanting.answer_by > 0.0 and wanting.record.robots_at == wanted.url
+
     @property
     def next_deadline(self) -> float | None:
         """When the first answer of another shard is late."""
@@ -210,11 +215,17 @@ class SitePreflight:
             if active.answer_by:
                 self._wait_for_shard(active, now)
 
-    def granted_before(self, visited: ActiveSite, task: FetchTask) -> None:
-        """Take over a request of an earlier crawl: if it was delegated, it does not wait any more."""
+    def adopted(self, outcome: FetchOutcome, now: float, finish: Finish) -> None:
+        """Take an archived answer: that of another shard, or to a request that does not wait here any more."""
+        task = outcome.task
+        if self._is_elsewhere(site_of(task.url)):
+            self.answer_received(RobotsAnswer(outcome), now)
+            return
+        visited = self._schedule.summon(site_of(task.url), now)
         if visited.delegated.pop(task.site, None) is not None:
             self._count_owed(visited)
             self._schedule.changed(visited)
+        self.answered(visited, outcome, now, finish)
 
     # the address
 
