@@ -25,6 +25,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -224,26 +225,32 @@ def signs_of(url: str, path: str, page: str) -> tuple[int, ...]:
 
     The section is the first folder of the page that the link stands on, or of the URL if the page is in no folder.
     """
-    folders, name, query = _parts(url)
+    folder, name, query = _parts(url)
+    first, named = _named(folder)
     _, dot, extension = name.rpartition(".")
     kind = f"{extension.lower() if dot else ''}{'?' if query else ''}"
     end = "/".join(path.split("/")[-_TAIL:])
-    first = "/".join(folders[:1])
-    section = "/".join(_parts(page)[0][:1]) or first
-    signs = (f"b{end} {kind}", f"p{path}", f"x{kind}", f"e{end}", f"f{first}", f"g{'/'.join(folders)}", f"s{section}")
+    section = _named(_parts(page)[0])[0] or first
+    signs = (f"b{end} {kind}", f"p{path}", f"x{kind}", f"e{end}", f"f{first}", f"g{named}", f"s{section}")
     return tuple([xxh3_64_intdigest(sign.encode()) for sign in signs])
 
 
-def _parts(url: str) -> tuple[list[str], str, str]:
-    """The folders of a URL without what differs from page to page, its last name, and its query."""
+def _parts(url: str) -> tuple[str, str, str]:
+    """The folder of a URL, the last name of its path, and its query."""
     place, _, query = url.partition("?")
-    *folders, name = place.partition("://")[2].split("/")[1:] or [""]
-    del folders[_FOLDERS:]
-    named = [_lasting(folder) for folder in folders]
+    folder, _, name = place.partition("://")[2].partition("/")[2].rpartition("/")
+    return folder, name, query
+
+
+@lru_cache(maxsize=1024)
+def _named(folder: str) -> tuple[str, str]:
+    """The first folder and all of them, without what differs from page to page; links of a page have few."""
+    folders = folder.split("/")[:_FOLDERS]
+    named = [_lasting(each) for each in folders]
     for number, pair in enumerate(pairwise(folders)):
         if all(map(_BUCKET.fullmatch, pair)):
             named[number : number + 2] = "0", "0"
-    return named, name, query
+    return named[0], "/".join(named)
 
 
 def _lasting(folder: str) -> str:
