@@ -1,4 +1,4 @@
-"""Sites of the lab with files, for `bench.targets`: two data portals, two documentation sites and two blogs.
+"""Sites of the lab with files, for `bench.targets`: four data portals, two documentation sites and two blogs.
 
 Pages, lists and links are those of the lab: articles with links to each other, pages of lists with twenty articles,
 printable versions, second spellings of URLs. Files are added at the end of articles, from the number of the article:
@@ -23,6 +23,8 @@ from periplus.apps.lab.sites import Site, Style
 SMALLEST, LARGEST = 600, 4000
 """Pages of the sites that are chosen."""
 OF_KIND = 2
+SEEDS = 11, 23
+"""Of the lab: `targets` was run on the portals of the second when its code was final."""
 DATA_SECTIONS, PDF_SECTIONS = 3, 2
 """Sections with files, of at most twelve."""
 PDF_EVERY, BLOG_EVERY = 4, 40
@@ -132,9 +134,9 @@ class LabSite(Struct, frozen=True):
 
 
 def lab_sites() -> Iterator[LabSite]:
-    """The first sites of the lab that fit each kind, by style and size alone."""
-    world = World(11, 200, pages=200_000)
-    for kind in KINDS:
+    """The first sites of the lab that fit each kind, by style and size alone; and two more portals of another seed."""
+    worlds = [World(seed, 200, pages=200_000) for seed in SEEDS]
+    for world, kind in [*((worlds[0], kind) for kind in KINDS), (worlds[1], KINDS[0])]:
         fitting = (each for each in world.sites() if each.style is kind.style and SMALLEST <= each.size <= LARGEST)
         for site, _ in zip(fitting, range(OF_KIND), strict=False):
             yield LabSite(world, site, kind)

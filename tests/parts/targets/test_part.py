@@ -19,7 +19,7 @@ from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.inputs import Answered, Discovered, Fetch, FetchAnswer, Flushed, Granted, Input, Tick
 from periplus.engine.machine import Machine
 from periplus.model import ConfigError, Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Source, Url
-from periplus.parts.targets.bandit import MAX_ACTIONS, SiteTargets
+from periplus.parts.targets.bandit import MAX_ACTIONS, SiteTargets, signs_of
 from periplus.parts.targets.part import TargetsPart
 from periplus.store import MemoryState
 from periplus.store.layout import Layout
@@ -121,6 +121,18 @@ def test_what_was_learnt_is_kept_with_the_site_and_bounded(tmp_path: Path) -> No
     assert learnt is not None
     assert learnt.targets == len(run.portal.files)
     assert 1 < len(learnt.actions) <= MAX_ACTIONS
+
+
+def test_a_link_has_the_section_of_its_page(tmp_path: Path) -> None:
+    """Items that lists name are of the lists' section, not of their own."""
+    run = Run(maker(tmp_path, "targets"), DatasetPortal(5, items=12, posts=5)).crawl()
+    run.state.put_meta(run.machine.flush())
+    record = run.state.sites.get([site_of(Url(HOME))])[0]
+    learnt = record.value(SiteTargets) if record is not None else None
+    assert learnt is not None
+    path = "/main.list/div.row/a"
+    assert list(signs_of(f"{HOME}item/1", path, f"{HOME}list/0")) in [action.signs for action in learnt.actions]
+    assert list(signs_of(f"{HOME}item/1", path, f"{HOME}item/0")) not in [action.signs for action in learnt.actions]
 
 
 def test_only_what_is_in_use_is_decoded_or_held(tmp_path: Path) -> None:

@@ -109,14 +109,14 @@ class TargetsPart(Part):
         worths: dict[Url, float] = {}
         for url, _ in links:
             if url not in worths:
-                worths[url] = worth_of_level(self._level(bandit, site, url, paths.get(url, "")))
+                worths[url] = worth_of_level(self._level(bandit, site, url, paths.get(url, ""), page.url))
         self._sites.changed(self._sites.get(site))
         return worths
 
-    def _level(self, bandit: SiteBandit, site: Site, url: Url, path: str) -> int:
+    def _level(self, bandit: SiteBandit, site: Site, url: Url, path: str, page: Url) -> int:
         if self._media.wants_url(url):
             return TARGET_LEVEL
-        return FIRST_ACTION + (bandit.action_of(url, path) if site_of(url) == site else 0)
+        return FIRST_ACTION + (bandit.action_of(url, path, page) if site_of(url) == site else 0)
 
     def _paths_of(self, url: Url) -> dict[Url, str]:
         """The path of each link of a page: of several to one URL the first."""
