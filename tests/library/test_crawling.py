@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.lab.scripted_web import ScriptedWeb
 from tests.library.small_web import SEED, quick, shop
 
 import periplus
+from periplus.store.export.documents import read_document
 
 
 def urls_of(pages: list[periplus.Page]) -> set[str]:
@@ -108,27 +111,37 @@ def test_without_a_loop(tmp_path: Path) -> None:
     assert (summary.ended, summary.pages) == ("limit", 4)
 
 
-def test_asynchronous_loop(tmp_path: Path) -> None:
-    """`async with` and `async for` hand over the same pages, and leave the event loop free meanwhile."""
+def test_asynchronous_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`async with` and `async for` hand over the same pages; while one is read, the event loop goes on."""
     ticks = 0
+    read_beside: list[bool] = []
 
     async def tick() -> None:
         nonlocal ticks
         while True:
             ticks += 1
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.001)
+
+    def read_while_ticking(*given: Any) -> Any:
+        """Read a page, but not before the event loop made ten more turns; it makes none if it waits for this."""
+        start, end = ticks, time.monotonic() + 5
+        while ticks < start + 10 and time.monotonic() < end and all(read_beside):
+            time.sleep(0.001)
+        read_beside.append(ticks >= start + 10)
+        return read_document(*given)
 
     async def gathered(web: ScriptedWeb) -> set[str]:
         ticking = asyncio.create_task(tick())
         async with periplus.crawl(SEED, out=tmp_path / "c", **quick(web)) as crawl:
-            found = {page.url async for page in crawl}
+            found = {page.url async for page in crawl if page.title}
         ticking.cancel()
         assert crawl.summary.ended == "complete"
         return found
 
+    monkeypatch.setattr("periplus.library.page.read_document", read_while_ticking)
     with shop() as web:
         assert asyncio.run(gathered(web)) == every_page(web)
-    assert ticks > 3
+        assert read_beside == [True] * len(every_page(web))
 
 
 def test_collection_of_the_command_line_continues(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,20 +126,27 @@ def test_only_what_changed(shopping: periplus.Collection, web: ScriptedWeb, tmp_
 
 
 def test_tombstones_of_every_format(shopping: periplus.Collection, web: ScriptedWeb, tmp_path: Path) -> None:
-    """Folders have a file of deleted pages; a page that this export leaves out now is one of them."""
+    """Folders have a file of deleted pages; a page that this export leaves out now is one of them.
+
+    What changed since a moment and what changed since the last export are the same.
+    """
     forms = ("markdown", "text", "parquet", "chunks", "bulk")
     for form in forms:
         shopping.export(form, tmp_path / f"{form}-1", changed=True)
+    shopping.export("jsonl", tmp_path / "jsonl-1", changed=True)
     shopping.export("jsonl", tmp_path / "english-1", changed=True, lang="en", name="english")
+    before = time.time()
     change(web)
     web.said[f"{SEED}product/2"] = (
         "<!doctype html><html lang=de><title>Produkt 2</title><h1>Produkt 2</h1>"
         "<p>Eine ganz andere Seite, in einer anderen Sprache, mit vielen anderen Wörtern als zuvor.</p>"
     )
     shopping.refresh(new=True)
-    for form in forms:
+    for form in (*forms, "jsonl"):
         place = tmp_path / f"{form}-2"
         done = shopping.export(form, place, changed=True)
+        since = shopping.export(form, tmp_path / f"{form}-since", since=before)
+        assert (since.written, since.deleted) == (done.written, done.deleted), form
         assert done.deleted == 1, form
         assert done.written >= 3, form
         if form != "bulk":

@@ -146,8 +146,28 @@ def test_the_title_of_the_page_is_kept_if_it_stands_apart() -> None:
         "<title>8.1. Numbers</title><body><h2>8.1. Numbers</h2><ul><li><a href=/a>One</a><li><a href=/b>Two</a></ul>"
         f"{PROSE}<h3><a href='#c'>Third</a></h3>{PROSE}"
     )
-    headings = [line for line in to_markdown(page.encode(), URL).splitlines() if line.startswith("#")]
-    assert headings == ["## 8.1. Numbers", "### Third"]
+    assert headings_of(page) == ["## 8.1. Numbers", "### Third"]
+
+
+def test_short_paragraphs_that_are_left_out_do_not_part_a_heading_from_its_text() -> None:
+    """Beside a list they do, and so do longer ones; another heading takes what follows for itself."""
+    answer = f"<p>Yes.</p>{PROSE}"
+    faq = f"<h1><a href='#t'>Questions</a></h1><h2><a href='#q'>Is it?</a></h2>{answer}"
+    assert headings_of(faq) == ["# Questions", "## Is it?"]
+    assert headings_of(faq.replace("Yes.", "<a href=/a>Yes, as everybody knows.</a>" * 5)) == []
+    assert headings_of(faq.replace("<p>Yes.</p>", "<ul><li><a href=/a>Yes</a></ul>")) == []
+    assert headings_of(faq.replace("Yes.</p>", "Yes.</p><h2><a href='#n'>Next</a></h2>")) == ["## Next"]
+
+
+def test_the_heading_that_is_the_title_is_kept_beside_one_that_has_its_words() -> None:
+    """Another heading with the same words of the title and others is not the title, though it be main text."""
+    page = f"<title>Ports - Guide</title><h1>Ports</h1><ul><li><a href=/a>A</a></ul>{PROSE}<h2>More ports</h2>{PROSE}"
+    assert headings_of(page) == ["# Ports", "## More ports"]
+
+
+def headings_of(page: str) -> list[str]:
+    """The headings in the Markdown of a page."""
+    return [line for line in to_markdown(page.encode(), URL).splitlines() if line.startswith("#")]
 
 
 @each_case(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -159,8 +161,13 @@ def print_places(console: Console, summary: Summary) -> None:
 def _look_at(summary: Summary, folder: str) -> str:
     if summary.media is not None:
         return f"query {folder} {shlex.quote(_MEDIA)}"
-    pages = "pages" if summary.collection.rstrip("/") != "pages" else "pages-markdown"
-    return f"export {folder} --format markdown -o {pages}"
+    return f"export {folder} --format markdown -o {shlex.quote(_free_name(f'{summary.collection}-markdown'))}"
+
+
+def _free_name(name: str) -> str:
+    """The name, or with a number if something has it: an export asks for a new folder."""
+    names = (f"{name}-{number}" if number > 1 else name for number in itertools.count(1))
+    return next(free for free in names if not Path(free).exists())
 
 
 def _print(console: Console, lines: list[tuple[str, str]]) -> None:

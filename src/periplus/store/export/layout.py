@@ -16,6 +16,11 @@ from periplus.content.scan.columns import PERMALINK_CLASSES, Event, EventKind
 MAX_NESTING: Final = 12
 """Maximum nesting of lists and quotes; deeper ones are written at the level of their parent."""
 
+MOST_SKIPPED: Final = 100
+"""Bytes of paragraphs between a heading and its main text: "Yes.", or where the source is."""
+_MOST_LETTERS: Final = 1 << 12
+"""Letters of a heading that are counted."""
+
 
 class List:
     """An open list. `first` is the number of its first item, if it is an ordered one."""
@@ -183,8 +188,8 @@ def are_numbers(lines: Sequence[str]) -> bool:
 def with_headings(events: Sequence[Event], title: str) -> Sequence[Event]:
     """The events, with two kinds of headings as main text: those right before main text, and that of the page.
 
-    The rule for main text takes them for navigation if they are links, or are apart from the text. If there is no main
-    text at all, everything is.
+    The rule for main text takes them for navigation if they are links, or are apart from the text. Short paragraphs
+    that are not main text may stand between a heading and its text. If there is no main text at all, everything is.
     """
     headings = _Headings(title)
     for place, (kind, value, _, is_main) in enumerate(events):
@@ -193,6 +198,8 @@ def with_headings(events: Sequence[Event], title: str) -> Sequence[Event]:
                 headings.read(value, is_main, place)
         elif value in _HEADINGS:
             headings.cross(is_open=kind == OPEN)
+        elif value == "p":
+            headings.is_in_paragraph = kind == OPEN
         elif value in _ASIDES:
             headings.asides += 1 if kind == OPEN else -1
     found = headings.found() if headings.last_main >= 0 else range(len(events))
@@ -202,12 +209,19 @@ def with_headings(events: Sequence[Event], title: str) -> Sequence[Event]:
     return changed
 
 
-def title_letters(title: str, heading: str) -> int:
-    """Letters of the words that a heading shares with the title of its page; 0 if those are less than half of it."""
+def title_likeness(title: str, heading: str) -> int:
+    """How much of the title of its page a heading has; 0 if less than half of the heading's words are from there.
+
+    It is decided by the letters of common words, and between equals by those of other words: the fewer, the better.
+    """
     words = _WORDS.findall(heading.lower())
     own = _words_of(title)
     common = [word for word in words if word in own]
-    return len("".join(common)) if 2 * len(common) >= len(words) else 0
+    if not common or 2 * len(common) < len(words):
+        return 0
+    letters = len("".join(common))
+    others = len("".join(words)) - letters
+    return min(letters, _MOST_LETTERS) * _MOST_LETTERS - min(others, _MOST_LETTERS - 1)
 
 
 @lru_cache(maxsize=64)
@@ -219,6 +233,7 @@ class _Headings:
     """The headings of a page that are not main text but should be."""
 
     def __init__(self, title: str) -> None:
+        self.is_in_paragraph = False
         self.asides = 0
         """Open elements with navigation and the like."""
         self.last_main = -1
@@ -226,9 +241,11 @@ class _Headings:
         self._title = title
         self._found: list[int] = []
         self._waiting: list[int] = []
-        """Texts of headings since the last text that is not in one."""
+        """Texts of headings since the last text that is not in one, but for short paragraphs."""
+        self._skipped = 0
+        """Bytes of these paragraphs."""
         self._own: list[tuple[int, list[int]]] = []
-        """Headings with half of their words from the title: letters of these, and texts (none if it is main text)."""
+        """Headings with half of their words from the title: how like it, and texts (none if it is main text)."""
         self._is_open = False
         self._places: list[int] = []
         self._texts: list[str] = []
@@ -236,9 +253,11 @@ class _Headings:
 
     def cross(self, *, is_open: bool) -> None:
         """A heading begins or ends."""
-        letters = title_letters(self._title, "".join(self._texts))
-        if letters:
-            self._own.append((letters, self._places))
+        likeness = title_likeness(self._title, "".join(self._texts))
+        if likeness:
+            self._own.append((likeness, self._places))
+        if self._skipped:
+            self._waiting, self._skipped = [], 0
         self._waiting += self._places
         self._places, self._texts, self._is_open = [], [], is_open
 
@@ -253,7 +272,11 @@ class _Headings:
         elif self._is_open and not self.asides:
             self._places.append(place)
             return
-        self._waiting = []
+        elif self.is_in_paragraph and not self.asides and self._waiting:
+            self._skipped += len(text.encode("utf-8", "replace"))
+            if self._skipped <= MOST_SKIPPED:
+                return
+        self._waiting, self._skipped = [], 0
 
     def found(self) -> list[int]:
         """The places of texts that should be main text."""

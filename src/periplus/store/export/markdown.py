@@ -38,7 +38,7 @@ from .layout import (
     is_permalink,
     language_of,
     shown_places,
-    title_letters,
+    title_likeness,
     with_headings,
 )
 from .marks import (
@@ -221,7 +221,7 @@ class _Writer:
     def hooks(self) -> tuple[Any, ...]:
         """See `hooks_of`."""
         return (
-            title_letters,
+            title_likeness,
             self._resolved,
             is_clutter,
             is_permalink,

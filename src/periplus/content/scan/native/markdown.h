@@ -7,7 +7,7 @@
 
 /* Functions of Python, in the order of the tuple that is given. */
 enum Hook {
-    HOOK_TITLE_LETTERS, /* (title, heading) -> letters of common words; 0 if these are too few */
+    HOOK_TITLE_LIKENESS, /* (title, heading) -> how much of the title it has; 0 if too little */
     HOOK_RESOLVE,       /* (href) -> URL or None */
     HOOK_IS_CLUTTER,    /* (tag, classes) -> bool */
     HOOK_IS_PERMALINK,  /* (classes) -> bool */
@@ -32,6 +32,7 @@ static const char *const STYLE_MARKS[STYLE_COUNT][2] = {
 };
 
 #define WRITTEN_TERM 7
+#define MOST_SKIPPED 100 /* bytes of paragraphs between a heading and its main text */
 #define MOST_STYLES 8 /* each style once, and one link */
 #define MAX_NESTING 12
 #define MAX_COLSPAN 50
@@ -1799,17 +1800,17 @@ static void cross_heading(Writer *writer, Headings *headings, PyObject *title, b
     u32 end = headings->places.count;
     if (headings->text.count) {
         PyObject *values[] = {held(title), string_of(writer->state, (Span){headings->text.items, headings->text.count})};
-        long letters = call_number(writer, HOOK_TITLE_LETTERS, values, 2);
-        if (letters > 0 && HAS_ROOM(&headings->own, &writer->has_failed)) {
-            headings->own.items[headings->own.count++] = (OwnHeading){(u32)letters, headings->open_places, end};
+        long likeness = call_number(writer, HOOK_TITLE_LIKENESS, values, 2);
+        if (likeness > 0 && HAS_ROOM(&headings->own, &writer->has_failed)) {
+            headings->own.items[headings->own.count++] = (OwnHeading){(u32)likeness, headings->open_places, end};
         }
     }
-    if (headings->waiting == headings->waiting_end) {
+    if (headings->skipped || headings->waiting == headings->waiting_end) {
         headings->waiting = headings->open_places;
     }
     headings->waiting_end = end;
     headings->open_places = end;
-    headings->text.count = 0;
+    headings->text.count = headings->skipped = 0;
     headings->is_open = is_open;
 }
 
@@ -1835,8 +1836,13 @@ static void read_in_headings(Writer *writer, Headings *headings, u32 place) {
             headings->places.items[headings->places.count++] = place;
         }
         return;
+    } else if (headings->is_in_paragraph && !headings->asides && headings->waiting < headings->waiting_end) {
+        headings->skipped += writer->noted[place].text.size;
+        if (headings->skipped <= MOST_SKIPPED) {
+            return;
+        }
     }
-    headings->waiting = headings->waiting_end = 0;
+    headings->waiting = headings->waiting_end = headings->skipped = 0;
 }
 
 /* The heading that has most of the title, before the last main text; of equals one that is main text, or the last. */
@@ -1846,7 +1852,7 @@ static void make_own_heading_main(Writer *writer, const Headings *headings) {
         OwnHeading own = headings->own.items[i];
         bool is_empty = own.first == own.end;
         bool is_before = is_empty || (i32)headings->places.items[own.end - 1] < headings->last_main;
-        bool is_better = own.letters > best.letters || (own.letters == best.letters && (is_empty || best.first < best.end));
+        bool is_better = own.likeness > best.likeness || (own.likeness == best.likeness && (is_empty || best.first < best.end));
         if (is_before && is_better) {
             best = own;
         }
@@ -1866,6 +1872,8 @@ static void find_headings(Writer *writer, PyObject *title) {
             }
         } else if (is_heading(event->tag)) {
             cross_heading(writer, &headings, title, event->kind == EVENT_OPEN);
+        } else if (event->tag == TAG_p) {
+            headings.is_in_paragraph = event->kind == EVENT_OPEN;
         } else if (event->tag == TAG_nav || event->tag == TAG_aside || event->tag == TAG_footer) {
             headings.asides += event->kind == EVENT_OPEN ? 1 : -1;
         }

@@ -153,9 +153,9 @@ typedef struct {
     bool is_shown; /* a table or an image */
 } Noted;
 
-/* A heading with half of its words from the title of the page: letters of these, and its texts in `Headings.places`. */
+/* A heading with half of its words from the title of the page: how like it, and its texts in `Headings.places`. */
 typedef struct {
-    u32 letters;
+    u32 likeness;
     u32 first;
     u32 end;
 } OwnHeading;
@@ -166,6 +166,8 @@ typedef struct {
     u32 open_places;  /* where those of the open heading begin */
     u32 waiting;      /* from and to: those since the last text that is not in a heading */
     u32 waiting_end;
+    u32 skipped; /* bytes of paragraphs since those */
+    bool is_in_paragraph;
     LIST(OwnHeading) own;
     Bytes text; /* of the open heading */
     bool is_open;

@@ -1,0 +1,30 @@
+"""The end of a crawl: what it says to type next works as it stands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.library.small_web import SEED, quick, shop
+from typer.testing import CliRunner
+
+import periplus
+from periplus.cli.app import app
+from periplus.cli.crawl.summary import print_end
+
+
+def test_export_that_is_shown_works_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside a folder of any name, and after an earlier export."""
+    monkeypatch.chdir(tmp_path)
+    with shop(2) as web:
+        summary = periplus.crawl(SEED, out="pages", **quick(web)).run()
+    for folder in ("pages-markdown", "pages-markdown-2"):
+        print_end(summary, is_json=False)
+        shown = re.search("periplus (export .*)", capsys.readouterr().out)
+        assert shown
+        assert CliRunner().invoke(app, shlex.split(shown[1])).exit_code == 0
+        assert len(list(Path(folder).rglob("*.md"))) == 4
