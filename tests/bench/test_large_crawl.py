@@ -12,7 +12,7 @@ PAGE = (Path(__file__).parents[2] / "docs/cluster.md").read_text()
 
 
 def test_the_page_shows_what_the_bench_computes() -> None:
-    """Whoever changes an input prints both tables again."""
+    """After a change of an input both tables have to be printed again."""
     assert all(table in PAGE for table in "\n".join(report(Inputs())).split("\n\n"))
     assert f"{Inputs().cpu * 1e3:.2f} ms" in PAGE
     least, most = least_machines(Inputs())
