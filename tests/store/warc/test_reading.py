@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 from pathlib import Path
+from random import Random
 
 import pytest
 import zstandard
@@ -60,6 +61,19 @@ def test_damage_in_the_middle_is_told(path: Path) -> None:
     blocks, problems = read(path, bytes(content))
     assert blocks[:1] == [b"first"]
     assert problems in (["damaged"], ["torn"], ["damaged", "damaged"])
+
+
+@pytest.mark.parametrize("checksum", [-8, -3], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("size", [2, 700, 300_000], ids=["short", "some reads", "several pieces"])
+def test_a_record_counts_only_with_its_checksum(path: Path, checksum: int, size: int) -> None:
+    """Also one behind whose block there is more in its member than two line breaks."""
+    pack = gzip.compress if checksum == -8 else zstandard.ZstdCompressor(write_checksum=True).compress
+    block = Random(3).randbytes(size)
+    sound = pack(record(block, length=str(size - 1)))
+    assert read(path, sound + pack(record(b"next"))) == ([block[:-1], b"next"], ["not-a-record"])
+    damaged = bytearray(sound)
+    damaged[checksum] ^= 1
+    assert read(path, bytes(damaged) + pack(record(b"next"))) == ([b"next"], ["damaged"])
 
 
 def test_records_behind_damage_are_found(path: Path) -> None:

@@ -267,6 +267,7 @@ def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Probl
             block += b"".join(members.pieces(min(size, max_block) - len(block)))
         passed = members.skip(size - len(block)) if len(block) == max_block else 0
         has_more = _skip_blank(members)
+        stray = _stray(members, start) if has_more and members.is_packed else None
         if members.problem or (len(block) + passed < size and not members.is_packed):
             members.problem = members.problem or Problem("torn", "the file ends inside a block", members.position)
             return
@@ -277,7 +278,22 @@ def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Probl
             yield Problem("bad-length", f"{size} bytes were announced", start)
         elif passed:
             yield Problem("cut-block", f"{size} bytes were announced", start)
+        if stray:
+            yield stray
+            return
         count += 1
+
+
+def _stray(members: Members, at: int) -> Problem | None:
+    """What follows a record in its member, if that is no record: then all of the member is unpacked.
+
+    Only its checksum can tell whether the record was damaged, or written so.
+    """
+    if members.peek(5) == b"WARC/" or _arc_fields(members):
+        return None
+    stray = Problem("not-a-record", repr(members.peek(40)), at)
+    members.finish()
+    return stray
 
 
 def _read_header(members: Members) -> tuple[dict[str, str], bytes] | Problem:
@@ -301,12 +317,17 @@ def _warc_header(members: Members) -> tuple[dict[str, str], bytes] | None:
 
 
 def _arc_header(members: Members) -> tuple[dict[str, str], bytes] | None:
-    end = members.index(b"\n", LONGEST_LINE)
-    fields = read_arc_line(members.peek(end)) if end >= 0 else None
+    fields = _arc_fields(members)
     if fields is None:
         return None
-    members.read(end + 1)
+    members.read(members.index(b"\n", LONGEST_LINE) + 1)
     return fields, b""
+
+
+def _arc_fields(members: Members) -> dict[str, str] | None:
+    """The fields of the line of ARC that comes next, if it is one."""
+    end = members.index(b"\n", LONGEST_LINE)
+    return read_arc_line(members.peek(end)) if end >= 0 else None
 
 
 def _fields(text: str) -> dict[str, str]:
