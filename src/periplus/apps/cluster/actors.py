@@ -117,7 +117,7 @@ class ShardActor:
                 watchdog=watchdog,
             )
             self._inbox.epoch = lease.epoch
-            loop = Thread(target=self._work, args=(lease, outbound, watchdog), daemon=True, name="loop")
+            loop = Thread(target=self._work, args=(lease, outbound), daemon=True, name="loop")
             loop.start()
             last = outbound.run(loop.is_alive)
             self._inbox.epoch = 0
@@ -129,10 +129,10 @@ class ShardActor:
             log.exception("shard %d cannot send any more", self._number)
             os._exit(LOST_LEASE)
 
-    def _work(self, lease: Lease, outbound: Outbound, watchdog: Watchdog) -> None:
+    def _work(self, lease: Lease, outbound: Outbound) -> None:
         """The loop of the shard. One that crashes is started again and continues from its last commit."""
         try:
-            run_shard(lambda: self._open(lease), self._seeds, self._inbox, outbound.posts.put, watchdog.check)
+            run_shard(lambda: self._open(lease), self._seeds, self._inbox, outbound.posts.put)
         except BaseException:
             log.exception("shard %d crashed", self._number)
             os._exit(CRASHED)
@@ -154,8 +154,10 @@ class ShardActor:
             asked_at = time.monotonic()
             answer = self._ask("begin", self._number, Build.own())
             if isinstance(answer, Lease):
+                if not self._has_folder(answer):
+                    return None
                 watchdog.renew(answer, asked_at)
-                return answer if self._has_folder(answer) else None
+                return answer
             if answer is None:
                 return None
             time.sleep(answer.seconds if isinstance(answer, Wait) else _RETRY)

@@ -2,12 +2,13 @@
 
 It runs in a thread beside the loop of the shard, so that the loop never waits for a call. A call without an answer is
 repeated. A process that cannot renew its lease ends before the lease expires, which closes all its connections to
-hosts: only then may another process send requests to the sites (`Watchdog`, a thread that does nothing else).
+hosts and its files: only then may another process send requests to the sites, and write (`Watchdog`).
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
@@ -33,9 +34,13 @@ from periplus.engine.sharding.messages import (
 from .links import Inbox, Lease, Renewal, ShardLinks, Transfer
 
 LOST_LEASE = 75
-"""Exit code of a process whose lease has expired; Ray starts another (EX_TEMPFAIL)."""
+"""Exit code of a process that does not hold its shard any more; Ray starts another (EX_TEMPFAIL)."""
 _USABLE = 0.8
 """The share of a lease after which its holder gives up: the rest is for ending."""
+_LATE = 0.05
+"""Seconds that a timer may end after the usable lease; computing what is left of it takes microseconds."""
+_WATCH = 0.1
+"""Seconds until the node is looked for again."""
 _POLL = 0.02
 """Seconds to wait for an answer or a message at a time."""
 _TRANSFER_TIMEOUT = 30.0
@@ -43,37 +48,41 @@ _TRANSFER_TIMEOUT = 30.0
 
 
 class Watchdog:
-    """Ends the process when its lease has expired, or its node is gone: Ray has started another then."""
+    """Ends the process when its lease expires, or its node is gone: Ray has started another then.
 
-    def __init__(self, end: Callable[[int], object] = os._exit) -> None:
+    The lease is a timer of the kernel, whose signal (SIGALRM) ends the process. One that was stopped, or whose machine
+    stood still, is ended before it goes on: a thread that looked at the clock would be too late, for others would first
+    finish what they were doing, and put a file in the place of the successor's.
+    """
+
+    def __init__(self) -> None:
         self._parent = os.getppid()
         self._until = 0.0
         self._is_watching = True
-        self._end = end
 
     def renew(self, lease: Lease, asked_at: float) -> None:
         """Extend the lease, counted from the time of the request for it."""
         self._until = max(self._until, asked_at + _USABLE * lease.seconds)
-
-    def check(self) -> None:
-        """End the process if the lease has expired: one that was suspended must not write into another's state."""
-        if time.monotonic() >= self._until:
-            self._end(LOST_LEASE)
+        while (left := self._until - time.monotonic()) > 0:
+            signal.setitimer(signal.ITIMER_REAL, left)
+            if time.monotonic() + left < self._until + _LATE:  # else the process was stopped before it set the timer
+                return
+        os._exit(LOST_LEASE)
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Watch the node from now on."""
         Thread(target=self._watch, daemon=True, name="watchdog").start()
 
     def stop(self) -> None:
         """The shard is closed: its lease does not matter any more."""
         self._is_watching = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _watch(self) -> None:
         while self._is_watching:
-            if time.monotonic() >= self._until or os.getppid() != self._parent:
-                self._end(LOST_LEASE)
-                return
-            time.sleep(min(max(self._until - time.monotonic(), 0.0), 0.1))
+            if os.getppid() != self._parent:
+                os._exit(LOST_LEASE)
+            time.sleep(_WATCH)
 
 
 class _Call(Struct):

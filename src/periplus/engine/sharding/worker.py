@@ -109,13 +109,12 @@ class ShardWorker:
         """Post the status of the shard after everything that was handled."""
         self._post(StatusReport(self._shard.status(), self._orders, self._announcement))
 
-    def work(self, inbox: Inbox, before_step: Callable[[], object] = lambda: None) -> None:
+    def work(self, inbox: Inbox) -> None:
         """Handle messages and take steps until stopped; then commit everything and post the last status."""
         report_at = 0.0
         while self.grace is None:
             while (message := inbox.take()) is not None:
                 self.handle(message)
-            before_step()
             self._shard.step(STATUS_INTERVAL)
             self.post_output()
             if time.monotonic() >= report_at:
@@ -130,14 +129,13 @@ def run_shard(
     seeds: Sequence[Discovery],
     inbox: Inbox,
     post: Callable[[Posted], object],
-    before_step: Callable[[], object] = lambda: None,
 ) -> None:
     """Open a shard, run it until it is stopped, and close it. Our errors and the disk's are posted, others raised."""
     try:
         shard = open_shard()
         try:
             inbox.wake = shard.wake
-            ShardWorker(shard, seeds, post).work(inbox, before_step)
+            ShardWorker(shard, seeds, post).work(inbox)
         finally:
             inbox.wake = no_wake
             shard.close()
