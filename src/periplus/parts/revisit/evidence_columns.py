@@ -35,12 +35,6 @@ PAGE = np.dtype(
 """`PageEvidence` as a column for a million pages. An empty place of the ring is 0."""
 
 
-def is_changed_in(ring: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """`is_changed_of` many visits at once."""
-    found: NDArray[np.bool_] = (ring & np.uint32(CHANGED)) != 0
-    return found
-
-
 def observations(
     intervals: NDArray[np.float64], is_changed: NDArray[np.bool_], pending: NDArray[np.uint32]
 ) -> NDArray[np.uint32]:
