@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
@@ -24,6 +27,10 @@ from periplus.parts.sitemaps.scores import Priorities
 from periplus.policy.balance import BalanceRecord
 from periplus.policy.filters.site_states import Paths, SiteFilterState, Window
 from periplus.store import DiskState, Replica, SiteState
+from periplus.store.state import linked, upgrading
+from periplus.store.state.environment import Environment
+from periplus.store.state.linked import LinkedUrls
+from periplus.store.state.marks import FORMAT
 from periplus.store.state.rows import name_key
 from periplus.store.state.upgrading import upgraded
 
@@ -105,7 +112,7 @@ def test_the_last_format_is_rewritten_once(folder: Path) -> None:
     state = DiskState(folder)
     check(state)
     rows = dict(state.environment.table("sites").walk())
-    assert state.environment.table("counters").get(b"format") == b"5"
+    assert state.environment.table("counters").get(b"format") == FORMAT
     state.close()
     again = DiskState(folder)
     check(again)
@@ -153,8 +160,55 @@ def test_readers_of_a_copy_leave_it_as_its_writer_wrote_it(tmp_path: Path, monke
     DiskState(tmp_path / "node", replica=Replica(tmp_path / "home")).close()
     reader = DiskState.read_only(tmp_path / "home")
     check(reader)
-    assert reader.environment.table("counters").get(b"format") == b"5"
+    assert reader.environment.table("counters").get(b"format") == FORMAT
     reader.close()
+
+
+def test_bits_of_256_urls_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No bit is lost or gained, a reader leaves them as they are, and what was interrupted is continued."""
+    chance = Random(1)
+    sites = [*range(3), 255, 1 << 31]
+    wanted = {site.to_bytes(4, "big") + chance.randrange(9000).to_bytes(4, "big") for site in sites for _ in range(200)}
+    times = {place[:-1]: chance.choice((-math.inf, -1.0, 5.0, 1.7e9)) for place in sorted(wanted)}
+    latest: dict[bytes, float] = {}
+    state = DiskState(tmp_path)
+    for key, time in times.items():
+        first = linked._key(key + b"0")
+        latest[first] = max(time, latest.get(first, -math.inf))
+        bits = bytearray(32)
+        for place in wanted:
+            if place.startswith(key):
+                bits[place[-1] >> 3] |= 1 << (place[-1] & 7)
+        state.environment.table("linked").put(key, struct.pack(">d", time) + bits)
+    state.environment.table("counters").put(b"format", b"5")
+    state.commit()
+    state.close()
+    reader = DiskState.read_only(tmp_path)
+    assert len(reader.environment.table("linked")) == len(times)
+    reader.close()
+    environment = Environment(tmp_path)
+    monkeypatch.setattr(upgrading, "_COMMIT_EVERY", 40)
+    commits: list[int] = []
+
+    def commit() -> None:
+        Environment.commit(environment)
+        commits.append(1)
+        if len(commits) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(environment, "commit", commit)
+    with pytest.raises(KeyboardInterrupt):
+        upgrading.join_bits(environment)
+    environment.close()
+    state = DiskState(tmp_path)
+    assert len(state.environment.table("linked")) == len(latest) < len(times) / 5
+    joined = LinkedUrls(state.environment)
+    for number in range(9000):
+        places: list[bytes | None] = [site.to_bytes(4, "big") + number.to_bytes(4, "big") for site in sites]
+        for at in (4.0, 1.8e9):
+            expected = [place in wanted and latest[linked._key(place)] <= at for place in places if place is not None]
+            assert joined.find(places, [at] * len(places)) == expected
+    state.close()
 
 
 def test_rows_that_cannot_be_read_are_refused() -> None:

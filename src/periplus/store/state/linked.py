@@ -1,10 +1,13 @@
 """URLs whose record another link does not change, so that most links to known URLs cost no look-up of their rows.
 
-    linked    place of a URL without its last byte -> time, bits      of 256 URLs of a site
+    linked    place of a URL without its last 12 bits -> time, bits      of 4,096 URLs of a site
 
 In a large state nearly every row of a known URL is read from the disk, and nearly every link to one changes nothing: a
-link has named it before. One bit a URL records this. The time is the latest at which a link first named one of the 256:
-a link that was found before it may be the earlier one. A bit that is not set means only that the row has to be read.
+link has named it before. One bit a URL records this. The time is the latest at which a link first named one of them: a
+link that was found before it may be the earlier one. A bit that is not set means only that the row has to be read.
+
+A key has seven bytes, the last four bits of which are 0. A row ends with the last byte that was ever written, so those
+of small sites are short.
 """
 
 from __future__ import annotations
@@ -21,11 +24,11 @@ from .rows import FRESH_FIELDS, SOURCE_CODES, SOURCES, decode, is_refused
 
 _TIME = struct.Struct(">d")
 Unchanged = Callable[[list[bytes | None], list[float | None], dict[bytes, bytes], list[bytes]], list[bool]]
-_URLS = 256
-"""URLs of a row: those whose places differ in their last byte only."""
-_NEW = _TIME.pack(float("-inf")) + bytes(_URLS // 8)
+_NEW = _TIME.pack(float("-inf"))
+_GROUPS = [bytes((byte & 0xF0,)) for byte in range(256)]
+"""The last byte of a key, by the byte of the place."""
 REMEMBERED = 65_536
-"""Rows in memory: about 200 bytes each."""
+"""Rows in memory: about 150 bytes for each, and as many as there are bits: up to 700 bytes."""
 _FRESH = 0x90 + FRESH_FIELDS
 """The first byte of the row of a URL that was never visited (MessagePack: an array of this length)."""
 _LINK_AND_FLOAT = bytes((SOURCE_CODES[Source.LINK], 0xCB))
@@ -59,17 +62,23 @@ def unchanged_in_python(
     for place, at in zip(places, times, strict=True):
         answer = False
         if place is not None and at is not None:
-            bits = rows.get(place[:-1])
+            bits = rows.get(key := _key(place))
             if bits is None:
-                missing.append(place[:-1])
+                missing.append(key)
             else:
-                answer = bool(_bit(bits, place)) and at >= _TIME.unpack_from(bits)[0]
+                byte, bit = _position(place)
+                answer = byte < len(bits) and bool(bits[byte] & bit) and at >= _TIME.unpack_from(bits)[0]
         answers.append(answer)
     return answers
 
 
-def _bit(bits: bytes, place: bytes) -> int:
-    return bits[_TIME.size + (place[-1] >> 3)] >> (place[-1] & 7) & 1
+def _key(place: bytes) -> bytes:
+    return place[:6] + _GROUPS[place[6]]
+
+
+def _position(place: bytes) -> tuple[int, int]:
+    """The byte of a row where the bit of a place is, and this bit."""
+    return _TIME.size + ((place[6] & 15) << 5) + (place[7] >> 3), 1 << (place[7] & 7)
 
 
 _unchanged: Unchanged = compiled("unchanged") or unchanged_in_python
@@ -92,27 +101,29 @@ class LinkedUrls:
         if missing:
             if len(self._rows) >= REMEMBERED:
                 self._rows.clear()
-                missing = [place[:-1] for place in places if place is not None]
+                missing = [_key(place) for place in places if place is not None]
             self._rows.update(dict.fromkeys(missing, _NEW) | self._table.get_many(sorted(set(missing))))
             answers = _unchanged(places, times, self._rows, [])
         return answers
 
     def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Set or clear the bits of places whose records have these rows now."""
-        keys = {place[:-1] for place, _ in rows}
+        keys = {_key(place) for place, _ in rows}
         before = {key: self._rows[key] for key in keys if key in self._rows}
         before |= self._table.get_many([key for key in keys if key not in before])
         after: dict[bytes, bytearray] = {}
         for place, row in rows:
-            key, number = place[:-1], place[-1]
-            bits = after.get(key)
+            bits = after.get(key := _key(place))
             if bits is None:
                 bits = after[key] = bytearray(before.get(key, _NEW))
+            byte, bit = _position(place)
+            if byte >= len(bits):
+                bits.extend(bytes(byte + 1 - len(bits)))
             at = _linked_at(row)
             if at is None:
-                bits[_TIME.size + (number >> 3)] &= ~(1 << (number & 7))
+                bits[byte] &= ~bit
                 continue
-            bits[_TIME.size + (number >> 3)] |= 1 << (number & 7)
+            bits[byte] |= bit
             if at > _TIME.unpack_from(bits)[0]:
                 _TIME.pack_into(bits, 0, at)
         changed = [(key, bytes(bits)) for key, bits in sorted(after.items()) if bits != before.get(key, _NEW)]

@@ -17,12 +17,14 @@ from .environment import Environment
 from .files import DATA
 from .replica import finish_homecoming, is_copied
 from .rows import damaged_row, encode, name_key
-from .upgrading import FIELDS_OF_META, OLD_FORMAT, upgrade, values_of_meta
+from .upgrading import FIELDS_OF_META, OLD_FORMAT, join_bits, upgrade, values_of_meta
 
-FORMAT: Final = b"5"
+FORMAT: Final = b"6"
 """Of the tables and rows. A change that old rows do not survive gets another; `upgrading` reads those before."""
 _FORMAT_WITHOUT_FILES: Final = b"4"
 """The same rows, all records in one table: earlier versions would not find what was moved out of it."""
+_FORMAT_OF_SHORT_BITS: Final = b"5"
+"""The same rows, except that each of `linked` has the bits of 256 URLs. Readers do not look at them."""
 
 S = TypeVar("S")
 
@@ -80,7 +82,11 @@ class Marks:
             upgrade(environment)
         if found == _FORMAT_WITHOUT_FILES and environment.is_readonly:
             return False
-        if found in (None, OLD_FORMAT, _FORMAT_WITHOUT_FILES):
+        if found == _FORMAT_OF_SHORT_BITS and (is_copy or environment.is_readonly):
+            return False
+        if found == _FORMAT_OF_SHORT_BITS:
+            join_bits(environment)
+        if found in (None, OLD_FORMAT, _FORMAT_WITHOUT_FILES, _FORMAT_OF_SHORT_BITS):
             counters.put(b"format", FORMAT)
         elif found != FORMAT:
             raise CollectionDamaged(

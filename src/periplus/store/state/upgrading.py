@@ -1,10 +1,12 @@
 """Reads site records and metadata of format 3, which had a field for what each part of the crawl had learnt.
 
 Format 4 has all of it by the names of types (`model.PartValues`). The rest of a record is the same, in other places.
+Format 6 joins rows of bits (`linked`), of which format 5 has one for each 256 URLs.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
@@ -20,6 +22,9 @@ from .rows import damaged_row, encode, name_key
 OLD_FORMAT: Final = b"3"
 _COMMIT_EVERY: Final = 50_000
 """Rows after which the rewritten ones are committed: they take memory until then."""
+_TIME = struct.Struct(">d")
+_BITS = 32
+"""Bytes of a row of `linked` in format 5 that are bits; a time is before them."""
 _NIL: Final = Raw(b"\xc0")
 _SITE_FIELDS: Final = (
     "site", "ip", "ip_expires_at", "robots_expire_at", "delay", "ready_at", "last_duration", "failures", "pages",
@@ -55,6 +60,24 @@ def upgrade(environment: Environment) -> None:
     table = environment.table("sites")
     for key, row in table.walk():
         table.put(key, upgraded(row))
+        if environment.uncommitted >= _COMMIT_EVERY:
+            environment.commit()
+
+
+def join_bits(environment: Environment) -> None:
+    """Append the bits of 256 URLs to those before them. What was interrupted is continued."""
+    table = environment.table("linked")
+    last, whole = b"", b""
+    for key, row in table.walk():
+        first = key[:6] + bytes((key[6] & 0xF0,))
+        if first != last:
+            last, whole = first, row if first == key else row[: _TIME.size]
+        if first == key:
+            continue
+        time = max(whole[: _TIME.size], row[: _TIME.size], key=_TIME.unpack)
+        whole = time + whole[_TIME.size :].ljust(_BITS * (key[6] & 15), b"\0") + row[_TIME.size :]
+        table.put(first, whole)
+        table.delete(key)
         if environment.uncommitted >= _COMMIT_EVERY:
             environment.commit()
 

@@ -2,8 +2,8 @@
 
    Fingerprints are hashes, so where one lies is known roughly from its value. Three guesses, each nearer than the one
    before, cost three cache misses, where a binary search in a large file costs a dozen. All keys of a batch make their
-   first guess before any makes its second, so that the misses overlap. Crafted fingerprints only make guesses bad: the
-   search ends with steps that double. */
+   first guess before any makes its second, and are found before a place is read, so that the misses overlap. Crafted
+   fingerprints only make guesses bad: the search ends with steps that double. */
 
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_GIL_DISABLED
@@ -136,7 +136,11 @@ static int find_all(const Run *run, PyObject *keys, PyObject *found) {
         }
     }
     for (Py_ssize_t at = 0; at < count; at++) {
-        size_t place = lower_bound(run, sought + at);
+        sought[at].guess = lower_bound(run, sought + at);
+        __builtin_prefetch(run->places + sought[at].guess);
+    }
+    for (Py_ssize_t at = 0; at < count; at++) {
+        size_t place = sought[at].guess;
         if (place < run->count && run->fingerprints[place] == sought[at].fingerprint &&
             run->places[place] >> 32 == sought[at].place >> 32 &&
             add_found(found, PyList_GetItem(keys, at), run->places[place]) < 0) {
@@ -177,7 +181,7 @@ static PyObject *find(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-#define BITS_BYTES (8 + 256 / 8) /* a row of `linked.py`: a time, and a bit for each of 256 URLs */
+#define TIME_BYTES 8 /* a row of `linked.py` is a time, and a bit for each of at most 4,096 URLs */
 
 static double big_endian_double(const unsigned char *bytes) {
     uint64_t bits = big_endian(bytes, 8);
@@ -198,23 +202,27 @@ static int changes_nothing(PyObject *place, PyObject *time, PyObject *rows, PyOb
         PyErr_SetString(PyExc_ValueError, "a place has 8 bytes");
         return -1;
     }
-    unsigned char last = (unsigned char)bytes[PLACE_BYTES - 1];
-    PyObject *key = PyBytes_FromStringAndSize(bytes, PLACE_BYTES - 1);
+    unsigned number = (unsigned)big_endian((unsigned char *)bytes + PLACE_BYTES - 2, 2) & 0xFFF;
+    char start[PLACE_BYTES - 1];
+    memcpy(start, bytes, sizeof(start));
+    start[sizeof(start) - 1] &= (char)0xF0;
+    PyObject *key = PyBytes_FromStringAndSize(start, sizeof(start));
     if (key == NULL) {
         return -1;
     }
     int result = -1;
-    PyObject *bits = PyDict_GetItemWithError(rows, key);
-    if (bits == NULL) {
+    PyObject *found = PyDict_GetItemWithError(rows, key);
+    if (found == NULL) {
         if (!PyErr_Occurred() && PyList_Append(missing, key) == 0) {
             result = 0;
         }
-    } else if (PyBytes_AsStringAndSize(bits, &row, &size) == 0) {
-        if (size == BITS_BYTES) {
-            const unsigned char *start = (const unsigned char *)row;
-            result = (start[8 + (last >> 3)] >> (last & 7) & 1) && at >= big_endian_double(start);
+    } else if (PyBytes_AsStringAndSize(found, &row, &size) == 0) {
+        if (size >= TIME_BYTES) {
+            const unsigned char *bits = (const unsigned char *)row;
+            size_t byte = TIME_BYTES + (number >> 3);
+            result = byte < (size_t)size && (bits[byte] >> (number & 7) & 1) && at >= big_endian_double(bits);
         } else {
-            PyErr_SetString(PyExc_ValueError, "a row has 40 bytes");
+            PyErr_SetString(PyExc_ValueError, "a row has at least 8 bytes");
         }
     }
     Py_DECREF(key);
