@@ -412,13 +412,16 @@ def _likelihood_of_shapes(values: Floats, usual: Floats, counts: Floats, exposed
 
 
 def hours_of(edges: Floats, now: float) -> Floats:
-    """The days of each bin (a row) that lie in each hour of the day (a column); `edges` are in days before now."""
+    """The days of each bin (a row) that lie in each hour of the day (a column); `edges` are in days before now.
+
+    Of each edge it is counted how much of each hour passed before it, so the memory does not grow with the length of
+    the time: imported pages may have been visited decades ago.
+    """
     at = now / DAY - edges  # days of the calendar, the oldest first
-    first = np.floor(at[0])
-    marks = first + np.arange(_HOURS * (int(np.ceil(at[-1] - first)) + 1) + 1) / _HOURS
-    low, high = np.maximum(at[:-1, None], marks[:-1]), np.minimum(at[1:, None], marks[1:])
-    inside = np.maximum(high - low, 0.0).reshape(len(edges) - 1, -1, _HOURS)
-    days: Floats = inside.sum(axis=1)
+    day = np.floor(at)
+    hours = np.clip((at - day)[:, None] * _HOURS - np.arange(_HOURS), 0.0, 1.0)
+    passed = ((day - day[0])[:, None] + hours) / _HOURS
+    days: Floats = np.maximum(np.diff(passed, axis=0), 0.0)
     return days
 
 
