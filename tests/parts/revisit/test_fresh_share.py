@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from periplus.parts.revisit import change_posterior
 from periplus.parts.revisit.change_posterior import hours_of
 from periplus.parts.revisit.evidence import DAY, PageEvidence, SignalKind, days_of, signals_of
-from periplus.parts.revisit.evidence_columns import PAGE
+from periplus.parts.revisit.evidence_columns import PAGE, pages_of
 from periplus.parts.revisit.fresh_share import _draws, fresh_share
-from periplus.parts.revisit.ledger import fit_site, pages_of
-from periplus.parts.revisit.page_value import certainty, is_disproved, learnt, rate_of, unread_signals
+from periplus.parts.revisit.ledger import fit_site
+from periplus.parts.revisit.page_rates import certainty, is_disproved, learnt, rate_of, unread_signals
 from periplus.parts.revisit.signals import NO_EVIDENCE, SiteEvidence
 
 NOW = 1.7e9
