@@ -124,8 +124,12 @@ def test_commands_load_what_they_use(indexed: str, words: tuple[str, ...], unuse
     assert sorted(ran(words[0], indexed, *words[1:]) & unused) == []
 
 
-def test_changes_load_readers_of_pages_only_to_compare(tmp_path: Path) -> None:
-    """A crawl after which one page changed. To list the changes, no page is read."""
+DECIDING = {f"periplus.parts.revisit.{name}" for name in ("crawl_value", "estimation", "ledger", "objectives", "part")}
+"""How a watch chooses what to visit: not needed to know how fresh a collection is."""
+
+
+def test_a_refreshed_collection_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+    """A crawl after which one page changed. To list the changes, no page is read; `info` estimates how fresh it is."""
     with shop(3) as web:
         periplus.crawl([SEED], out=tmp_path / "small", config=attentive(tmp_path), **quick(web)).run()
         web.said[f"{SEED}product/1"] = "<title>Product 1</title><p>Product number 1 is made of one part."
@@ -134,6 +138,9 @@ def test_changes_load_readers_of_pages_only_to_compare(tmp_path: Path) -> None:
     assert sorted(listing & (COMPARING | PAGES)) == []
     assert sorted(comparing & COMPARING) == []
     assert "periplus.store.export.documents" in comparing
+    stated = ran("info", str(tmp_path / "small"))
+    assert "periplus.parts.revisit.fresh_share" in stated
+    assert sorted(stated & (HEAVY - {"lmdb", "numpy"} | NEVER | PAGES | DECIDING | {"numpy.polynomial"})) == []
 
 
 def test_plain_arguments_are_those_of_typer() -> None:

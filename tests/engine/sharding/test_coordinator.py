@@ -9,9 +9,13 @@ from periplus.engine.sharding.messages import StatusReport
 from periplus.engine.stats import CrawlStats
 
 
-def report(number: int, done: int, orders: int, *, is_idle: bool) -> StatusReport:
+def status(number: int, done: int, *, is_idle: bool) -> ShardStatus:
     frontier = FrontierStats(0, 0, 0, 0, 0, 0, 0, done, embeds=True)
-    return StatusReport(ShardStatus(number, frontier, CrawlStats(), is_idle, is_quiet=True), orders)
+    return ShardStatus(number, frontier, CrawlStats(), is_idle, is_quiet=True)
+
+
+def report(number: int, done: int, orders: int, *, is_idle: bool) -> StatusReport:
+    return StatusReport(status(number, done, is_idle=is_idle), orders)
 
 
 def test_shards_are_told_when_all_pages_are_fetched() -> None:
@@ -28,4 +32,20 @@ def test_shards_are_told_when_all_pages_are_fetched() -> None:
     assert not coordinator.is_finished
     for number in (0, 1):
         coordinator.report(number, report(number, 5, coordinator.orders(number).number, is_idle=True))
+    assert coordinator.is_finished
+
+
+def test_a_shard_that_ends_for_a_restart_is_waited_for() -> None:
+    """All pages are fetched, and it ended before it followed that: its successor fetches the files that they embed."""
+    coordinator = Coordinator(2, limit=10)
+    assert all(coordinator.start(number) for number in (0, 1))
+    for number in (0, 1):
+        coordinator.report(number, report(number, 5, 1, is_idle=True))
+    coordinator.report(0, report(0, 5, coordinator.orders(0).number, is_idle=True))
+    coordinator.stopped(1, status(1, 5, is_idle=True))
+    assert not coordinator.is_finished
+    assert coordinator.start(1)
+    assert not coordinator.is_finished
+    coordinator.report(1, report(1, 5, coordinator.orders(1).number, is_idle=True))
+    coordinator.report(0, report(0, 5, coordinator.orders(0).number, is_idle=True))
     assert coordinator.is_finished

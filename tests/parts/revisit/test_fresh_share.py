@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import msgspec
 import numpy as np
 import pytest
@@ -10,10 +12,10 @@ from msgspec.structs import replace
 from periplus.parts.revisit import change_posterior
 from periplus.parts.revisit.change_posterior import hours_of
 from periplus.parts.revisit.evidence import DAY, PageEvidence, SignalKind, days_of, signals_of
-from periplus.parts.revisit.evidence_columns import PAGE
+from periplus.parts.revisit.evidence_columns import PAGE, pages_of
 from periplus.parts.revisit.fresh_share import _draws, fresh_share
-from periplus.parts.revisit.ledger import fit_site, pages_of
-from periplus.parts.revisit.page_value import certainty, is_disproved, learnt, rate_of, unread_signals
+from periplus.parts.revisit.ledger import fit_site
+from periplus.parts.revisit.page_rates import certainty, is_disproved, learnt, rate_of, unread_signals
 from periplus.parts.revisit.signals import NO_EVIDENCE, SiteEvidence
 
 NOW = 1.7e9
@@ -188,6 +190,18 @@ def test_bins_are_parted_into_hours_of_the_day() -> None:
     assert hours[0] == pytest.approx([1 / 24] * 18 + [0.0] * 6)
     assert hours[1] == pytest.approx([1 / 24] * 12 + [0.0] * 6 + [1 / 24] * 6)
     assert hours[2] == pytest.approx([0.0] * 12 + [1 / 24] * 12)
+
+
+def test_bins_of_decades_take_as_little_memory_as_those_of_days() -> None:
+    """Imported pages may have been visited in 1970; each hour has its share of all days."""
+    edges = np.concatenate(([NOW / DAY], np.linspace(3.0, 0.0, 200)))
+    tracemalloc.start()
+    hours = hours_of(edges, NOW)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * hours.nbytes
+    assert hours.sum(axis=1) == pytest.approx(-np.diff(edges))
+    assert hours[0] == pytest.approx([(NOW / DAY - 3.0) / 24] * 24, abs=1 / 24)
 
 
 def test_a_date_of_a_build_counts_no_more_once_visits_were_folded() -> None:

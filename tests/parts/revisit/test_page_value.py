@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from periplus.parts.revisit.evidence import DAY, PageEvidence, SignalKind
-from periplus.parts.revisit.page_value import Appraiser, Hub, certainty, learnt
+from periplus.parts.revisit.page_rates import certainty, learnt
+from periplus.parts.revisit.page_value import Appraiser, Hub
 from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 

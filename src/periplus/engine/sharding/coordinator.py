@@ -8,7 +8,8 @@ gets its `Orders` in the answer. Orders state everything that holds now, so that
 numbered, so that a report says which of them it follows.
 
 The end (Mattern 1987): every shard reports that it is idle and quiet after its last orders, and for every two shards
-the number of the last batch that one sent is the number of the last batch that the other took. The reports are of
+the number of the last batch that one sent is the number of the last batch that the other took. A shard that has ended
+to be restarted is not at rest: its successor has yet to follow the orders. The reports are of
 different moments, but no batch was sent after one of them and taken before another. So together they are one possible
 state of the whole crawl, and in that state nothing will ever happen again.
 """
@@ -216,9 +217,13 @@ class Coordinator:
         return all(shard.has_orders for shard in self._shards)
 
     def stopped(self, number: int, status: ShardStatus) -> None:
-        """Record that the worker of a shard has committed everything and ended."""
+        """Record that the worker of a shard has committed everything and ended.
+
+        It did not follow what it was sent meanwhile: its successor will, and until that has reported the crawl is not
+        finished.
+        """
         shard = self._shards[number]
-        shard.report, shard.starts = StatusReport(status, shard.number), 0
+        shard.report, shard.starts = StatusReport(status, shard.number, is_quiet=False), 0
         self._claims.reset(number)
 
     def fail(self, failure: ShardFailure) -> None:

@@ -18,7 +18,8 @@ the trust in signals (`signal_posterior`).
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
 what a visit is worth now, and at what age it is worth a price; `allocation` shares out budgets the way the literature
 and Nutch do. `gains` are other benefits of visits (new pages, cheap answers), `weights` what first visits and hubs are
-worth. `page_value` computes, from the record of one page, what a visit is worth and when it will be worth its price.
+worth. `page_value` computes, from the record of one page and how often it changes (`page_rates`), what a visit is
+worth and when it will be worth its price.
 Where a crawl has several shards, `market` moves the budget between them until they have one price.
 
 Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: the crawl and the simulator

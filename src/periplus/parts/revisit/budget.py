@@ -23,7 +23,8 @@ from .change_history import ChangeHistory, Revised
 from .crawl_value import CrawlValue
 from .evidence import unpack_page
 from .freshness import is_present
-from .page_value import Price, price_for, rate_of
+from .page_rates import rate_of
+from .page_value import Price, price_for
 from .records import RevisitState
 from .settings import RefreshSettings
 from .signals import SiteEvidence

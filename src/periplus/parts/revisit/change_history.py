@@ -33,9 +33,10 @@ from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .evidence import PageEvidence, SignalKind, is_changed_of, unpack_page
+from .evidence_columns import pages_of
 from .freshness import GONE
-from .ledger import fit_site, pages_of
-from .page_value import learnt, rate_of
+from .ledger import fit_site
+from .page_rates import learnt, rate_of
 from .records import LiveSiteRecords
 from .signals import NO_EVIDENCE, NO_PROOF, ArchiveProof, SignalTrust, SiteEvidence
 from .weights import RefreshRetirementSettings, after_setback

@@ -20,8 +20,11 @@ earlier ones had found.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import accumulate
+from operator import add, mul
 
 import numpy as np
 from msgspec import Struct
@@ -153,7 +156,8 @@ class ChangePosterior:
         self._usual = np.tile(self._width, (sites, 1))
         self._day = np.ones((sites, _HOURS))
         self._common = np.tile(self._prior / self._prior.sum(), (2, 1))
-        self._mixes = self._common[self._group_is_dated(groups)]
+        self._kind = self._group_is_dated(groups)
+        self._mixes = self._common[self._kind]
         between = visits.begin - visits.end
         self._steadiness = _STEADINESS / (float(np.median(between)) if len(between) else float(self._width.sum()))
         self._prior_of_steadiness = np.full(len(_STEADINESS), _UNSTEADY_SITES / (len(_STEADINESS) - 1))
@@ -163,6 +167,7 @@ class ChangePosterior:
         self._reasons = signals.reasons()
         self._of_true_dates = _of_true_dates(pages.dated[self._is_dated])
         self._quiet, self._found = np.flatnonzero(~visits.is_changed), np.flatnonzero(visits.is_changed)
+        self._first, self._later = _ranked(visits.page[self._found])
         self._prior_of_likeness = np.full(len(_LIKENESS), 1.0 / len(_LIKENESS))
         self._chosen_likeness: Ints = np.full(sites, len(_LIKENESS) - 1)
 
@@ -186,7 +191,8 @@ class ChangePosterior:
         sums = _sums_of(self._pace)
         passed = self._end.paced(self._pace, sums) - self._begin.paced(self._pace, sums)
         passed = np.maximum(passed, _LEAST)
-        weights = self._likelihood(passed) * (self._mixes @ _KERNELS).astype(np.float32)[pages.group]
+        weights = self._likelihood(passed)
+        weights *= (self._mixes @ _KERNELS).astype(np.float32)[pages.group]
         weights /= weights.sum(axis=1, keepdims=True)
         since = sums[pages.site, -1] - self._copies.paced(self._pace, sums)
         unchanged = np.exp(-np.maximum(since, 0.0).astype(np.float32)[:, None] * _SINGLE_RATES)
@@ -247,13 +253,17 @@ class ChangePosterior:
         trust = days / np.maximum(np.bincount(visits.page, passed, len(pages.age)), _LEAST)
         days = days + trust * pages.old_days
         changes = (trust * pages.old_changes).astype(np.float32)
-        logs: Singles = changes[:, None] * _LOG_RATES - days.astype(np.float32)[:, None] * _SINGLE_RATES
+        logs: Singles = np.multiply.outer(changes, _LOG_RATES)
+        logs -= np.multiply.outer(days.astype(np.float32), _SINGLE_RATES)
         found = self._found
         if len(found):
-            owner = visits.page[found]
-            first = np.flatnonzero(np.diff(owner, prepend=-1))
-            logs[owner[first]] += np.add.reduceat(self._of_changes(passed[found], self._reasons[found]), first, axis=0)
-        likelihood: Singles = np.exp(logs - logs.max(axis=1, keepdims=True))
+            each = self._of_changes(passed[found], self._reasons[found])
+            others = np.zeros((len(self._first), len(RATES)), np.float32)
+            for place, later in self._later:
+                others[place] += each[later]
+            logs[visits.page[found[self._first]]] += each[self._first] + others
+        logs -= logs.max(axis=1, keepdims=True)
+        likelihood: Singles = np.exp(logs, out=logs)
         if self._uses_dates and len(self._of_true_dates):
             likelihood[self._is_dated] *= self._of_dates()
         return likelihood
@@ -294,14 +304,11 @@ class ChangePosterior:
         kernels = self._mixes[group] * _KERNELS[:, rate].T
         kernels /= kernels.sum(axis=1, keepdims=True)
         of_kernels = self._random.multinomial(counts[counts > 0], kernels)
-        of_groups = np.zeros((groups, size))
-        np.add.at(of_groups, group, of_kernels)
-        kind = self._group_is_dated(groups)
-        expected = _COMMON_PAGES * self._common[kind] + _LEAST
+        of_groups = _sums_by(group, of_kernels, groups)
+        expected = _COMMON_PAGES * self._common[self._kind] + _LEAST
         shared = expected * np.log1p(of_groups / expected)
-        for each in (0, 1):
-            self._common[each] = self._dirichlet(self._prior + shared[kind == each].sum(axis=0))
-        self._mixes = self._dirichlet(_COMMON_PAGES * self._common[kind] + of_groups)
+        self._common = self._dirichlet(self._prior + [shared[self._kind == each].sum(axis=0) for each in (0, 1)])
+        self._mixes = self._dirichlet(_COMMON_PAGES * self._common[self._kind] + of_groups)
 
     def _dirichlet(self, weights: Floats) -> Floats:
         drawn = self._random.gamma(weights) + 1e-9 / len(RATES)
@@ -373,8 +380,8 @@ class ChangePosterior:
         is_first = random.random(len(at)) * (at + before) < at
         clusters = np.bincount(np.repeat(np.arange(len(count)), count), is_first, len(count)).astype(np.int64)
         weights = self._day[site] * self._hours[bin_] + _LEAST**2
-        hours = np.zeros((sites, _HOURS))
-        np.add.at(hours, site, random.multinomial(clusters, weights / weights.sum(axis=1, keepdims=True)))
+        of_hours = random.multinomial(clusters, weights / weights.sum(axis=1, keepdims=True))
+        hours = _sums_by(site, of_hours, sites)
         seen = (steadiness * np.log1p(exposed / steadiness)) @ self._hours
         likelihood = _likelihood_of_shapes(_LIKENESS, np.ones((1, _HOURS)), hours, seen)
         self._chosen_likeness = self._chosen_again(self._chosen_likeness, likelihood, self._prior_of_likeness)
@@ -385,14 +392,14 @@ class ChangePosterior:
 
     def _chosen_again(self, chosen: Ints, likelihood: Floats, prior: Floats) -> Ints:
         """Sample for each site (a column) one of some values (rows): each site is likely as the others are."""
-        counts = np.bincount(chosen, minlength=len(prior)).astype(np.float64)
-        chosen = chosen.copy()
-        for number in range(len(chosen)):
-            counts[chosen[number]] -= 1.0
-            sums = np.cumsum(likelihood[:, number] * (prior + counts))
-            chosen[number] = np.searchsorted(sums, self._random.random() * sums[-1], "right")
-            counts[chosen[number]] += 1.0
-        return chosen
+        counts, before = np.bincount(chosen, minlength=len(prior)).tolist(), chosen.tolist()
+        weights, first, after = likelihood.T.tolist(), prior.tolist(), []
+        for number, each in zip(before, weights, strict=True):
+            counts[number] -= 1
+            sums = list(accumulate(map(mul, each, map(add, first, counts))))
+            after.append(bisect_right(sums, self._random.random() * sums[-1]))
+            counts[after[-1]] += 1
+        return np.array(after, np.int64)
 
 
 def _likelihood_of_shapes(values: Floats, usual: Floats, counts: Floats, exposed: Floats) -> Floats:
@@ -405,20 +412,24 @@ def _likelihood_of_shapes(values: Floats, usual: Floats, counts: Floats, exposed
     logs = prior * np.log(value) - (prior + counts) * np.log(value + exposed)
     site, found = np.nonzero(counts)
     mine = np.broadcast_to(prior, logs.shape)[:, site, found]
-    logs[:, site, found] += _log_gamma(mine + counts[site, found]) - _log_gamma(mine)
+    more, less = _log_gamma(np.stack((mine + counts[site, found], mine)))
+    logs[:, site, found] += more - less
     sums = logs.sum(axis=2)
     likelihood: Floats = np.exp(sums - sums.max(axis=0))
     return likelihood
 
 
 def hours_of(edges: Floats, now: float) -> Floats:
-    """The days of each bin (a row) that lie in each hour of the day (a column); `edges` are in days before now."""
+    """The days of each bin (a row) that lie in each hour of the day (a column); `edges` are in days before now.
+
+    Of each edge it is counted how much of each hour passed before it, so the memory does not grow with the length of
+    the time: imported pages may have been visited decades ago.
+    """
     at = now / DAY - edges  # days of the calendar, the oldest first
-    first = np.floor(at[0])
-    marks = first + np.arange(_HOURS * (int(np.ceil(at[-1] - first)) + 1) + 1) / _HOURS
-    low, high = np.maximum(at[:-1, None], marks[:-1]), np.minimum(at[1:, None], marks[1:])
-    inside = np.maximum(high - low, 0.0).reshape(len(edges) - 1, -1, _HOURS)
-    days: Floats = inside.sum(axis=1)
+    day = np.floor(at)
+    hours = np.clip((at - day)[:, None] * _HOURS - np.arange(_HOURS), 0.0, 1.0)
+    passed = ((day - day[0])[:, None] + hours) / _HOURS
+    days: Floats = np.maximum(np.diff(passed, axis=0), 0.0)
     return days
 
 
@@ -447,11 +458,27 @@ def _of_true_dates(dated: Floats) -> Floats:
 def _log_gamma(values: Floats) -> Floats:
     """The logarithm of the gamma function; by Stirling's formula, from `values` + 8 on."""
     shifted = values + 8.0
-    steps = np.ones_like(values)
-    for step in range(8):
-        steps = steps * (values + step)
+    steps = np.multiply.reduce(np.add.outer(np.arange(8.0), values))
     stirling = (shifted - 0.5) * np.log(shifted) - shifted + 1.0 / (12.0 * shifted) - 1.0 / (360.0 * shifted**3)
     return np.asarray(stirling - np.log(np.maximum(steps, 1e-300)))
+
+
+def _sums_by(group: Ints, rows: Ints, groups: int) -> Floats:
+    """The sums of the rows of each group."""
+    sums: Floats = (np.arange(groups)[:, None] == group).astype(np.float64) @ rows.astype(np.float64)
+    return sums
+
+
+def _ranked(page: Ints) -> tuple[Ints, list[tuple[Ints, Ints]]]:
+    """The first place of each page; and the second places, the third and so on, with the numbers of their pages.
+
+    Pages stand together. Adding a place of all pages at once is quicker than adding up page after page.
+    """
+    first = np.flatnonzero(np.diff(page, prepend=-1))
+    number = np.repeat(np.arange(len(first)), np.diff(first, append=len(page)))
+    rank = np.arange(len(page)) - first[number]
+    later = [np.flatnonzero(rank == each) for each in range(1, int(rank.max(initial=0)) + 1)]
+    return first, [(number[places], places) for places in later]
 
 
 def _sums_of(pace: Floats) -> Floats:

@@ -35,6 +35,11 @@ PAGE = np.dtype(
 """`PageEvidence` as a column for a million pages. An empty place of the ring is 0."""
 
 
+def pages_of(kept: bytes) -> NDArray[np.void]:
+    """Packed evidence of many pages, one after the other, as an array of `PAGE`."""
+    return np.frombuffer(kept, PAGE)
+
+
 def observations(
     intervals: NDArray[np.float64], is_changed: NDArray[np.bool_], pending: NDArray[np.uint32]
 ) -> NDArray[np.uint32]:

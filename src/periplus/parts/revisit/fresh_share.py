@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 
 from .change_posterior import ChangePosterior, Pages, Visits
 from .evidence import BY_DATE, DAY, PageEvidence
-from .evidence_columns import observations_of
-from .ledger import pages_of
-from .page_value import unread_signals
+from .evidence_columns import observations_of, pages_of
+from .page_rates import unread_signals
 from .signal_posterior import SignalPosterior, Unread, watched_days
 from .signals import SiteEvidence
 

@@ -122,11 +122,6 @@ _NEARLY = 300.0
 """Seconds within which two dates count as the same: they are rounded where they are kept."""
 
 
-def pages_of(kept: bytes) -> NDArray[np.void]:
-    """Packed evidence of many pages, one after the other, as an array of `PAGE`."""
-    return np.frombuffer(kept, PAGE)
-
-
 def fit_site(
     site: SiteEvidence, pages: NDArray[np.void], now: float, settings: EstimationSettings = DEFAULTS
 ) -> tuple[SiteEvidence, NDArray[np.float64]]:

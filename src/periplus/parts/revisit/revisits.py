@@ -49,7 +49,8 @@ from .change_history import ChangeHistory, Revised, is_announced, is_back, is_pa
 from .evidence import DAY, SignalKind, unpack_page
 from .freshness import CLOCK_ERROR, FreshnessEstimator, bring_back, queued_revisits
 from .gains import NO_SITE_GAINS, SiteGains
-from .page_value import Appraisal, boost_of
+from .page_rates import boost_of
+from .page_value import Appraisal
 from .records import LiveSiteRecords, RevisitState, SampleRows
 from .settings import RefreshSettings
 from .signals import NO_EVIDENCE, SiteEvidence

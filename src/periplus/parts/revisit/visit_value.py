@@ -21,7 +21,8 @@ from .change_history import is_in_archive
 from .evidence import PageEvidence, SignalKind, unpack_page
 from .gains import NO_SITE_GAINS, SiteGains, unpack_page_gains
 from .objectives import objective
-from .page_value import Appraisal, Appraiser, Hub, Price, rate_of
+from .page_rates import rate_of
+from .page_value import Appraisal, Appraiser, Hub, Price
 from .records import SiteReader
 from .settings import RefreshSettings
 from .signals import NO_EVIDENCE, ArchiveProof, SiteEvidence
