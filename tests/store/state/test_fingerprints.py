@@ -30,7 +30,8 @@ def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are moved, and files are merged, after a few URLs."""
     monkeypatch.setattr(records, "YOUNG", 8)
     monkeypatch.setattr(fingerprints, "TIER", 32)
-    monkeypatch.setattr(runs, "STEP", 16)
+    monkeypatch.setattr(fingerprints, "SMALLEST_PIECE", 2)
+    monkeypatch.setattr(runs, "STEP", 2)
 
 
 def record(number: int, visits: int = 0) -> UrlRecord:
@@ -138,7 +139,7 @@ from pathlib import Path
 from periplus.store import DiskState
 from periplus.store.state import fingerprints, records, runs
 from tests.store.state.test_fingerprints import record
-records.YOUNG, fingerprints.TIER, runs.STEP = 8, 32, 16
+records.YOUNG, fingerprints.TIER, fingerprints.SMALLEST_PIECE, runs.STEP = 8, 32, 2, 2
 state = DiskState(Path(sys.argv[1]))
 for line in sys.stdin:
     for number in range(int(line) - 20, int(line)):
@@ -330,9 +331,10 @@ def test_sites_that_share_a_fingerprint_are_told_apart(tmp_path: Path) -> None:
 def test_a_merge_takes_as_many_commits_as_it_has_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the size of the files, unless pieces would be very small."""
     monkeypatch.setattr(fingerprints, "PIECES", 10)
-    for entries, step, least, most in ((400, 100, 9, 11), (400, 1600, 2, 4), (400, 20, 18, 21)):
-        monkeypatch.setattr(runs, "STEP", step)
-        environment = Environment(tmp_path / str(step))
+    monkeypatch.setattr(runs, "STEP", 10)
+    for entries, smallest, least, most in ((400, 10, 9, 11), (400, 200, 2, 3), (800, 10, 9, 11)):
+        monkeypatch.setattr(fingerprints, "SMALLEST_PIECE", smallest)
+        environment = Environment(tmp_path / f"{entries}-{smallest}")
         places = UrlPlaces(environment, lambda: iter(()), tier=entries // 10)
         rows = [(bytes(4) + Random(number).randbytes(8), number.to_bytes(8, "big")) for number in range(entries)]
         places.add(rows[entries // 10 :])
@@ -365,7 +367,8 @@ class Records(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.patch = pytest.MonkeyPatch()
-        sizes = ((records, "YOUNG", 8), (fingerprints, "TIER", 32), (runs, "STEP", 16), (linked, "REMEMBERED", 2))
+        merging = ((fingerprints, "TIER", 32), (fingerprints, "SMALLEST_PIECE", 2), (runs, "STEP", 2))
+        sizes = ((records, "YOUNG", 8), *merging, (linked, "REMEMBERED", 2))
         for module, name, value in sizes:
             self.patch.setattr(module, name, value)
 

@@ -33,6 +33,8 @@ TIER: Final = 1 << 22
 PIECES: Final = 384
 """Pieces of a merge of large runs, one at each commit. It ends before the next begins: a commit has at most 20,000
 changed rows, two of them for each new URL, so at least 420 pass meanwhile. So each has its share of the merges."""
+SMALLEST_PIECE: Final = 1 << 18
+"""Entries of a piece, at least: some 5 ms."""
 _NAME: Final = "fingerprints"
 _SITE: Final = 4
 """Bytes of the number of a site, with which keys and places begin."""
@@ -182,15 +184,14 @@ class UrlPlaces:
 
     def _merging(self) -> Generator[None, None, RunFile]:
         """Merge the first two runs, a piece at a time."""
-        from .runs import STEP, merged
+        from .runs import merged
 
         runs = [_opened(self._folder, file, is_scanned=True) for file in self._files.runs[:2]]
         one, other = (run or kept for run, kept in zip(runs, self._runs, strict=False))
         entries = len(one) + len(other)
-        step = min(STEP, max(STEP // 8, entries // PIECES))
-        return self._writing(merged(one.entries, other.entries, step), entries)
+        return self._writing(merged(one.entries, other.entries), entries, max(SMALLEST_PIECE, entries // PIECES))
 
-    def _writing(self, pieces: Iterable[Entries], entries: int) -> Generator[None, None, RunFile]:
+    def _writing(self, steps: Iterable[Entries], entries: int, piece: int = TIER) -> Generator[None, None, RunFile]:
         """Write a new file, and stop after each piece. It is not part of the state before it is in its list."""
         from .runs import RunWriter
 
@@ -201,9 +202,13 @@ class UrlPlaces:
         try:
             with draft.open("wb") as file:
                 writer = RunWriter(file, entries)
-                for piece in pieces:
-                    writer.write(*piece)
-                    yield
+                end = piece
+                for step in steps:
+                    writer.write(*step)
+                    if writer.written >= end:
+                        end += piece
+                        writer.sync()
+                        yield
                 digest = writer.finish()
             replace_file(draft, path)
         except OSError as error:

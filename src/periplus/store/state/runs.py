@@ -31,8 +31,8 @@ _MAGIC = b"perirun1"
 _HEADER = struct.Struct("<8sQ8s")
 _WORD, _SITE = 8, 4
 _SITE_BITS = np.uint64(32)
-STEP = 1 << 21
-"""Entries that are read or written at a time, at most: some 30 ms, and 32 MB."""
+STEP = 1 << 17
+"""Entries that are read or written at a time, at most: a step of a merge has to fit into a processor's cache (L2)."""
 
 
 class Run:
@@ -119,7 +119,7 @@ class RunWriter:
     def __init__(self, file: BinaryIO, entries: int) -> None:
         self._file = file
         self._entries = entries
-        self._written = 0
+        self.written = 0
         self._hashers = xxh3_64(), xxh3_64()
 
     def write(self, fingerprints: Words, places: Words) -> None:
@@ -128,9 +128,12 @@ class RunWriter:
         for start, words, hasher in zip(starts, (fingerprints, places), self._hashers, strict=True):
             data = np.ascontiguousarray(words, "<u8").data
             hasher.update(data)
-            self._file.seek(start + _WORD * self._written)
+            self._file.seek(start + _WORD * self.written)
             self._file.write(data)
-        self._written += len(fingerprints)
+        self.written += len(fingerprints)
+
+    def sync(self) -> None:
+        """Make what is written durable, so that not all of it is left to the end."""
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -149,7 +152,7 @@ def _digest_of(fingerprints: xxh3_64, places: xxh3_64) -> bytes:
 
 def entries_of(rows: Sequence[tuple[bytes, bytes]]) -> Entries:
     """Rows of keys and places as entries in order."""
-    keys, places = (b"".join(column) for column in zip(*rows, strict=True))
+    keys, places = b"".join([key for key, _ in rows]), b"".join([place for _, place in rows])
     return _in_order(
         np.frombuffer(keys, ">u4, >u8")["f1"].astype(np.uint64), np.frombuffer(places, ">u8").astype(np.uint64)
     )
@@ -161,13 +164,12 @@ def _in_order(fingerprints: Words, places: Words) -> Entries:
     return fingerprints[order], places[order]
 
 
-def merged(first: Entries, second: Entries, step: int | None = None) -> Iterator[Entries]:
-    """All entries of both in order, in pieces of at most `step` of each, `STEP` by default."""
-    step = step or STEP
+def merged(first: Entries, second: Entries) -> Iterator[Entries]:
+    """All entries of both in order, in pieces of at most `STEP` of each."""
     at, there = 0, 0
     while at < len(first[0]) or there < len(second[0]):
         bounds = [
-            words[min(start + step, len(words)) - 1]
+            words[min(start + STEP, len(words)) - 1]
             for words, start in ((first[0], at), (second[0], there))
             if start < len(words)
         ]
