@@ -59,7 +59,7 @@ TEXTS = [
     *(b"<meta name=robots content=none>", b"<form action=x><input name=q value='a  b'><label>y</label></form>"),
     *(b"#", b" \xc2\xb6 ", b"&para;", b"&#xA7;", b"\xf0\x9f\x94\x97\xef\xb8\x8f", b"<a href='#f'>&para;</a>"),
     *(b"<a class='x permalink' href=/p>#</a>", b"<a href=#f>\n<span>\xc2\xa7</span>\n</a>"),
-    *(b"&gt=", b"x" * 70, b"A sentence that is long enough to be a paragraph of its own, with a comma. "),
+    *(b"&gt=", b"\xa0", b"x" * 70, b"A sentence that is long enough to be a paragraph of its own, with a comma. "),
 ]
 ENDS = (b">", b">", b">", b">", b">", b"/>", b" />", b"/ >", b" ", b"")
 SPACES = (b" ", b" ", b" ", b" ", b"\n", b"/", b"\t", b"")

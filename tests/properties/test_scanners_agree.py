@@ -140,6 +140,28 @@ def test_pages_of_tag_soup(html: bytes) -> None:
     assert one == other
 
 
+@pytest.mark.parametrize(
+    ("html", "anchor"),
+    [
+        (b"<a href=x>\xc2<b>\xa0", "\ufffd\ufffd"),
+        (b"<a href=x>\xc2<b>\xa0\x01", "\ufffd\ufffd\x01"),
+        (b"<a href=x>a\xe2<b>\x80\x8bb", "a\ufffd\ufffd\ufffdb"),
+        (b"<a href=x>\xc2\xa0<b>\xc2\xa0", ""),
+    ],
+)
+def test_a_tag_within_a_character_ends_it(html: bytes, anchor: str) -> None:
+    """Its bytes on both sides of the tag are invalid ones: they are not put together to a no-break space again."""
+    assert python.scan(html, URL, False, False, False).anchors == [anchor]
+    assert differences(html) == []
+
+
+def test_blocks_of_invalid_bytes_are_not_text() -> None:
+    """Where all else is clutter, clutter is main text, though there be a byte outside that is not a character."""
+    html = b"\xa0<form>words"
+    assert python.scan(html, URL, False, False, False).main == b"\xa0 words"
+    assert differences(html) == []
+
+
 @given(st.lists(st.sampled_from([0, 1, 8, 15, 16, 31, 32, 255, 256, 65_535, 65_536]), max_size=5), st.booleans())
 def test_sizes_of_packed_forms(sizes: list[int], is_wide: bool) -> None:
     """Names, values and texts of any size, and any number of attributes, options and repeated names."""

@@ -12,10 +12,15 @@ from tests.verdicts.webs import KINDS, clubs
 from periplus.apps.lab.spam_web import Farm, HostileWorld
 
 SEEDS = (1, 2, 3)
+ONCE_LOST = [
+    ("large trees", 42384825),
+    ("trees that are nearly alike", 42384822),
+    ("trees that are nearly alike", 42384823),
+]
+"""Kinds and seeds of webs that were not read whole once."""
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "seed"), [*((kind, seed) for kind in KINDS for seed in SEEDS), *ONCE_LOST])
 def test_no_honest_page_is_lost(kind: str, seed: int) -> None:
     """Every page that is owed is found, and no more is wasted than the kind allows."""
     harvest = crawl_kind(kind, seed)

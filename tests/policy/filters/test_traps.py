@@ -14,6 +14,7 @@ from periplus.model import Accept, ConfigError, Discovery, Reject, Site, Source,
 from periplus.policy.filters import FilterStates, SiteFilterState, Traps, TrapSettings, template_of
 from periplus.policy.filters.site_states import MAX_PATHS, MAX_STEPS, Paths, Values, Window
 from periplus.policy.filters.templates import directory_of, key_of
+from periplus.policy.filters.traps import SECOND_LOOK
 
 SITE = Site("host.net")
 
@@ -199,6 +200,78 @@ def test_a_path_is_not_found_between_two_others() -> None:
     keys = {place: int.from_bytes(paths.hashes[place : place + 4], sys.byteorder) for place in range(9)}
     assert [place for place, key in keys.items() if paths.has(key)] == [0, 2, 4, 8]
     assert [place for place, key in keys.items() if Paths(paths.hashes[:8]).has(key)] == [0, 4]
+
+
+@pytest.mark.parametrize(("known", "leads_on", "whole"), [(300, False, 40), (900, False, 0), (300, True, 0)])
+def test_what_is_left_of_a_site_is_read_whole_while_it_leads_to_nothing_unknown(
+    known: int, leads_on: bool, whole: int
+) -> None:
+    """After 60 pages without new contents: unless URLs go on, or more are left than were worth reading."""
+    lessons = FilterStates()
+    traps = Traps(lessons)
+    lessons.changing(at("/")).admitted = known
+    for number in range(150):
+        traps.observe(at(f"/news/{number}"), is_unique=True)
+    for number in range(50):
+        traps.observe(at(f"/day/{number}"), is_unique=False)
+    assert traps.look_again(SITE) == SECOND_LOOK
+    assert share(traps, "/day/{}") == 1.0
+    for number in range(50, 50 + SECOND_LOOK):
+        traps.observe(at(f"/day/{number}"), is_unique=False)
+    lessons.changing(at("/")).admitted += leads_on
+    assert share(traps, "/day/{}") < 0.2
+    assert traps.look_again(SITE) == whole
+    assert (share(traps, "/day/{}") == 1.0) == (whole > 0)
+    for number in range(200, 200 + whole):
+        traps.observe(at(f"/day/{number}"), is_unique=False)
+    assert traps.look_again(SITE) == 0
+    lessons.check_invariants()
+
+
+def read_branch(traps: Traps, first: int, count: int, *, leads_to: int) -> None:
+    """Read deep pages of a branch, each with so many links that no other page has."""
+    for number in range(first, first + count):
+        links = [at(f"/deep/{number}/{child}") for child in range(leads_to)]
+        traps.page_read(at(f"/deep/{number}"), 5, bytes(256), links)
+
+
+def deep_share(traps: Traps) -> float:
+    accepted = [
+        traps.judge(Discovery(at(f"/deep/x{number}"), Source.LINK, 0.0, 5)) == Accept() for number in range(1000)
+    ]
+    return sum(accepted) / 1000
+
+
+def throttled_branch() -> Traps:
+    lessons = FilterStates()
+    traps = Traps(lessons, TrapSettings(endless_pages=200))
+    lessons.changing(at("/")).admitted = 200
+    read_branch(traps, 0, 200, leads_to=3)
+    assert 0.0 < deep_share(traps) < 0.2
+    return traps
+
+
+def test_an_endless_branch_is_followed_no_further_than_a_tree_reaches() -> None:
+    """When the site has nothing else left, 40 URLs at a time, ten times."""
+    traps = throttled_branch()
+    for look in range(10):
+        assert traps.follow(SITE) == 40
+        assert deep_share(traps) == 1.0
+        read_branch(traps, 1000 + 40 * look, 40, leads_to=3)
+        assert deep_share(traps) < 0.2
+    assert traps.follow(SITE) == 0
+    assert not traps.lifted
+
+
+def test_a_branch_that_ends_is_read_again_once_it_was_followed_to_its_end() -> None:
+    """Pages that lead to one new page each, or fewer, are the end of a tree."""
+    traps = throttled_branch()
+    for look in range(3):
+        assert traps.follow(SITE) == 40
+        read_branch(traps, 1000 + 40 * look, 40, leads_to=0)
+    assert list(traps.lifted) == [SITE]
+    assert traps.follow(SITE) == 0
+    assert deep_share(traps) == 1.0
 
 
 def test_want_of_evidence_refuses_nothing() -> None:

@@ -135,10 +135,10 @@ def fold_pieces(page: PageScan, written: Sequence[Sequence[bytes]]) -> list[str]
     """Texts made of pieces of the page, white space folded: all at once, because there are many, and most are short."""
     joined = _TEXT_SIGN.join([_PIECE_SIGN.join(pieces) for pieces in written])
     decoded = decode_text(joined)
-    texts = decoded.translate(None, _PIECE_SIGN).split(_TEXT_SIGN)
+    texts = decoded.decode("utf-8", "replace").replace(_PIECE_SIGN.decode(), "").split(_TEXT_SIGN.decode())
     if page.has_signs or len(texts) != len(written) or decoded.count(_PIECE_SIGN) != joined.count(_PIECE_SIGN):
-        texts = [b"".join(map(decode_text, pieces)) for pieces in written]
-    return [folded(text.decode("utf-8", "replace")) for text in texts]
+        texts = ["".join([decode_text(piece).decode("utf-8", "replace") for piece in pieces]) for pieces in written]
+    return [folded(text) for text in texts]
 
 
 def folded(text: str) -> str:

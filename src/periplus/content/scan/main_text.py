@@ -374,7 +374,7 @@ class _Page:
         for element in range(1, len(is_clutter)):
             is_clutter[element] |= is_clutter[self._parents[element]]
         chosen = [not is_clutter[element] for element in self._elements]
-        return chosen if any(chosen) else [self._weights[element] > 0 for element in self._elements]
+        return chosen if self._chosen_size(chosen) else [self._weights[element] > 0 for element in self._elements]
 
     def _chosen_size(self, is_main: list[bool]) -> int:
         return sum(size for size, is_chosen in zip(self._sizes, is_main, strict=True) if is_chosen)

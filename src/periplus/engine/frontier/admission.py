@@ -10,7 +10,8 @@ refused there for that reason (`retry_unreachable`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from heapq import nlargest
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -327,7 +328,10 @@ class Admission:
         yield from self._queue_again(site, _is_renamed)
 
     def retry_refused(self, site: Site, limit: int = _MAX_RETRIED) -> Iterator[Queued]:
-        """Queue again what verdicts on a site, or on a kind of its URLs, refused, as far as it is accepted by now."""
+        """Queue again what verdicts on a site, or on a kind of its URLs, refused, as far as it is accepted by now.
+
+        Of branches without an end, those that are furthest from the seeds: there an end would be seen.
+        """
         yield from self._queue_again(site, self._is_lifted, limit)
 
     def _is_lifted(self, record: UrlRecord) -> bool:
@@ -338,8 +342,14 @@ class Admission:
     def _queue_again(
         self, site: Site, is_wanted: Callable[[UrlRecord], bool], limit: int = _MAX_RETRIED
     ) -> Iterator[Queued]:
-        refused = (record.url for record in self._state.records.of_site(site) if is_wanted(record))
-        urls = list(islice(refused, limit))
+        if not limit:
+            return
+        refused = (
+            (record.depth if record.reason == "endless" else 0, record.url)
+            for record in self._state.records.of_site(site)
+            if is_wanted(record)
+        )
+        urls = [url for _, url in nlargest(limit, refused, key=itemgetter(0))]
         for start in range(0, len(urls), _RETRIED_TOGETHER):
             found = self._state.records.get(urls[start : start + _RETRIED_TOGETHER])
             records = [record for record in found if record is not None]

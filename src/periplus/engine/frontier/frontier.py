@@ -36,7 +36,6 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.policy.filters.traps import SECOND_LOOK
 
 from .admission import Admission
 from .adoption import Adoption
@@ -488,8 +487,9 @@ class Frontier:
         exhausted, self._selector.exhausted = self._selector.exhausted, {}
         done = [site for site in exhausted if (active := self.schedule.get(site)) is None or not active.waiting]
         for site in done:
-            if self._guard.look_again(site):
-                self._queued([*self._admission.retry_refused(site, SECOND_LOOK)], now)
+            found = [*self._admission.retry_refused(site, self._guard.follow(site))]
+            found = found or [*self._admission.retry_refused(site, self._guard.look_again(site))]
+            self._queued(found, now)
         return done
 
     def is_tried_again(self, record: UrlRecord, reason: str) -> bool:

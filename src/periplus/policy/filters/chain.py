@@ -126,8 +126,11 @@ class Guard(CountingFilter, ObservingFilter, ReconsideringFilter, RenamingFilter
     def lifted(self) -> list[Site]:
         """Sites at which a verdict on a kind of URL has fallen since the last call."""
 
-    def look_again(self, site: Site) -> bool:
-        """Whether URLs of a site are let through by now that were refused: it has no others left."""
+    def follow(self, site: Site) -> int:
+        """How many URLs of endless branches of a site are let through by now: it has no others left."""
+
+    def look_again(self, site: Site) -> int:
+        """How many other URLs of a site are let through by now that were refused: it has no others left."""
 
 
 class Chain:
@@ -232,9 +235,13 @@ class Chain:
                 each.lifted.clear()
         return sites
 
-    def look_again(self, site: Site) -> bool:
-        """Whether URLs of a site are let through by now that were refused: it has no others left."""
-        return any(each.look_again(site) for each in self._traps)
+    def follow(self, site: Site) -> int:
+        """How many URLs of endless branches of a site are let through by now: it has no others left."""
+        return sum(each.follow(site) for each in self._traps)
+
+    def look_again(self, site: Site) -> int:
+        """How many other URLs of a site are let through by now that were refused: it has no others left."""
+        return sum(each.look_again(site) for each in self._traps)
 
     def renamed(self, variant: Url, target: Url) -> None:
         """Note that a URL was rewritten to one that was not known before."""

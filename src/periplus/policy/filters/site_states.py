@@ -152,7 +152,8 @@ class Growth(Struct, array_like=True):
 
     `fresh`: links that no page had before; `shared`: those of them that another page had as well before they were read.
     `seen` and `done` are links of the sample, and those of which nothing more follows. `is_settled`: the branch has an
-    end, and links are not looked at until it is judged again.
+    end, and links are not looked at until it is judged again. `following`: URLs of the branch that are let through,
+    although it is throttled; `looks`: how often some were.
     """
 
     pages: int = 0
@@ -161,6 +162,8 @@ class Growth(Struct, array_like=True):
     seen: Paths = field(default_factory=Paths)
     done: Paths = field(default_factory=Paths)
     is_settled: bool = False
+    following: int = 0
+    looks: int = 0
 
 
 class SiteFilterState(PartValues, Struct, array_like=True):
@@ -171,6 +174,8 @@ class SiteFilterState(PartValues, Struct, array_like=True):
     with parameters. `values` is what parts have learnt that decide about URLs. `refused`: URLs that were refused when
     they were found, and are remembered until the verdict falls. `growths`: branches with many deep pages.
     `second_look`: pages of throttled kinds that are read nevertheless, now that the site has no others; -1: they were.
+    `known`: URLs admitted or remembered when some were last let through. `read`, `unique`: pages read for the first
+    time, and those of them with new contents.
     """
 
     admitted: int = 0
@@ -185,6 +190,9 @@ class SiteFilterState(PartValues, Struct, array_like=True):
     refused: int = 0
     growths: dict[int, Growth] = field(default_factory=dict)
     second_look: int = 0
+    known: int = 0
+    read: int = 0
+    unique: int = 0
 
 
 _NOTHING = SiteFilterState()

@@ -24,11 +24,17 @@ pages of a branch (more than 3 links from a seed) of a site with many pages are 
 1.2 new pages of the branch each, and hardly one of these was linked from a second page before it was read: the pages of
 large sites link to each other, a chain of chapters or a thread adds one page a page, and a tree of pages ends in leaves
 long before. A tenth of the deep URLs of the branch is let through from then on, later a hundredth, and all again as
-soon as 100 pages do not look like that. A single chain is bounded by the greatest depth alone (`budgets.max_depth`).
+soon as 100 pages led to less than one new page each. A single chain is bounded by the greatest depth alone
+(`budgets.max_depth`).
 
-When a site has nothing else left, up to 60 of the URLs that were refused for `low-yield` or `parameter-values` are
-read after all: kinds of URL with an end are read whole, and what has none costs some more requests, after everything
-else. Every page among them with new contents is worth 20 more. Chains stay throttled: their pages are all new.
+When a site has nothing else left, a throttled branch is followed: its 40 deepest URLs that were refused are read, then
+the 40 deepest of what these led to, ten times. A tree of pages, however large, has its leaves there, and is then read
+whole; what has no end costs 400 requests more.
+
+After that up to 60 of the URLs that were refused for `low-yield` or `parameter-values` are read after all, and every
+page among them with new contents is worth 20 more. If they led to no URL that was not known, their kinds have an end:
+then the rest is read, if these are no more than the pages of the site that had new contents. What has no end costs some
+more requests, after everything else. Chains stay throttled: their pages are all new.
 
 Pages that repeat what their own path shows with other parameters are evidence about parameters. They say nothing about
 paths of which no page was read: a URL of such a path is judged by the pages that were the first of their paths, in
@@ -53,6 +59,7 @@ from periplus.urls import site_of
 from .reasons import ACCEPT
 from .settings import TrapSettings
 from .site_states import (
+    MAX_REFUSED,
     MAX_STEPS,
     MAX_WINDOW,
     FilterStates,
@@ -82,6 +89,8 @@ _FREE_DEPTH = 3
 """Links from a seed up to which pages are not deep."""
 _GROWTH = 1.2
 """New pages that each deep page of an endless branch leads to, at least."""
+_LASTING_GROWTH = 1.0
+"""The same for a branch that was throttled: what has less comes to an end."""
 _SHARED = 0.05
 """Share of these that a second page links to, at most."""
 _SAMPLED = 4
@@ -92,6 +101,10 @@ _SETTLED_BY = 40
 """Links of the sample by which a branch may be known to have an end."""
 _ENDLESS_STEPS = 2
 """Steps by which a branch is throttled at most: one URL in a hundred."""
+_FOLLOWED = 40
+"""URLs of a throttled branch that are let through when its site has no others left: those furthest from the seeds."""
+_MAX_LOOKS = 10
+"""How often, at most: a tree of pages has an end long before."""
 _MAX_BRANCHES = 8
 """Branches of a site of which the growth is followed, at most."""
 
@@ -118,8 +131,10 @@ class Traps:
             return ACCEPT
         if state.growths and discovery.depth > _FREE_DEPTH:
             branch = _branch_of(url)
-            window = state.templates.get(key_of(_below(branch)))
-            if window is not None and key_of(url) >= self._limits[window.steps]:
+            key = key_of(_below(branch))
+            growth, window = state.growths.get(key), state.templates.get(key)
+            is_followed = growth is not None and growth.following > 0
+            if window is not None and not is_followed and key_of(url) >= self._limits[window.steps]:
                 return Reject("endless", branch[:_LONGEST_RULE])
         if state.second_look > 0 and not _is_chain(url, state):
             return ACCEPT
@@ -143,6 +158,8 @@ class Traps:
         """
         settings = self._settings
         state = self._states.changing(url)
+        state.read += 1
+        state.unique += is_unique
         template = template_of(url)
         keys = [*_window_keys(template)]
         if _is_grown(url):
@@ -161,22 +178,45 @@ class Traps:
             least = 0.0 if parameter.values is not None else settings.min_unique_values
             self._note(url, parameter.window, is_unique, least, state)
 
-    def look_again(self, site: Site) -> bool:
-        """Let some URLs of throttled kinds through: their site has no others left. Whether there are any."""
+    def follow(self, site: Site) -> int:
+        """Let some URLs of endless branches through: their site has no others left. How many, at most."""
         state = self._states.of(site)
-        if not state.throttled or state.second_look < 0:
-            return False
-        if not state.second_look:
-            self._states.changing(Url(f"http://{site}/")).second_look = SECOND_LOOK
-        return True
+        followed = [
+            growth
+            for key, growth in state.growths.items()
+            if growth.looks < _MAX_LOOKS and (window := state.templates.get(key)) is not None and window.steps
+        ]
+        if followed:
+            self._states.changing(Url(f"http://{site}/"))
+        for growth in followed:
+            growth.looks += 1
+            growth.following = _FOLLOWED
+        return len(followed) * _FOLLOWED
+
+    def look_again(self, site: Site) -> int:
+        """Let some URLs of other throttled kinds through: their site has no others left. How many, at most."""
+        state = self._states.of(site)
+        known = state.admitted + state.refused
+        more = max(state.second_look, SECOND_LOOK)
+        if state.second_look < 0:
+            rest = known - state.read
+            has_end = known == state.known and state.refused < MAX_REFUSED
+            more = rest if has_end and rest <= state.unique else 0
+        if not state.throttled or more <= 0:
+            return 0
+        state = self._states.changing(Url(f"http://{site}/"))
+        state.known = known
+        if state.second_look <= 0:
+            state.second_look = more
+        return more
 
     def _count_second_look(self, keys: Sequence[int], is_unique: bool, state: SiteFilterState) -> None:
         if not any((window := state.templates.get(key)) is not None and window.steps for key in keys):
             return
-        if is_unique:
-            state.second_look = min(state.second_look + int(1 / max(self._settings.min_unique, 0.01)), SECOND_LOOK)
-        else:
+        if not is_unique:
             state.second_look = state.second_look - 1 or -1
+        elif state.second_look < SECOND_LOOK:
+            state.second_look = min(state.second_look + int(1 / max(self._settings.min_unique, 0.01)), SECOND_LOOK)
 
     def _note(self, url: Url, window: Window, is_unique: bool, least: float, state: SiteFilterState) -> None:
         was_throttled = window.steps > 0
@@ -215,9 +255,11 @@ class Traps:
             _sample(growth, url, [link for link in links if link.startswith(branch)])
         window = state.templates.get(key)
         steps = 0 if window is None else window.steps
+        growth.following -= growth.following > 0
         if growth.pages < (_JUDGED_AGAIN if steps else self._settings.endless_pages):
             return
-        if growth.is_settled or _SAMPLED * growth.fresh < _GROWTH * growth.pages or _is_shared(growth):
+        least = _LASTING_GROWTH if steps else _GROWTH
+        if growth.is_settled or _SAMPLED * growth.fresh < least * growth.pages or _is_shared(growth):
             del state.growths[key]
             if window is not None:
                 window.steps = 0

@@ -61,10 +61,15 @@ static const u8 *add_reference(Words *words, const u8 *at, const u8 *end, bool i
     return next;
 }
 
-/* Append a piece of text as written, until there is enough. */
+/* Append a piece of text as written, until there is enough. A tag within the bytes of a character ends the character:
+   its rest, at the beginning of a piece, does not complete it. */
 static void add_words_of(Words *words, Span source, bool is_raw, bool is_in_attribute) {
     const u8 *at = source.at;
     const u8 *end = source.at + source.size;
+    if (at < end && (*at & 0xC0) == 0x80 && words->size < ENOUGH_BYTES) {
+        add_character(words, (const u8 *)"\xEF\xBF\xBD", 3); /* U+FFFD, as for every byte that is not in a character */
+        at++;
+    }
     while (at < end && words->size < ENOUGH_BYTES) {
         const u8 *next = *at == '&' && !is_raw ? add_reference(words, at, end, is_in_attribute) : NULL;
         u32 space = next ? 0 : space_size(at);
