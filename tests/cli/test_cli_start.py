@@ -91,7 +91,10 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(home / "small")
 
 
-NEVER = {"pydantic", "tantivy", "ssl", "concurrent.futures", "periplus.parts.forms.part", "periplus.parts.revisit.part"}
+NEVER = {
+    "pydantic", "tantivy", "ssl", "concurrent.futures", "periplus.parts.forms.part", "periplus.parts.revisit.part",
+    "periplus.formats.compression_dictionary",
+}  # fmt: skip
 """What none of these commands loads: parts that are put together for a crawl, and what checks options that are odd."""
 CRAWL = {"periplus.store.crawl_state", "periplus.store.state.disk", "periplus.policy.balance"}
 """The state as a crawl opens it: a question needs to know of a shard only how far it has come."""

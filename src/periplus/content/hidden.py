@@ -2,7 +2,8 @@
 
 Hidden text carries spam into indexes and instructions into language models. `without_hidden` leaves out what the page
 itself hides: by attributes, by inline styles, and by rules of its `<style>` elements, with selectors made of tags,
-classes, ids and what is around them. External style sheets are not known, and no script is run.
+classes, ids and what is around them. Only rules for all screens count: not those for print, or for small windows.
+External style sheets are not known, and no script is run.
 
 | trick | is |
 |---|---|
@@ -17,8 +18,8 @@ classes, ids and what is around them. External style sheets are not known, and n
 | `characters` | tag characters and characters without width |
 
 A trick that would hide more than three quarters of a page's text is not believed: a script fades such a page in. Tags
-are read with regular expressions and a stack; bytes, rules and open elements are bounded. For what is exported and
-shown only: a crawl does not call this.
+are read with regular expressions and a stack, in time that grows with the bytes; these, rules, open elements and how
+often rules are compared with elements are bounded. For what is exported and shown only: a crawl does not call this.
 """
 
 from __future__ import annotations
@@ -42,6 +43,13 @@ MAX_RULES: Final = 4000
 _MAX_SHEETS: Final = 512 << 10
 """Bytes of the style sheets of a page."""
 _MAX_OPEN: Final = 512
+_MAX_COMPARED, _COMPARED_A_BYTE = 1 << 20, 4
+"""How often rules are compared with elements: at most this often, and this often more for each byte of the page. Rules
+say nothing about the elements behind. Honest pages need a tenth: a hundred rules for each of a thousand elements."""
+_MAX_REMEMBERED: Final = 300
+"""Characters of a style that is remembered once it is read."""
+_MAX_COLOUR: Final = 100
+"""Characters of a colour; what is longer is not one."""
 _MAX_AROUND: Final = 8
 """Parts of a selector; one that has more is not read."""
 _LEAST_DOUBTED: Final = 500
@@ -74,18 +82,18 @@ _ATTRIBUTE: Final = re.compile(rb"""([^\s=>"'/]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s
 _SEEN_ATTRIBUTES: Final = re.compile(rb"\b(?:class|id|style|hidden|popover|open|color|bgcolor|text)\b", re.IGNORECASE)
 _NOT_READ: Final = re.compile(
     rb"<(?:!--.*?(?:-->|\Z)|(?=[sitxn])"
-    rb"(script|style|textarea|title|xmp|iframe|noembed|noframes|noscript|template|svg)\b.*?(?:</\1\b[^>]*>|\Z))",
+    rb"(script|style|textarea|title|xmp|iframe|noembed|noframes|noscript|template|svg)\b.*?(?:</\1\b[^>]*+(?:>|\Z)|\Z))",
     re.DOTALL,
 )
 """Comments, and elements whose content is not text of the page, in lower case."""
-_SHEET: Final = re.compile(rb"<style\b([^>]*)>(.*?)(?:</style|\Z)", re.IGNORECASE | re.DOTALL)
-_IS_PRINT: Final = re.compile(rb"media\s*=\s*[\"']?\s*(?!all|screen)", re.IGNORECASE)
+_SHEET: Final = re.compile(rb"<style\b([^>]*+)(?:>(.*?)(?:</style|\Z)|\Z)", re.IGNORECASE | re.DOTALL)
 _IS_LINKED: Final = re.compile(rb"""<link\b[^<>]{0,500}?\brel\s{0,9}=[^<>]{0,50}?stylesheet|@import""", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))")
 _BRACE: Final = re.compile(r"([^{}]*+)([{}]|\Z)")
 _COMPOUND: Final = re.compile(r"(?:[a-z][a-z0-9]*|\*)?(?:[.#][\w-]+)*", re.IGNORECASE)
 _PART: Final = re.compile(r"([.#]?)([\w-]+)")
+_SCREENS: Final = frozenset({"all", "only all", "screen", "only screen"})
 _CLASSES: Final = frozenset(
     {"sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text", "screenreader-only", "u-visually-hidden"}
 )
@@ -210,10 +218,6 @@ def _blanked(html: bytes, spans: list[tuple[int, int]]) -> bytes:
 
 _SIGNS: Final = {
     b"hidden": re.compile(rb"""hidden(?=[\s/>="'])"""),
-    b"style": re.compile(
-        rb"""style(?=\s*=\s*["']?[^"'>]*?(?:display|visib|opacity|font|clip|color|indent|position|transform|overflow"""
-        rb"""|margin|background|\\|&))"""
-    ),
     **{
         word: re.compile(word)
         for word in (
@@ -228,6 +232,12 @@ _SIGNS: Final = {
     },
 }
 """What elements have that may hide text without a rule of the page, by a word in it: to look for words is fast."""
+_STYLE: Final = re.compile(rb"""style\s*=\s*["']?""")
+_STYLE_END: Final = re.compile(rb"""["'>]""")
+_HIDING: Final = re.compile(
+    rb"display|visib|opacity|font|clip|color|indent|position|transform|overflow|margin|background|\\|&"
+)
+"""What a style has that may hide text."""
 
 
 def _may_hide(plain: bytes) -> list[int]:
@@ -235,12 +245,34 @@ def _may_hide(plain: bytes) -> list[int]:
 
     Not the body: it is not hidden itself, and nothing is in its colours unless another element has colours, too.
     """
-    there = [signs for word, signs in _SIGNS.items() if word in plain]
-    found = {plain.rfind(b"<", 0, sign.start() + 1) for signs in there for sign in signs.finditer(plain)}
-    return sorted(place for place in found if place >= 0 and not plain.startswith((b"<body", b"<html"), place))
+    signs = [sign.start() for word, each in _SIGNS.items() if word in plain for sign in each.finditer(plain)]
+    places = set[int]()
+    begin = place = -1
+    for sign in sorted([*signs, *_hiding_styles(plain)]):
+        place = max(place, plain.rfind(b"<", begin + 1, sign + 1))
+        places.add(place)
+        begin = sign
+    return sorted(each for each in places if each >= 0 and not plain.startswith((b"<body", b"<html"), each))
 
 
-_BODY: Final = re.compile(rb"<body\b([^>]*)>", re.IGNORECASE)
+def _hiding_styles(plain: bytes) -> Iterator[int]:
+    """Where styles begin that may hide text. However many begin in one value, that is looked at once."""
+    hiding = end = -1
+    for found in _STYLE.finditer(plain):
+        at = found.end()
+        if end < at:
+            end = _start(_STYLE_END.search(plain, at), len(plain))
+        if hiding < at:
+            hiding = _start(_HIDING.search(plain, at, end), end)
+        if hiding < end:
+            yield found.start()
+
+
+def _start(found: re.Match[bytes] | None, otherwise: int) -> int:
+    return otherwise if found is None else found.start()
+
+
+_BODY: Final = re.compile(rb"<body\b([^>]*+)(>|\Z)", re.IGNORECASE)
 
 # ---- style sheets
 
@@ -276,9 +308,8 @@ class _Rule(NamedTuple):
     around: tuple[tuple[_Compound, bool], ...]
     style: _Style
 
-    def fits(self, element: _Named, stack: list[_Open]) -> bool:
-        if not self.last.fits(element):
-            return False
+    def is_in(self, stack: list[_Open]) -> bool:
+        """Whether what is around it is open."""
         at = len(stack) - 1
         for compound, is_parent in self.around:
             while at >= 0 and not compound.fits(stack[at].named):
@@ -304,24 +335,25 @@ class _Sheet:
         """The colour behind the page; `None` if a style sheet that is not read may give it."""
         if b"<style" in lower:
             for attributes, source in _SHEET.findall(html):
-                if not _IS_PRINT.search(attributes) and self._bytes < _MAX_SHEETS:
+                if self._bytes < _MAX_SHEETS and _is_for_screens(_media_of(attributes)):
                     self._bytes += len(source)
                     self._read(source[:_MAX_SHEETS].decode("utf-8", "replace"))
 
     def _read(self, source: str) -> None:
-        opened: list[str] = []
+        opened: list[tuple[str, bool]] = []  # selectors; whether rules inside count
         for text, brace in _BRACE.findall(_COMMENT.sub("", source)):
+            does_count = opened[-1][1] if opened else True
             if brace == "{":
-                opened.append(text.rpartition(";")[2].strip())
+                selectors = text.rpartition(";")[2].strip()
+                opened.append((selectors, does_count and _is_for_all(selectors)))
             elif brace and opened:
-                selectors = opened.pop()
-                # of groups of rules, only those for all screens count
-                if len(opened) < _MAX_AROUND and all(map(_is_for_all, opened)):
+                selectors, _ = opened.pop()
+                if len(opened) < _MAX_AROUND and (not opened or opened[-1][1]):
                     self._add(selectors, text)
 
     def _add(self, selectors: str, body: str) -> None:
-        style = _declared(body)
-        if not style or selectors.startswith("@"):
+        style = _declared(body) if self._count < MAX_RULES and not selectors.startswith("@") else None
+        if not style:
             return
         self.hides |= (
             "color" in style or style.get("visibility") in _INVISIBLE or _is_tiny(style) or bool(_trick_of(style))
@@ -329,30 +361,49 @@ class _Sheet:
         for selector in selectors.split(","):
             rule = _rule(selector.strip(), style, self._count)
             self._count += 1
-            if rule is not None and self._count < MAX_RULES:
+            if self._count >= MAX_RULES:
+                return
+            if rule is not None:
                 last = rule.last
                 key = f"#{last.id}" if last.id else f".{min(last.classes)}" if last.classes else last.tag
                 self.rules.setdefault(key, []).append(rule)
 
-    def style_of(self, element: _Named, stack: list[_Open]) -> _Style:
-        """The declarations for an element, those that win."""
+    def rules_for(self, element: _Named) -> list[_Rule]:
+        """The rules that may be about an element."""
         rules = self.rules
         keys = [element.tag, ""]
         keys += [f".{name}" for name in element.classes]
         if element.id:
             keys.append(f"#{element.id}")
-        fitting = [rule for key in keys if key in rules for rule in rules[key] if rule.fits(element, stack)]
-        style: _Style = {}
-        for rule in sorted(fitting, key=lambda rule: rule.weight):
-            style.update(rule.style)
-        return style
+        return [rule for key in keys if key in rules for rule in rules[key]]
 
 
-def _is_for_all(opened: str) -> bool:
-    name, _, rest = opened.strip().lower().partition(" ")
-    return name in ("@layer", "@supports") or (
-        name == "@media" and rest.strip() in ("", "all", "screen", "only screen")
-    )
+def _style_of(rules: list[_Rule]) -> _Style:
+    """The declarations that win."""
+    style: _Style = {}
+    for rule in sorted(rules, key=lambda rule: rule.weight):
+        style.update(rule.style)
+    return style
+
+
+def _media_of(attributes: bytes) -> str:
+    """The media of a style sheet; empty: it names none."""
+    found = (value for name, value in _ATTRIBUTE.findall(attributes) if name.lower() == b"media")
+    return unescape(next(found, b"").strip(b"\"'").decode("utf-8", "replace"))
+
+
+def _is_for_screens(media: str) -> bool:
+    """Whether what has these media is for all screens, whatever their size."""
+    each = [" ".join(part.lower().split()) for part in media.split(",")]
+    return each == [""] or not _SCREENS.isdisjoint(each)
+
+
+def _is_for_all(group: str) -> bool:
+    """Whether the rules of a group are for all screens."""
+    name, _, rest = group.lower().partition(" ") if group.startswith("@") else ("", "", "")
+    if name == "@supports":
+        return not rest.lstrip().startswith("not")
+    return name == "@layer" or (name == "@media" and _is_for_screens(rest))
 
 
 def _rule(selector: str, style: _Style, number: int) -> _Rule | None:
@@ -383,9 +434,17 @@ def _rule(selector: str, style: _Style, number: int) -> _Rule | None:
     return _Rule(weight, compounds[-1], around, style)
 
 
-@lru_cache(maxsize=4096)
 def _declared(source: str) -> _Style:
     """The declarations that may hide text, in lower case; of one property the last."""
+    return _remembered(source) if len(source) <= _MAX_REMEMBERED else _declarations(source)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(source: str) -> _Style:
+    return _declarations(source)
+
+
+def _declarations(source: str) -> _Style:
     if "&" in source:
         source = unescape(source)
     if "\\" in source:
@@ -402,10 +461,14 @@ def _declared(source: str) -> _Style:
 # ---- what a style hides
 
 
-@lru_cache(maxsize=4096)
 def _colour(value: str) -> _Colour | None:
     """A colour; `None` if it is not known. One that is not seen at all has negative channels."""
     value = value.strip()
+    return _known_colour(value) if len(value) <= _MAX_COLOUR else None
+
+
+@lru_cache(maxsize=4096)
+def _known_colour(value: str) -> _Colour | None:
     if value == "transparent":
         return (-1, -1, -1)
     if value in _NAMED:
@@ -516,6 +579,18 @@ def _is_tiny(style: _Style) -> bool:
 
 # ---- reading
 
+_BLOCKS, _BARRIERS = "<block>", "<barrier>"
+_OVER_BARRIERS: Final = frozenset({"table", "tr", "tbody", "thead", "tfoot"})
+
+
+@lru_cache(maxsize=1024)
+def _kinds(tag: str) -> tuple[str, ...]:
+    """A tag, and what else its elements are."""
+    flags = FLAGS.get(tag, 0)
+    if not flags & (BLOCK | BARRIER):
+        return (tag,)
+    return (tag, *([_BLOCKS] if flags & BLOCK else []), *([_BARRIERS] if flags & BARRIER else []))
+
 
 class _Open(NamedTuple):
     """An open element. `trick` hides all of it; the others are inherited, and an element inside may differ."""
@@ -553,10 +628,13 @@ class _Reading:
         self._sizes = Counter[str]()
         self._html, self._sheet, self._places, self._doubted = html, sheet, places, doubted
         self._stack: list[_Open] = []
+        self._open_at: dict[str, list[int]] = {}
+        """Where in the stack elements are, by tag, and by `_KINDS`."""
+        self._left = _MAX_COMPARED + _COMPARED_A_BYTE * len(html)
         root = _Named("", frozenset(), "")
         self._root = _Open(root, "", False, False, None, sheet.ground)
         self._known: dict[tuple[str, bytes], tuple[_Named, _Style, str]] = {}
-        if not sheet.hides and (body := _BODY.search(html)):
+        if not sheet.hides and (body := _BODY.search(html)) and body[2]:
             self._root = self._opened("body", body[1])
         self._read()
 
@@ -608,7 +686,10 @@ class _Reading:
             if hidden and tag in ("img", "image"):
                 self.spans.append((start, end))
         elif len(self._stack) < _MAX_OPEN:
-            self._stack.append(self._opened(tag, written))
+            opened = self._opened(tag, written)
+            for kind in _kinds(tag):
+                self._open_at.setdefault(kind, []).append(len(self._stack))
+            self._stack.append(opened)
 
     def _opened(self, tag: str, written: bytes) -> _Open:
         around = self._stack[-1] if self._stack else self._root
@@ -619,40 +700,51 @@ class _Reading:
         if known is None:
             known = self._known[key] = _read_attributes(tag, written)
         named, inline, trick = known
-        style = {**self._sheet.style_of(named, self._stack), **inline} if self._sheet.rules else inline
+        style = {**self._ruled(named), **inline} if self._sheet.rules else inline
         if not style and not trick:
             return around._replace(named=named)
         return _styled(named, style, around, trick, self._doubted)
 
+    def _ruled(self, named: _Named) -> _Style:
+        """The style of an element by the rules of the page, while they may still be compared."""
+        rules = self._sheet.rules_for(named)
+        self._left -= len(rules)
+        if self._left < 0:
+            return {}
+        fitting = [rule for rule in rules if rule.last.fits(named)]
+        if any(rule.around for rule in fitting):
+            self._left -= len(self._stack) * len(fitting)
+            fitting = [rule for rule in fitting if rule.is_in(self._stack)] if self._left >= 0 else []
+        return _style_of(fitting) if fitting else {}
+
+    def _last(self, kind: str) -> int:
+        """Where in the stack the last element of a kind is; -1: none is open."""
+        places = self._open_at.get(kind)
+        return places[-1] if places else -1
+
+    def _end(self, place: int) -> None:
+        """End an element, and all that are open in it."""
+        for ended in reversed(self._stack[place:]):
+            for kind in _kinds(ended.named.tag):
+                self._open_at[kind].pop()
+        del self._stack[place:]
+
     def _close(self, tag: str) -> None:
-        stack = self._stack
-        for place in range(len(stack) - 1, -1, -1):
-            name = stack[place].named.tag
-            if name == tag:
-                del stack[place:]
-                return
-            if FLAGS.get(name, 0) & BARRIER and tag not in ("table", "tr", "tbody", "thead", "tfoot"):
-                return
-        if tag != "p" and FLAGS.get(tag, 0) & BLOCK and not self._sheet.hides:
-            stack.clear()  # an element around ends
+        place, barrier = self._last(tag), -1 if tag in _OVER_BARRIERS else self._last(_BARRIERS)
+        if place >= 0 and place >= barrier:
+            self._end(place)
+        elif barrier < 0 and tag != "p" and FLAGS.get(tag, 0) & BLOCK and not self._sheet.hides:
+            self._end(0)  # an element around ends
 
     def _close_paragraph(self) -> None:
-        for place in range(len(self._stack) - 1, -1, -1):
-            name = self._stack[place].named.tag
-            if name == "p":
-                del self._stack[place:]
-                return
-            if FLAGS.get(name, 0) & BLOCK:
-                return
+        place = self._last("p")
+        if place >= 0 and place >= self._last(_BLOCKS):
+            self._end(place)
 
     def _close_implied(self, ended: frozenset[str], stops: frozenset[str]) -> None:
-        for place in range(len(self._stack) - 1, -1, -1):
-            name = self._stack[place].named.tag
-            if name in ended:
-                del self._stack[place:]
-                return
-            if name in stops:
-                return
+        place = max(map(self._last, ended))
+        if place >= 0 and place >= max(map(self._last, stops)):
+            self._end(place)
 
 
 def _read_attributes(tag: str, written: bytes) -> tuple[_Named, _Style, str]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import floor
 
 from periplus.model import Granularity, Lastmod
@@ -65,35 +65,35 @@ _NTH = r"(?P<day>\d{1,2})(?i:st|nd|rd|th)?"
 _THEN = r"(?:,\s*|\s+(?:-\s+|at\s+)?|(?<=\d{4}):|T)"
 _MONTH = r"(?P<month>[A-Za-z]{3,9})"
 
-_W3C = re.compile(
+_W3C = (
     rf"{_WEEKDAY}(?P<year>\d{{4}})(?:(?P<gap>[-/.])(?P<month>\d{{1,2}})(?:(?P=gap)(?P<day>\d{{1,2}})"
-    rf"(?:Z|[+-]\d\d:\d\d|(?:[Tt]|\s+|\s*[Tt]\s*)(?:{_CLOCK}{_HALF}|\d{{1,2}})?\s*{_ZONE}(?:\[[\w/+-]*\])?)?)?)?",
-    re.ASCII,
+    rf"(?:Z|[+-]\d\d:\d\d|(?:[Tt]|\s+|\s*[Tt]\s*)(?:{_CLOCK}{_HALF}|\d{{1,2}})?\s*{_ZONE}(?:\[[\w/+-]*\])?)?)?)?"
 )
-_COMPACT = re.compile(
+_COMPACT = (
     rf"(?P<year>\d{{4}})(?P<month>\d\d)(?P<day>\d\d)"
-    rf"(?:[Tt]?(?P<hour>\d\d)(?P<minute>\d\d)(?:(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?\s*{_ZONE})?",
-    re.ASCII,
+    rf"(?:[Tt]?(?P<hour>\d\d)(?P<minute>\d\d)(?:(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?\s*{_ZONE})?"
 )
-_BY_NUMBERS = re.compile(
+_BY_NUMBERS = (
     rf"{_WEEKDAY}(?P<one>\d{{1,2}})(?P<gap>[-/.])(?P<other>\d{{1,2}})(?P=gap)(?P<year>\d{{4}})"
-    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE})?",
-    re.ASCII,
+    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE})?"
 )
-_DAY_FIRST = re.compile(
+_DAY_FIRST = (
     rf"{_WEEKDAY}{_NTH}(?:\s*[-/]\s*|\s+|[.,]\s*){_MONTH}(?:\s*[-/]\s*|\s+|[.,]\s*)(?P<year>\d{{2,4}})"
-    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE}{_COMMENT}|\s(?:GMT|UTC?))?",
-    re.ASCII,
+    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE}{_COMMENT}|\s(?:GMT|UTC?))?"
 )
-_POSIX = re.compile(r"(1\d{9})(?:\d{3})?", re.ASCII)
-_YEAR_LAST = re.compile(
-    rf"{_WEEKDAY}{_MONTH}\.?\s+{_NTH}(?:,\s*|\s+){_CLOCK}{_HALF}\s*{_ZONE},?\s+(?P<year>\d{{4}})", re.ASCII
-)
-_MONTH_FIRST = re.compile(
+_POSIX = r"(1\d{9})(?:\d{3})?"
+_YEAR_LAST = rf"{_WEEKDAY}{_MONTH}\.?\s+{_NTH}(?:,\s*|\s+){_CLOCK}{_HALF}\s*{_ZONE},?\s+(?P<year>\d{{4}})"
+_MONTH_FIRST = (
     rf"{_WEEKDAY}{_MONTH}\.?\s+{_NTH}(?:,\s*|\s+)(?P<year>\d{{4}})"
-    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE}{_COMMENT})?",
-    re.ASCII,
+    rf"(?:{_THEN}{_CLOCK}{_HALF}\s*{_ZONE}{_COMMENT})?"
 )
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern, compiled when it is first used: that takes a millisecond each, and most commands read no dates."""
+    return re.compile(text, re.ASCII)
+
 
 # The fast paths put an answer together from three that they remember: of `2005-01-01`, `T13:45` and `:07+02:00`, or of
 # `Sat, 01 Jan 2005`, ` 13:45` and `:07 GMT`. A site's dates share few of each. What is not so well formed misses, and
@@ -137,7 +137,7 @@ def read_rfc822(text: str) -> Lastmod | None:
     A time must name its zone here: unlike a server's, a feed's missing zone is seldom GMT, and RFC 822 has no default.
     """
     match = _match_english(text)
-    if match is None or (match["hour"] is not None and match["zone"] is None and match.re is not _YEAR_LAST):
+    if match is None or (match["hour"] is not None and match["zone"] is None and match.re is not _pattern(_YEAR_LAST)):
         return None
     return _read_match(match, None)
 
@@ -226,7 +226,8 @@ def _read_any_w3c(text: str) -> Lastmod | None:
     text = text.strip()
     if len(text) > LONGEST:
         return None
-    match = _W3C.fullmatch(text) or _COMPACT.fullmatch(text)
+    w3c = _pattern(_W3C).fullmatch(text)
+    match = w3c or _pattern(_COMPACT).fullmatch(text)
     if match is None or (match["day"] is None and not text[0].isdigit()):  # months have no weekday
         return None
     midnight = _days(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
@@ -234,13 +235,13 @@ def _read_any_w3c(text: str) -> Lastmod | None:
         return None
     if match["day"] is None:
         return Lastmod(float(midnight), Granularity.YEAR if match["month"] is None else Granularity.MONTH)
-    return _with_time(midnight, match, match["half"] if match.re is _W3C else None)
+    return _with_time(midnight, match, match["half"] if w3c else None)
 
 
 def _read_by_numbers(text: str) -> Lastmod | None:
     """Day, month and year: with dots always in this order, else in the one order that makes a date."""
     text = text.strip()
-    match = _BY_NUMBERS.fullmatch(text) if len(text) <= LONGEST else None
+    match = _pattern(_BY_NUMBERS).fullmatch(text) if len(text) <= LONGEST else None
     if match is None:
         return None
     day, month = int(match["one"]), int(match["other"])
@@ -254,7 +255,7 @@ def _read_by_numbers(text: str) -> Lastmod | None:
 
 def _read_posix(text: str) -> Lastmod | None:
     """The time of a computer, from 2001 to 2033: ten digits, or thirteen where it counts milliseconds."""
-    match = _POSIX.fullmatch(text.strip())
+    match = _pattern(_POSIX).fullmatch(text.strip())
     return None if match is None else Lastmod(float(match[1]), Granularity.SECOND)
 
 
@@ -263,7 +264,11 @@ def _match_english(text: str) -> re.Match[str] | None:
     text = text.strip()
     if len(text) > LONGEST:
         return None
-    return _DAY_FIRST.fullmatch(text) or _YEAR_LAST.fullmatch(text) or _MONTH_FIRST.fullmatch(text)
+    return (
+        _pattern(_DAY_FIRST).fullmatch(text)
+        or _pattern(_YEAR_LAST).fullmatch(text)
+        or _pattern(_MONTH_FIRST).fullmatch(text)
+    )
 
 
 def _read_match(match: re.Match[str], now: float | None) -> Lastmod | None:

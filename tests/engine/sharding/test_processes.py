@@ -131,21 +131,25 @@ def poll_often(team: ProcessTeam) -> None:
         team.poll(5.0)
 
 
-def interpreter(folder: Path) -> str:
-    """A program that ends before it has read anything."""
+def interpreter(folder: Path, command: str) -> str:
+    """A program that reads nothing."""
     path = folder / "python"
-    path.write_text("#!/bin/sh\nexit 1\n")
+    path.write_text(f"#!/bin/sh\n{command}\n")
     path.chmod(0o755)
     return str(path)
 
 
-def test_an_interpreter_that_ends_at_once_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["exit 1", "exec sleep 1000"])
+def test_an_interpreter_that_does_not_begin_is_noticed(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where there is more to send to it than a pipe holds."""
+    monkeypatch.setattr("periplus.engine.sharding.processes.START_TIMEOUT", 0.5)
     team = ProcessTeam(cast("Any", serve), 1, None)
     seeds = [Discovery(Url(f"https://a.test/{number}"), Source.SEED, NOW) for number in range(20_000)]
     team._seeds = [tuple(seeds)]
     [worker] = team._workers
-    worker.python = interpreter(tmp_path)
+    worker.python = interpreter(tmp_path, command)
     spawned = Thread(target=team._start, args=[worker], daemon=True)
     spawned.start()
     spawned.join(60.0)

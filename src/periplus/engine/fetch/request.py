@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from msgspec import Struct
 
 from periplus import __version__
-from periplus.formats.compression_dictionary import CODING, available, written_id
 from periplus.formats.robots import is_valid_agent
 from periplus.model import (
     BROWSER_PROBE,
@@ -330,6 +329,8 @@ def _with_session(fields: list[str], own: HeaderFields) -> list[str]:
 
 def _offer(dictionary: OfferedDictionary) -> HeaderFields:
     """The fields that offer a dictionary (RFC 9842)."""
+    from periplus.formats.compression_dictionary import CODING, available, written_id  # few crawls have dictionaries
+
     offered = (
         ("Accept-Encoding", f"{ACCEPT_ENCODING}, {CODING}"),
         ("Available-Dictionary", available(dictionary.sha256)),

@@ -12,7 +12,8 @@ this process and the workers. It has the environment, stdout and stderr that thi
 Shards can be restarted one after the other while the crawl goes on (`ProcessTeam.restart`): each commits everything and
 ends, and a worker of another interpreter continues it, which may have the next version of Periplus. A worker that dies
 is started again by the interpreter that ran it, so that a log is only read by the version that wrote it. One that ends
-before it has opened anything ends the restart instead: the interpreter from before continues its shard.
+before it has opened anything, or does not begin in time, ends the restart instead: the interpreter from before
+continues its shard.
 
 Signals that are sent to a whole process group (Ctrl-C, a service that is stopped) are handled by this process only,
 which sends the workers an order to stop.
@@ -33,7 +34,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, Thread, Timer
 from typing import Final
 
 from msgspec.structs import replace
@@ -64,6 +65,8 @@ from .messages import (
 from .worker import no_wake, run_shard, tune_garbage_collection
 
 GROUP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+START_TIMEOUT = 120.0
+"""Seconds until another interpreter must have sent its version: it imports what it needs, and opens nothing before."""
 ORPHAN_GRACE = 1.0
 """Seconds for requests under way when the parent process has died: the next crawl may already wait for the state."""
 
@@ -116,11 +119,21 @@ class WorkerPipe:
 
 
 class Program:
-    """A worker that another interpreter runs, with as much of a `Process` as its parent needs."""
+    """A worker that another interpreter runs, with as much of a `Process` as its parent needs.
+
+    It is killed if it does not begin in time: it would not read what it is sent, and writing to it would not end.
+    """
 
     def __init__(self, python: str, descriptor: int) -> None:
         command = [python, "-P", "-m", "periplus.engine.sharding.joining", str(descriptor)]
         self._running = subprocess.Popen(command, pass_fds=[descriptor], stdin=subprocess.DEVNULL)  # noqa: S603
+        self._too_late = Timer(START_TIMEOUT, self.kill)
+        self._too_late.daemon = True
+        self._too_late.start()
+
+    def has_begun(self) -> None:
+        """It has sent its version, and may take as long as it needs for the rest."""
+        self._too_late.cancel()
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until it has ended."""
@@ -426,6 +439,8 @@ class ProcessTeam:
         match message:
             case Build():
                 worker.before = None
+                if isinstance(worker.process, Program):
+                    worker.process.has_begun()
                 if reason := Build.own().refusal(message):
                     self._coordinator.fail(other_build(worker.number, message, reason))
                     self._raise_failure()
