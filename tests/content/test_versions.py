@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.formats.linear_time import assert_linear
 
 from periplus.content import page_version, read_page
 from periplus.content.digests import masked
@@ -36,3 +37,32 @@ def test_a_profile_has_what_the_page_has() -> None:
     assert profile.canonical
     assert profile.links
     assert not profile.marks
+
+
+def marks_of(html: bytes) -> int:
+    profile = unpack_profile(page_version(read_page(html, "https://a.test/", "text/html")).version)
+    assert profile is not None
+    return profile.marks
+
+
+def test_structured_data_are_part_of_a_version() -> None:
+    """Pieces that end, and are not longer than what is compared; a piece may begin in one that is too long."""
+    one, other = (
+        b'<script type="application/ld+json">{"a":%d}</script>',
+        b"<SCRIPT TYPE=application/ld+json>[%d]</SCRIPT >",
+    )
+    assert marks_of(one % 1) == marks_of(b"<p>" + one % 1)
+    assert len({marks_of(b""), marks_of(one % 1), marks_of(one % 2), marks_of(one % 1 + other % 1)}) == 4
+    assert marks_of(one % 1 + other % 1) == marks_of(other % 1 + one % 1)
+    too_long = b"<script type=application/ld+json>" + b"x" * 100_001
+    assert marks_of(too_long + one % 1) == marks_of(one % 1)
+    assert marks_of(too_long + b"</script>" + other % 1) == marks_of(other % 1)
+    assert marks_of(one[:-9] % 1) == marks_of(b"")
+
+
+@pytest.mark.parametrize(
+    "piece", [b"<script type='application/ld+json'>", b"<script ", b"<script application/ld+json "]
+)
+def test_structured_data_take_linear_time(piece: bytes) -> None:
+    """Also if they do not end, however many begin."""
+    assert_linear(lambda size: marks_of(b"ld+json" + piece * (size // len(piece))), 120_000)

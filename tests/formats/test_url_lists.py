@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from tests.formats.linear_time import assert_linear
 
 from periplus.collection.seeds import read_seeds
 from periplus.formats.url_lists import read_urls
@@ -86,3 +87,9 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     for name in ("absent", "cut.gz", "latin"):
         with pytest.raises(UsageError, match=name):
             read_seeds(tmp_path / name)
+
+
+@pytest.mark.parametrize(("head", "piece"), [("<!DOCTYPE NETSCAPE-Bookmark-file-1>", "<a "), ("<opml>", "<outline ")])
+def test_lists_take_linear_time(head: str, piece: str) -> None:
+    """Whatever begins in them and does not end."""
+    assert_linear(lambda size: list(read_urls([head + piece * (size // len(piece))])), 60_000)

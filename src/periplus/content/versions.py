@@ -11,8 +11,9 @@ whatever else they say and wherever it stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
@@ -34,11 +35,10 @@ _HEADING: Final = 8
 _PROFILE: Final = 4 + 8 + 2 * COUNTERS + 3 * 8
 _LENGTH: Final = _HEADING + 1 + _PROFILE + VALUES
 _HASH_FACTORS: Final = (0xD6E8FEB86659FD93, 0xA0761D6478BD642F)
-_STRUCTURED: Final = re.compile(
-    rb"<script[^>]{0,200}application/ld\+json[^>]{0,200}>(.{0,100000}?)</script", re.IGNORECASE | re.DOTALL
-)
-_MOST_STRUCTURED: Final = 100
-"""Pieces of structured data of a page that are compared."""
+_STRUCTURED: Final = re.compile(rb"<script[^>]{0,200}application/ld\+json[^>]{0,200}>", re.IGNORECASE)
+_SCRIPT_END: Final = re.compile(rb"</script", re.IGNORECASE)
+_MOST_STRUCTURED, _LONGEST_STRUCTURED = 100, 100_000
+"""Pieces of structured data of a page that are compared, and bytes of one; longer ones are not."""
 
 
 class PageVersion(NamedTuple):
@@ -66,14 +66,28 @@ def profile_of(text: bytes, masked_main: bytes, targets: bytes, title: str, rela
     canonical = relations.canonical
     marks = [f"{one.hreflang}\n{one.url}".encode() for one in relations.alternates if one.hreflang]
     if _has_json_ld(body):
-        found = _STRUCTURED.findall(body)[:_MOST_STRUCTURED]
-        marks += [piece for one in found for piece in masked(one).split(b",")]
+        marks += [piece for one in islice(_structured(body), _MOST_STRUCTURED) for piece in masked(one).split(b",")]
     sums = (
         _sum(masked(title.encode("utf-8", "replace")).split()),
         _sum(canonical.encode("utf-8", "replace").split(b"/")) if canonical else 0,
         _sum(marks) if marks else 0,
     )
     return _counted(text, masked_main, targets) + b"".join([one.to_bytes(8, "little") for one in sums])
+
+
+def _structured(body: bytes) -> Iterator[bytes]:
+    """The pieces of structured data of a page. However many begin, what ends them is looked for once."""
+    at, end = 0, -1
+    while begin := _STRUCTURED.search(body, at):
+        if end < begin.end():
+            ended = _SCRIPT_END.search(body, begin.end())
+            if ended is None:
+                return
+            end = ended.start()
+        at = begin.start() + 1
+        if end - begin.end() <= _LONGEST_STRUCTURED:
+            yield body[begin.end() : end]
+            at = end
 
 
 def _sum(parts: Iterable[bytes]) -> int:

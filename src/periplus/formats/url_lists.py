@@ -32,8 +32,8 @@ _KEYS: Final = ("url", "link", "loc")
 _WEB: Final = re.compile(r"https?://", re.IGNORECASE)
 _ARRAY: Final = re.compile(r"\[\s*[\"{\]]")
 """The beginning of a JSON array; a line may begin with an IPv6 address in brackets."""
-_BOOKMARK: Final = re.compile(r"""<a\s[^>]{0,65536}?\bhref\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
-_OUTLINE: Final = re.compile(r"<outline\s([^>]{0,65536})>", re.IGNORECASE)
+_BOOKMARK: Final = re.compile(r"""<a\s[^<>]{0,65536}?\bhref\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_OUTLINE: Final = re.compile(r"<outline\s([^<>]{0,65536})>", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"""\b(htmlUrl|xmlUrl|url)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 from msgspec.structs import replace
 from tests.each_case import each_case
+from tests.formats.linear_time import assert_linear
 
 from periplus.content import RawPage, read_page, read_pages
 from periplus.model import ConfigError, Fetched, FetchTask, Lane, ParsedPage, Purpose, ReadFrom, Render, Rendering, Url
@@ -208,3 +209,29 @@ def test_settings_that_cannot_be_are_refused(wrong: dict[str, object]) -> None:
     """The error names the setting."""
     with pytest.raises(ConfigError, match=rf"render\.{next(iter(wrong))}"):
         replace(RenderSettings(), **wrong)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<noscript ", "<noscript>", "<script ", "<script>", "<template>", "<!--", "<a ", "<", "<div id=root>",
+        "<div id=root ", "<div id=root>text that is longer than a note", "<app-root><script>", "<noscript>java",
+    ],
+)  # fmt: skip
+def test_pages_take_linear_time(piece: str) -> None:
+    """Whatever begins in them and does not end."""
+    page = read_page(b"<p>Short", URL, "text/html")
+
+    def look(size: int) -> None:
+        html = "<script>" + piece * (size // len(piece))
+        script_need(page, html)
+        script_data(html)
+        hash_routes(html, URL)
+
+    assert_linear(look, 120_000)
+
+
+def test_a_page_that_ends_in_a_script_has_an_empty_element() -> None:
+    """What is in the script is not text of the element that it fills."""
+    need = script_need(read_page(b"", URL, "text/html"), '<div id=root><script>var text = "no text of the page";')
+    assert "an empty element that scripts fill" in need.signs

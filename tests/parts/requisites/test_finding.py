@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.formats.linear_time import assert_linear
 
 from periplus.model import Url
 from periplus.parts.requisites.finding import file_requisites, page_requisites
@@ -75,3 +76,9 @@ def test_files() -> None:
     ]
     assert file_requisites(b'{"icons": 7}', "application/json", Url("https://a.test/m/m"), 9) == []
     assert file_requisites(b"url(a.png)", "image/png", Url("https://a.test/m/m"), 9) == []
+
+
+@pytest.mark.parametrize("piece", [b"<style", b"<style>", b" style='", b"<image href=", b"<style>/*", b"@import "])
+def test_pages_take_linear_time(piece: bytes) -> None:
+    """Whatever begins in them and does not end."""
+    assert_linear(lambda size: page_requisites(piece * (size // len(piece)), "text/html", HOME, 100), 300_000)

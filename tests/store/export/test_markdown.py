@@ -377,3 +377,10 @@ def test_hostile_pages_take_linear_time_and_space(name: str) -> None:
     assert len(large) <= 4.5 * len(small) + 100
     assert len(large) < 100 * len(page(2_000))
     assert_linear(lambda count: to_markdown(page(count), URL), 2_000)
+
+
+def test_images_of_few_words_take_linear_time() -> None:
+    """What the page says is looked for once."""
+    assert_linear(
+        lambda size: to_text(b"<p>words of a page</p><img alt='a b'>" * (size // 40), "https://a.test/"), 100_000
+    )

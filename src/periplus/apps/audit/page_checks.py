@@ -797,7 +797,7 @@ def _mixed_content(page: AuditedPage) -> Iterator[FaultPlace]:
             yield FaultPlace(tag.line, _written(tag, "href"), "style")
 
 
-_PASSWORD: Final = re.compile(rb"""<input\b[^>]*\btype\s*=\s*["']?password""", re.IGNORECASE)
+_PASSWORD: Final = re.compile(rb"""<input\b[^<>]*\btype\s*=\s*["']?password""", re.IGNORECASE)
 
 
 @page_check(

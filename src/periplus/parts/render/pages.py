@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 from html import escape, unescape
+from itertools import islice
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -48,14 +49,20 @@ _MAX_MOUNT: Final = 65_536
 """Characters of an element that are looked at: one with more is not empty."""
 
 _MOUNT: Final = re.compile(
-    r"<(?P<tag>[a-z][\w-]*)\b[^>]*\bid\s*=\s*[\"']?"
+    r"<(?P<tag>[a-z][\w-]*)\b[^<>]*\bid\s*=\s*[\"']?"
     r"(?:root|app|__next|__nuxt|___gatsby|ember\w*|svelte|q-app|react-root|main-app|app-root)[\"'\s>/]"
     r"|<(?P<element>app-root|my-app|ember-app)\b",
     re.IGNORECASE,
 )
-_NOSCRIPT: Final = re.compile(r"<noscript\b[^>]*>(.{0,4000}?)</noscript", re.IGNORECASE | re.DOTALL)
-_HIDDEN: Final = re.compile(r"<(script|style|template|noscript)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
-_TAG: Final = re.compile(r"<[^>]*>")
+_MOST_MOUNTS: Final = 20
+"""Elements that scripts may fill that are looked at."""
+_NOSCRIPT: Final = re.compile(r"<noscript\b[^<>]*>(.*?)(?:</noscript|\Z)", re.IGNORECASE | re.DOTALL)
+_LONGEST_NOTE: Final = 4000
+"""Characters of a `<noscript>` that may be a note."""
+_HIDDEN: Final = re.compile(
+    r"<(script|style|template|noscript)\b.*?(?:</\1\s*+>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL
+)
+_TAG: Final = re.compile(r"<[^<>]*>")
 _ASKS: Final = re.compile(r"java\s?script", re.IGNORECASE)
 _SCRIPT: Final = re.compile(r"<script\b", re.IGNORECASE)
 _FRAMESET: Final = re.compile(r"<frameset\b", re.IGNORECASE)
@@ -95,7 +102,7 @@ def script_need(page: ParsedPage, html: str) -> ScriptNeed:
 
 
 def _has_empty_mount(html: str) -> bool:
-    for found in _MOUNT.finditer(html):
+    for found in islice(_MOUNT.finditer(html), _MOST_MOUNTS):
         tag = found["tag"] or found["element"]
         start = html.find(">", found.start()) + 1
         if start and len(_text_within(html[start : start + _MAX_MOUNT], tag)) < _EMPTY_MOUNT:
@@ -117,7 +124,8 @@ def _text_within(rest: str, tag: str) -> str:
 def _asks_for_scripts(page: ParsedPage, html: str) -> bool:
     if len(page.text) < LONGEST_SHELL and _ASKS.search(page.text):
         return True
-    return any(_ASKS.search(_TAG.sub(" ", found[1])) for found in _NOSCRIPT.finditer(html))
+    notes = (found[1] for found in _NOSCRIPT.finditer(html))
+    return any(len(note) <= _LONGEST_NOTE and _ASKS.search(_TAG.sub(" ", note)) for note in notes)
 
 
 def _is_elsewhere(page: ParsedPage, html: str) -> bool:
@@ -138,7 +146,7 @@ _MAX_LINKS: Final = 1_000
 _LEAST_SENTENCE: Final = 20
 """Characters from which on a text with a space in it counts as written for people."""
 
-_SCRIPTS: Final = re.compile(r"<script\b([^>]*)>(.*?)</script", re.IGNORECASE | re.DOTALL)
+_SCRIPTS: Final = re.compile(r"<script\b([^<>]*)>(.*?)(?:</script|\Z)", re.IGNORECASE | re.DOTALL)
 _IS_DATA: Final = re.compile(r"__NEXT_DATA__|application/ld\+json", re.IGNORECASE)
 _ASSIGNED: Final = re.compile(
     r"(?:window\.|self\.)?__(?:INITIAL_STATE|PRELOADED_STATE|APOLLO_STATE|INITIAL_DATA)__\s*=\s*(?=[{\[])"
@@ -236,7 +244,7 @@ def _take(text: str, texts: dict[str, None], links: dict[str, None]) -> None:
 PARAMETER: Final = "_escaped_fragment_"
 _MAX_ROUTES: Final = 1_000
 """Links to routes that are taken from a page."""
-_HREF: Final = re.compile(r"<a\b[^>]*?\shref\s*=\s*(?:\"([^\"]*#!/?[^\"]*)\"|'([^']*#![^']*)')", re.IGNORECASE)
+_HREF: Final = re.compile(r"<a\b[^<>]*?\shref\s*=\s*(?:\"([^\"]*#!/?[^\"]*)\"|'([^']*#![^']*)')", re.IGNORECASE)
 
 
 def escaped(link: str, base: str) -> Url | None:

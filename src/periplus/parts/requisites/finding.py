@@ -33,7 +33,7 @@ _RELATIONS: Final = frozenset(
 _IMAGES: Final = ("src", "data-src", "poster", "background")
 _SETS: Final = ("srcset", "data-srcset")
 _FILMS: Final = frozenset({"audio", "video", "track"})
-_STYLE: Final = re.compile(rb"<style\b[^>]*+>(.*?)(?:</style|\Z)", re.DOTALL | re.IGNORECASE)
+_STYLE: Final = re.compile(rb"<style\b[^>]*+(?:>(.*?)(?:</style|\Z)|\Z)", re.DOTALL | re.IGNORECASE)
 _STYLED: Final = re.compile(rb"""\sstyle\s*+=\s*+("[^">]*+"|'[^'>]*+')""", re.IGNORECASE)
 _DRAWN: Final = re.compile(
     rb"""<(?:image|use|feimage|input)\b[^<>]{0,1000}?\s(?:xlink:href|href|src)\s*+=\s*+["']?([^"'>\s]++)""",

@@ -472,8 +472,6 @@ class _Writer:
     def _says(self, alt: str, source: str | None, seen: str) -> bool:
         """Whether the page, or the address of an image, has the words of its text, which visitors do not see."""
         words = {word.lower() for word in _LONG_WORD.findall(alt)}
-        if not words:
-            return True
         if self._words is None:
             self._words = frozenset(map(str.lower, _LONG_WORD.findall(seen)))
         return words <= self._words or words <= {*self._words, *map(str.lower, _LONG_WORD.findall(source or ""))}
