@@ -33,14 +33,14 @@ DAY = 86_400.0
 class Inputs(Struct, frozen=True):
     """What is put in, each with its words and where it is from."""
 
-    pages_a_cpu_second: Annotated[float, "pages a second of CPU time, one process", "`bench.crawl`"] = 505.0
-    first_url_us: Annotated[float, "CPU us of a new URL in a small state", "`bench.state`, 1 million"] = 58.5
-    url_us: Annotated[float, "CPU us of a new URL in a large state", "`bench.state`, 200 million"] = 94.1
+    pages_a_cpu_second: Annotated[float, "pages a second of CPU time, one process", "`bench.crawl`"] = 597.0
+    first_url_us: Annotated[float, "CPU us of a new URL in a small state", "`bench.state`, 1 million"] = 44.3
+    url_us: Annotated[float, "CPU us of a new URL in a large state", "`bench.state`, 200 million"] = 72.0
     urls_a_page: Annotated[float, "known URLs for each page", "IRLbot, Lee et al. 2008"] = 6.5
     archive_bytes: Annotated[float, "bytes of a page in the archive, and on the network", "`bench.crawl`"] = 7952.0
     table_bytes: Annotated[float, "bytes of a page in the tables", "`bench.crawl`"] = 1016.0
     url_bytes: Annotated[float, "bytes of a known URL in the state", "`bench.state`, 200 million"] = 284.0
-    shard_mb: Annotated[float, "private memory of a shard, MB", "`bench.state`, 200 million"] = 336.0
+    shard_mb: Annotated[float, "private memory of a shard, MB", "`bench.state`, 200 million"] = 335.0
     fingerprint_bytes: Annotated[float, "bytes of a known URL that have to stay in memory", "its fingerprint"] = 16.0
     cores: Annotated[float, "cores of a machine, a shard each", "assumed"] = 16.0
     busy: Annotated[float, "share of a core that a shard uses", "assumed: the rest is for jobs and peaks"] = 0.7
