@@ -128,7 +128,7 @@ def refresh(
             is_complete = summary.ended != "interrupted"
         found = end_refresh(now.layout, plan, is_complete=is_complete)
         announce_refreshed(now, found)
-    _print_result(now, found, is_json=json)
+    _print_result(now, found, plan.started_at, is_json=json)
     if not is_complete:
         raise typer.Exit(INTERRUPTED)
 
@@ -205,12 +205,12 @@ def _time_left(progress: Progress, pages: int) -> float | None:
 # at the end
 
 
-def _print_result(collection: CollectionSetup, found: Refreshed, *, is_json: bool) -> None:
+def _print_result(collection: CollectionSetup, found: Refreshed, began_at: float, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(result_of(str(collection.folder), found)))
         return
     console = stdout_console()
-    for line, style in _lines(shlex.quote(str(collection.folder)), found):
+    for line, style in _lines(shlex.quote(str(collection.folder)), found, began_at):
         print_line(console, line, style)
 
 
@@ -234,7 +234,7 @@ def result_of(collection: str, found: Refreshed) -> RefreshResult:
     )
 
 
-def _lines(folder: str, found: Refreshed) -> list[tuple[str, str]]:
+def _lines(folder: str, found: Refreshed, began_at: float) -> list[tuple[str, str]]:
     head = "done" if found.is_complete else "stopped: everything is kept, the same command continues"
     counts = f"  {count(found.asked)} pages: {count(found.changed)} changed, {count(found.same)} same"
     counts += f", {count(found.gone)} gone; {count(found.new)} new"
@@ -253,4 +253,7 @@ def _lines(folder: str, found: Refreshed) -> list[tuple[str, str]]:
             lines.append((f"  {name:<8}and {count(len(urls) - _SHOWN)} more", "dim"))
     if not (found.new or found.changed or found.gone):
         return lines
-    return [*lines, ("next:", "bold"), (f"  periplus changes {folder}   (shows what differs)", "")]
+    from .changes.output import iso  # what it loads was loaded to find the changes
+
+    command = f"periplus changes {folder} --since {iso(began_at)}"  # new pages were fetched by a run of their own
+    return [*lines, ("next:", "bold"), (f"  {command}   (shows what differs)", "")]
