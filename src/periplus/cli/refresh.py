@@ -33,7 +33,7 @@ from periplus.model import UsageError
 from periplus.view.terminal import print_line
 from periplus.view.wording import count, lasting, pace, top
 
-from . import options
+from . import NOTHING_FETCHED, options
 from .app import INTERRUPTED
 from .consoles import stderr_console, stdout_console
 from .crawl.live import Row, View, host_rows
@@ -120,17 +120,20 @@ def refresh(
         summary = run(
             first, console, title=title, view=view_of(plan), revisits_only=True, gather=gather, most=most, parts=parts
         )
-        is_complete = summary.ended != "interrupted"
+        is_complete, has_failed_login = summary.ended != "interrupted", summary.has_failed_login
         further = for_new_pages(now.config, now.layout, plan) if is_complete else None
         if further is not None:
             title = f"{title}: new pages"
             summary = run(replace(now, config=further), console, title=title, gather=gather, most=most, parts=parts)
             is_complete = summary.ended != "interrupted"
+            has_failed_login |= summary.has_failed_login
         found = end_refresh(now.layout, plan, is_complete=is_complete)
         announce_refreshed(now, found)
     _print_result(now, found, plan.started_at, is_json=json)
     if not is_complete:
         raise typer.Exit(INTERRUPTED)
+    if has_failed_login:
+        raise typer.Exit(NOTHING_FETCHED)
 
 
 def _check_sites(collection: CollectionSetup, selection: RefreshSelection) -> None:
