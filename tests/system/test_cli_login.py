@@ -127,6 +127,12 @@ def test_the_password_of_a_proxy_is_not_saved(web: Members, tmp_path: Path) -> N
     ("option", "text", "said"),
     [
         ("--login", f'url = "http://a.test/"\n[form]\nb = "{PASSWORD}"\n[json]\nb = "c"', "several"),
+        (
+            "--login",
+            f'url = 3\n[form]\nb = "{PASSWORD}"',
+            "given has a number for url, which must be a text",
+        ),
+        ("--login", f'urls = "http://a.test/"\n[form]\nb = "{PASSWORD}"', "given has no key urls"),
         ("--cookies", f"not cookies {PASSWORD}", "not a cookies.txt"),
         ("--proxies", f"what {PASSWORD}", "line 1"),
     ],
