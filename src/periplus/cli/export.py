@@ -199,7 +199,7 @@ def export(
         return
     place = out or exporting.usual_place
     if place is not None and (str(place) != "-" or exporting.usual_place is not None):
-        _end(found, form, exporting.to_path(place), str(place))
+        _end(found, exporting, form, exporting.to_path(place), str(place))
         return
     if form is ExportForm.WARC and sys.stdout.buffer.isatty():
         raise UsageError(
@@ -209,7 +209,7 @@ def export(
     exported = exporting.to_stream(sys.stdout.buffer)
     sys.stdout.buffer.flush()
     exporting.finish()
-    _end(found, form, exported, "stdout")
+    _end(found, exporting, form, exported, "stdout")
 
 
 def _print_permissions(found: PagePermissions) -> None:
@@ -256,16 +256,22 @@ def _send(found: CollectionSetup, exporting: Export, to: str, index: str) -> Non
     if sent.refused:
         _print(ExportForm.BULK, exported, urlsplit(to).hostname or to)
         raise PeriplusError(f"{count(sent.refused)} documents were refused", hint="\n".join(sent.errors))
-    _end(found, ExportForm.BULK, exported, urlsplit(to).hostname or to)
+    _end(found, exporting, ExportForm.BULK, exported, urlsplit(to).hostname or to)
 
 
-def _end(found: CollectionSetup, form: ExportForm, exported: Exported, where: str) -> None:
+def _end(found: CollectionSetup, exporting: Export, form: ExportForm, exported: Exported, where: str) -> None:
     """Show what was written. What the archive should have and does not is an error, after all else was written."""
     _print(form, exported, where)
     if lost := exported.left_out.get(DAMAGED):
         raise CollectionDamaged(
             f"{counted(lost, 'page')} could not be exported: the WARC file is damaged there, or missing",
             hint=f"periplus repair {shlex.quote(str(found.folder))} --dry-run names the file; restore it from a backup",
+        )
+    if exporting.fits_nothing(exported):
+        folder = shlex.quote(str(found.folder))
+        raise PeriplusError(
+            "no page fits what was selected: nothing was written",
+            hint=f"periplus info {folder} lists the largest sites; --site, --include and --lang must fit a page",
         )
     if not exported.written and not exported.deleted:
         raise typer.Exit(NOTHING_WRITTEN)
