@@ -33,13 +33,7 @@ from .consoles import stderr_console, stdout_console
 NOTHING_WRITTEN = 1
 _ANSWER_COLUMNS = ("<use", "<answer", "<decided by", "<conditions", "<conflict", "<explained")
 _STATEMENT_COLUMNS = ("<source", "<use", "<answer", "<status", "<place", "<statement", "<SHA-256", "<record")
-_UNITS = {
-    "parquet": "rows",
-    "warc": "WARC files",
-    "wacz": "captures",
-    "cc-index": "captures",
-    "urls": "URLs",
-}
+_UNITS = {"parquet": "row", "warc": "WARC file", "wacz": "capture", "cc-index": "capture", "urls": "URL"}
 
 
 class ExportForm(StrEnum):
@@ -255,7 +249,7 @@ def _send(found: CollectionSetup, exporting: Export, to: str, index: str) -> Non
         exporting.finish()
     if sent.refused:
         _print(ExportForm.BULK, exported, urlsplit(to).hostname or to)
-        raise PeriplusError(f"{count(sent.refused)} documents were refused", hint="\n".join(sent.errors))
+        raise PeriplusError(f"{counted(sent.refused, 'document')} refused", hint="\n".join(sent.errors))
     _end(found, exporting, ExportForm.BULK, exported, urlsplit(to).hostname or to)
 
 
@@ -280,10 +274,10 @@ def _end(found: CollectionSetup, exporting: Export, form: ExportForm, exported: 
 def _print(form: ExportForm, exported: Exported, where: str) -> None:
     left = exported.left_out
     aside = f"; left out {count(sum(left.values()))} ({top(left)})" if left else ""
-    deleted = f" and {count(exported.deleted)} deletions" if exported.deleted else ""
+    deleted = f" and {counted(exported.deleted, 'deletion')}" if exported.deleted else ""
     if exported.refused:
         aside = f"; {count(exported.refused)} of them were refused by filters or robots.txt, and not requested"
     if UNEXPLAINED in left:
         aside += f"; periplus crawl --permissions records what sites permit ({UNEXPLAINED}: no complete record)"
-    line = f"{count(exported.written)} {_UNITS.get(form.value, 'pages')}{deleted} to {where}{aside}"
+    line = f"{counted(exported.written, _UNITS.get(form.value, 'page'))}{deleted} to {where}{aside}"
     print_line(stderr_console(), line)

@@ -31,7 +31,7 @@ from periplus.engine.plugins import NO_PARTS
 from periplus.engine.stats import CrawlStats
 from periplus.model import UsageError
 from periplus.view.terminal import print_line
-from periplus.view.wording import count, lasting, pace, top
+from periplus.view.wording import count, counted, lasting, pace, top
 
 from . import NOTHING_FETCHED, options
 from .app import INTERRUPTED
@@ -186,7 +186,7 @@ def view_of(plan: RefreshPlan) -> View:
         found = Text(f"changed {count(done.changed)} · same {count(done.same)} · gone {count(done.gone)}")
         hosts = host_rows(replace(progress, left=_time_left(progress, left)))
         return [
-            ("asked", count(done.asked), Text(f"of {count(plan.pages)} pages, {pace(progress.rate)}"), wrong),
+            ("asked", count(done.asked), Text(f"of {counted(plan.pages, 'page')}, {pace(progress.rate)}"), wrong),
             ("found", "", found, Text("")),
             *hosts,
         ]
@@ -195,7 +195,9 @@ def view_of(plan: RefreshPlan) -> View:
         done = _since(plan.before, progress.tally)
         found = f"changed {count(done.changed)}, same {count(done.same)}, gone {count(done.gone)}"
         errors = f", {count(sum(done.errors.values()))} errors" if done.errors else ""
-        return f"{lasting(progress.elapsed)}: asked {count(done.asked)} of {count(plan.pages)} pages, {found}{errors}"
+        return (
+            f"{lasting(progress.elapsed)}: asked {count(done.asked)} of {counted(plan.pages, 'page')}, {found}{errors}"
+        )
 
     return View(rows, plain, lambda tally: tally.changed + tally.same)
 
@@ -239,14 +241,16 @@ def result_of(collection: str, found: Refreshed) -> RefreshResult:
 
 def _lines(folder: str, found: Refreshed, began_at: float) -> list[tuple[str, str]]:
     head = "done" if found.is_complete else "stopped: everything is kept, the same command continues"
-    counts = f"  {count(found.asked)} pages: {count(found.changed)} changed, {count(found.same)} same"
+    counts = f"  {counted(found.asked, 'page')}: {count(found.changed)} changed, {count(found.same)} same"
     counts += f", {count(found.gone)} gone; {count(found.new)} new"
     failed = "failed" if found.is_complete else "failed or not asked yet"
     if found.is_complete and not found.asked and not found.new:
         return [("done: there was no page to ask (--site, --older-than)", "bold")]
     lines = [(f"{head}, in {lasting(found.seconds)}", "bold"), (counts, "")]
     if found.minor or found.template:
-        of_these = f"  {count(found.minor)} of the changes are minor; {count(found.template)} pages changed in their"
+        of_these = (
+            f"  {count(found.minor)} of the changes are minor; {counted(found.template, 'page')} changed in their"
+        )
         lines.append((f"{of_these} template only", ""))
     if found.failed:
         lines.append((f"  {count(found.failed)} {failed}", "yellow"))

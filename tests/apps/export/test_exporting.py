@@ -188,6 +188,15 @@ def test_a_selection_that_fits_no_page_leaves_nothing(shopping: periplus.Collect
         assert CliRunner().invoke(app, [*command, "shop.test"]).exit_code == 0
 
 
+def test_one_page_is_not_one_pages(shopping: periplus.Collection) -> None:
+    """Numbers agree with their nouns."""
+    for more, said in (
+        (("jsonl", "--include", "*/product/0"), "1 page to stdout"),
+        (("warc",), "1 WARC file to stdout"),
+    ):
+        assert said in CliRunner().invoke(app, ["export", str(shopping.folder), "-f", *more]).stderr
+
+
 def test_an_error_names_the_file_that_was_given(shopping: periplus.Collection, tmp_path: Path) -> None:
     """Not the draft that is renamed."""
     with pytest.raises(periplus.UsageError) as refused:
