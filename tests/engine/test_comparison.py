@@ -11,6 +11,7 @@ from periplus.engine.comparison import PageComparer
 from periplus.engine.frontier import Revisiting
 from periplus.engine.frontier.site import SiteRecords
 from periplus.model import ChangeLevel, FirstSeen, ParsedPage, ReadFrom, Site, Source, Url, UrlRecord
+from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import SignalKind, unpack_page
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
@@ -43,12 +44,15 @@ def kept(page: ParsedPage, at: float) -> UrlRecord:
 
 
 class Memory:
-    """The record of one site, and a comparer that learns there."""
+    """The record of one site, and a comparer that learns there, in a watch or in another crawl."""
 
-    def __init__(self, settings: ChurnSettings | None = None) -> None:
+    def __init__(self, settings: ChurnSettings | None = None, *, watches: bool = True) -> None:
         state = MemoryState()
         self.sites = SiteRecords(state.sites)
-        self.comparer = PageComparer(self.sites, settings, Revisits(state, self.sites, random=Random(1)))
+        watching = Watching(1_000.0) if watches else None
+        self.comparer = PageComparer(
+            self.sites, settings, Revisits(state, self.sites, watching=watching, random=Random(1))
+        )
 
     @property
     def churn(self) -> ChurnRecord:
@@ -102,7 +106,17 @@ def test_two_visits_in_a_row_differ_in_noise_alone() -> None:
     assert Memory(ChurnSettings(sample=0)).level(*edited, apart=1.0) is ChangeLevel.MAJOR
 
 
+def test_a_refresh_right_after_a_crawl_finds_what_was_edited() -> None:
+    """A watch alone visits pages twice in a row to learn what is noise; the visits of a refresh are judged at once."""
+    site = Memory(ChurnSettings(sample=4, instant=60.0), watches=False)
+    edited = read(9, html(9, 1)), read(9, html(9, 1, edition=1))
+    assert site.level(*edited, apart=1.0) is ChangeLevel.MAJOR
+    site.comparer.unmodified(kept(edited[0], 1000.0), 1001.0)
+    assert (site.churn.compared, site.churn.instants) == (2, 0)
+
+
 class _Often(Revisiting):
+    is_watching = True
     shortest = 5.0
 
 

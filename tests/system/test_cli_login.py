@@ -6,6 +6,7 @@ Also after a kill -9 and a continuation, in which everything is given again.
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -80,6 +81,34 @@ def test_secrets_are_nowhere_after_a_kill_and_a_continuation(web: Members, tmp_p
     check_secrets(tmp_path / "c", done.stdout + done.stderr)
 
 
+def test_a_failed_login_is_not_a_success(web: Members, tmp_path: Path) -> None:
+    """The summary says so, with the next step and without the password; also where a refresh logs in."""
+    login, wrong = tmp_path / "login.toml", "not-the-password"
+    program = [sys.executable, "-m", "periplus"]
+
+    def crawl(name: str) -> list[str]:
+        folder = str(tmp_path / name)
+        given = ["--proxy", web.base, "--delay", "0s", "--no-sitemaps", "--workers", "1", "--login", str(login)]
+        return [*program, "crawl", "http://members.test/", "-o", folder, *given]
+
+    def ended(typed: list[str], code: int) -> tuple[str, str]:
+        web.left = 0
+        done = subprocess.run(typed, capture_output=True, timeout=120, check=False)
+        assert done.returncode == code, done.stderr
+        return done.stdout.decode(), done.stderr.decode()
+
+    login.write_text(f'url = "http://members.test/login"\n[form]\nuser = "ann"\npass = "{PASSWORD}"\n')
+    ended(crawl("good"), 0)
+    login.write_text(login.read_text().replace(PASSWORD, wrong))
+    said, aside = ended(crawl("bad"), 1)
+    assert "the login at http://members.test/login failed: the form was refused; correct --login" in said
+    assert wrong not in said + aside
+    said, _ = ended([*crawl("worse"), "--json"], 1)
+    assert [each["reason"] for each in json.loads(said)["failures"]] == ["login"]
+    said, aside = ended([*program, "refresh", str(tmp_path / "good"), "--login", str(login)], 1)
+    assert "the form was refused" in aside
+
+
 def test_the_password_of_a_proxy_is_not_saved(web: Members, tmp_path: Path) -> None:
     """Given with `--proxy`, it holds for this command alone."""
     place = web.base.removeprefix("http://").rstrip("/")
@@ -98,6 +127,12 @@ def test_the_password_of_a_proxy_is_not_saved(web: Members, tmp_path: Path) -> N
     ("option", "text", "said"),
     [
         ("--login", f'url = "http://a.test/"\n[form]\nb = "{PASSWORD}"\n[json]\nb = "c"', "several"),
+        (
+            "--login",
+            f'url = 3\n[form]\nb = "{PASSWORD}"',
+            "given has a number for url, which must be a text",
+        ),
+        ("--login", f'urls = "http://a.test/"\n[form]\nb = "{PASSWORD}"', "given has no key urls"),
         ("--cookies", f"not cookies {PASSWORD}", "not a cookies.txt"),
         ("--proxies", f"what {PASSWORD}", "line 1"),
     ],

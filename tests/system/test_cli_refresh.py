@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -35,9 +36,9 @@ def web() -> Iterator[ScriptedWeb]:
 
 
 def begin(run: Run, web: ScriptedWeb, folder: Path, **settings: object) -> None:
-    """A collection of both sites; a difference a second later counts as a change."""
+    """A collection of both sites; what is edited right after the crawl is a change."""
     folder.mkdir()
-    asked = web.settings | {"churn.instant": 0.0, "crawl.workers": 1, "sitemaps.follow": False} | settings
+    asked = web.settings | {"crawl.workers": 1, "sitemaps.follow": False} | settings
     (folder.parent / "asked.toml").write_text(Config().with_options(asked).dump())
     seeds = (f"{HOME}/", f"{OTHER}/")
     ended = run("crawl", *seeds, "-o", str(folder), "--config", str(folder.parent / "asked.toml"))
@@ -95,6 +96,26 @@ def test_every_page_is_asked_once_and_what_changed_is_reported(
     assert said.stdout.startswith("done, in ")
     assert f"{PAGES + 3} pages: 0 changed, {PAGES + 3} same, 0 gone; 0 new" in said.stdout
     assert "periplus refresh" in said.stderr
+
+
+def test_the_next_command_shows_all_that_was_found(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """What changed and what is gone was found by the run before that which fetched the new page."""
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    change(web)
+    said = run("refresh", str(folder))
+    assert said.returncode == 0, said.stderr
+    [command] = [line for line in said.stdout.splitlines() if line.startswith("  periplus changes")]
+    typed = shlex.split(command.strip().partition("   ")[0])
+    shown = run(*typed[1:], "--json")
+    assert shown.returncode == 0, shown.stderr
+    lines = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert sorted((line["kind"], line["url"]) for line in lines) == [
+        ("appeared", f"{HOME}/new"),
+        ("changed", f"{HOME}/"),
+        ("changed", f"{HOME}/p1"),
+        ("vanished", f"{HOME}/p2"),
+    ]
 
 
 def test_robots_txt_and_sitemaps_are_read_again(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:

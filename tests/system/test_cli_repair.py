@@ -149,6 +149,22 @@ def test_a_damaged_state(docs: Path, run: Run, damage: Damage) -> None:
         assert not before - rows_of(docs, table), table
 
 
+def test_an_export_of_a_damaged_archive_is_an_error(docs: Path, run: Run) -> None:
+    """After all pages that can be read were written."""
+    [row] = [row for row in fetch_rows(docs) if row["url"] == f"{HOME}one"]
+    file, at = docs / "warc" / row["warc_file"], row["warc_offset"]
+    data = bytearray(file.read_bytes())
+    data[at + 20 : at + 220] = b"\0" * 200
+    file.write_bytes(data)
+    for form in ("jsonl", "text"):
+        out = docs.with_name(f"out-{form}")
+        exported = run("export", str(docs), "--format", form, "-o", str(out))
+        assert exported.returncode == 3, exported
+        assert f"periplus repair {docs}" in exported.stderr
+        assert "3 pages to" in exported.stderr
+        assert out.exists()
+
+
 def test_every_table_is_damaged(docs: Path, run: Run) -> None:
     """All of them are written again from their spools."""
     rows = all_rows(docs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -15,15 +16,16 @@ from periplus.apps.export.explaining import explain as page_permissions
 from periplus.apps.export.exporting import Export, ExportOptions
 from periplus.apps.export.retrieval import DEFAULT_INDEX
 from periplus.bridges.bulk import BulkTarget
-from periplus.collection.collection import existing
-from periplus.model import PeriplusError, UsageError
+from periplus.collection.collection import CollectionSetup, existing
+from periplus.model import CollectionDamaged, PeriplusError, UsageError
 from periplus.policy.permissions import UNEXPLAINED
 from periplus.store.export import Exported, Selection
 from periplus.store.export.bulk import mapping
 from periplus.store.export.chunks import DEFAULT_SIZE, WORDS
+from periplus.store.export.documents import DAMAGED
 from periplus.view.terminal import print_line, print_table
 from periplus.view.values import sheet_of
-from periplus.view.wording import count, top
+from periplus.view.wording import count, counted, top
 
 from . import options
 from .consoles import stderr_console, stdout_console
@@ -31,13 +33,7 @@ from .consoles import stderr_console, stdout_console
 NOTHING_WRITTEN = 1
 _ANSWER_COLUMNS = ("<use", "<answer", "<decided by", "<conditions", "<conflict", "<explained")
 _STATEMENT_COLUMNS = ("<source", "<use", "<answer", "<status", "<place", "<statement", "<SHA-256", "<record")
-_UNITS = {
-    "parquet": "rows",
-    "warc": "WARC files",
-    "wacz": "captures",
-    "cc-index": "captures",
-    "urls": "URLs",
-}
+_UNITS = {"parquet": "row", "warc": "WARC file", "wacz": "capture", "cc-index": "capture", "urls": "URL"}
 
 
 class ExportForm(StrEnum):
@@ -193,11 +189,11 @@ def export(
     found = existing(collection)
     exporting = Export(found, asked)
     if to is not None:
-        _send(exporting, to, index)
+        _send(found, exporting, to, index)
         return
     place = out or exporting.usual_place
     if place is not None and (str(place) != "-" or exporting.usual_place is not None):
-        _print(form, exporting.to_path(place), str(place))
+        _end(found, exporting, form, exporting.to_path(place), str(place))
         return
     if form is ExportForm.WARC and sys.stdout.buffer.isatty():
         raise UsageError(
@@ -207,7 +203,7 @@ def export(
     exported = exporting.to_stream(sys.stdout.buffer)
     sys.stdout.buffer.flush()
     exporting.finish()
-    _print(form, exported, "stdout")
+    _end(found, exporting, form, exported, "stdout")
 
 
 def _print_permissions(found: PagePermissions) -> None:
@@ -244,27 +240,44 @@ def _print_permissions(found: PagePermissions) -> None:
         print_table(console, sheet_of("statements", _STATEMENT_COLUMNS, said))
 
 
-def _send(exporting: Export, to: str, index: str) -> None:
+def _send(found: CollectionSetup, exporting: Export, to: str, index: str) -> None:
     target = BulkTarget(to, index)
     target.make_index(mapping())
     exported = exporting.to_stream(cast("BinaryIO", target))
     sent = target.finish()
     if not sent.refused:
         exporting.finish()
-    _print(ExportForm.BULK, exported, urlsplit(to).hostname or to)
     if sent.refused:
-        raise PeriplusError(f"{count(sent.refused)} documents were refused", hint="\n".join(sent.errors))
+        _print(ExportForm.BULK, exported, urlsplit(to).hostname or to)
+        raise PeriplusError(f"{counted(sent.refused, 'document')} refused", hint="\n".join(sent.errors))
+    _end(found, exporting, ExportForm.BULK, exported, urlsplit(to).hostname or to)
+
+
+def _end(found: CollectionSetup, exporting: Export, form: ExportForm, exported: Exported, where: str) -> None:
+    """Show what was written. What the archive should have and does not is an error, after all else was written."""
+    _print(form, exported, where)
+    if lost := exported.left_out.get(DAMAGED):
+        raise CollectionDamaged(
+            f"{counted(lost, 'page')} could not be exported: the WARC file is damaged there, or missing",
+            hint=f"periplus repair {shlex.quote(str(found.folder))} --dry-run names the file; restore it from a backup",
+        )
+    if exporting.fits_nothing(exported):
+        folder = shlex.quote(str(found.folder))
+        raise PeriplusError(
+            "no page fits what was selected: nothing was written",
+            hint=f"periplus info {folder} lists the largest sites; --site, --include and --lang must fit a page",
+        )
+    if not exported.written and not exported.deleted:
+        raise typer.Exit(NOTHING_WRITTEN)
 
 
 def _print(form: ExportForm, exported: Exported, where: str) -> None:
     left = exported.left_out
     aside = f"; left out {count(sum(left.values()))} ({top(left)})" if left else ""
-    deleted = f" and {count(exported.deleted)} deletions" if exported.deleted else ""
+    deleted = f" and {counted(exported.deleted, 'deletion')}" if exported.deleted else ""
     if exported.refused:
         aside = f"; {count(exported.refused)} of them were refused by filters or robots.txt, and not requested"
     if UNEXPLAINED in left:
         aside += f"; periplus crawl --permissions records what sites permit ({UNEXPLAINED}: no complete record)"
-    line = f"{count(exported.written)} {_UNITS.get(form.value, 'pages')}{deleted} to {where}{aside}"
+    line = f"{counted(exported.written, _UNITS.get(form.value, 'page'))}{deleted} to {where}{aside}"
     print_line(stderr_console(), line)
-    if not exported.written and not exported.deleted:
-        raise typer.Exit(NOTHING_WRITTEN)

@@ -31,9 +31,9 @@ from periplus.engine.plugins import NO_PARTS
 from periplus.engine.stats import CrawlStats
 from periplus.model import UsageError
 from periplus.view.terminal import print_line
-from periplus.view.wording import count, lasting, pace, top
+from periplus.view.wording import count, counted, lasting, pace, top
 
-from . import options
+from . import NOTHING_FETCHED, options
 from .app import INTERRUPTED
 from .consoles import stderr_console, stdout_console
 from .crawl.live import Row, View, host_rows
@@ -120,17 +120,20 @@ def refresh(
         summary = run(
             first, console, title=title, view=view_of(plan), revisits_only=True, gather=gather, most=most, parts=parts
         )
-        is_complete = summary.ended != "interrupted"
+        is_complete, has_failed_login = summary.ended != "interrupted", summary.has_failed_login
         further = for_new_pages(now.config, now.layout, plan) if is_complete else None
         if further is not None:
             title = f"{title}: new pages"
             summary = run(replace(now, config=further), console, title=title, gather=gather, most=most, parts=parts)
             is_complete = summary.ended != "interrupted"
+            has_failed_login |= summary.has_failed_login
         found = end_refresh(now.layout, plan, is_complete=is_complete)
         announce_refreshed(now, found)
-    _print_result(now, found, is_json=json)
+    _print_result(now, found, plan.started_at, is_json=json)
     if not is_complete:
         raise typer.Exit(INTERRUPTED)
+    if has_failed_login:
+        raise typer.Exit(NOTHING_FETCHED)
 
 
 def _check_sites(collection: CollectionSetup, selection: RefreshSelection) -> None:
@@ -183,7 +186,7 @@ def view_of(plan: RefreshPlan) -> View:
         found = Text(f"changed {count(done.changed)} · same {count(done.same)} · gone {count(done.gone)}")
         hosts = host_rows(replace(progress, left=_time_left(progress, left)))
         return [
-            ("asked", count(done.asked), Text(f"of {count(plan.pages)} pages, {pace(progress.rate)}"), wrong),
+            ("asked", count(done.asked), Text(f"of {counted(plan.pages, 'page')}, {pace(progress.rate)}"), wrong),
             ("found", "", found, Text("")),
             *hosts,
         ]
@@ -192,7 +195,9 @@ def view_of(plan: RefreshPlan) -> View:
         done = _since(plan.before, progress.tally)
         found = f"changed {count(done.changed)}, same {count(done.same)}, gone {count(done.gone)}"
         errors = f", {count(sum(done.errors.values()))} errors" if done.errors else ""
-        return f"{lasting(progress.elapsed)}: asked {count(done.asked)} of {count(plan.pages)} pages, {found}{errors}"
+        return (
+            f"{lasting(progress.elapsed)}: asked {count(done.asked)} of {counted(plan.pages, 'page')}, {found}{errors}"
+        )
 
     return View(rows, plain, lambda tally: tally.changed + tally.same)
 
@@ -205,12 +210,12 @@ def _time_left(progress: Progress, pages: int) -> float | None:
 # at the end
 
 
-def _print_result(collection: CollectionSetup, found: Refreshed, *, is_json: bool) -> None:
+def _print_result(collection: CollectionSetup, found: Refreshed, began_at: float, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(result_of(str(collection.folder), found)))
         return
     console = stdout_console()
-    for line, style in _lines(shlex.quote(str(collection.folder)), found):
+    for line, style in _lines(shlex.quote(str(collection.folder)), found, began_at):
         print_line(console, line, style)
 
 
@@ -234,16 +239,18 @@ def result_of(collection: str, found: Refreshed) -> RefreshResult:
     )
 
 
-def _lines(folder: str, found: Refreshed) -> list[tuple[str, str]]:
+def _lines(folder: str, found: Refreshed, began_at: float) -> list[tuple[str, str]]:
     head = "done" if found.is_complete else "stopped: everything is kept, the same command continues"
-    counts = f"  {count(found.asked)} pages: {count(found.changed)} changed, {count(found.same)} same"
+    counts = f"  {counted(found.asked, 'page')}: {count(found.changed)} changed, {count(found.same)} same"
     counts += f", {count(found.gone)} gone; {count(found.new)} new"
     failed = "failed" if found.is_complete else "failed or not asked yet"
     if found.is_complete and not found.asked and not found.new:
         return [("done: there was no page to ask (--site, --older-than)", "bold")]
     lines = [(f"{head}, in {lasting(found.seconds)}", "bold"), (counts, "")]
     if found.minor or found.template:
-        of_these = f"  {count(found.minor)} of the changes are minor; {count(found.template)} pages changed in their"
+        of_these = (
+            f"  {count(found.minor)} of the changes are minor; {counted(found.template, 'page')} changed in their"
+        )
         lines.append((f"{of_these} template only", ""))
     if found.failed:
         lines.append((f"  {count(found.failed)} {failed}", "yellow"))
@@ -253,4 +260,7 @@ def _lines(folder: str, found: Refreshed) -> list[tuple[str, str]]:
             lines.append((f"  {name:<8}and {count(len(urls) - _SHOWN)} more", "dim"))
     if not (found.new or found.changed or found.gone):
         return lines
-    return [*lines, ("next:", "bold"), (f"  periplus changes {folder}   (shows what differs)", "")]
+    from .changes.output import iso  # what it loads was loaded to find the changes
+
+    command = f"periplus changes {folder} --since {iso(began_at)}"  # new pages were fetched by a run of their own
+    return [*lines, ("next:", "bold"), (f"  {command}   (shows what differs)", "")]

@@ -36,7 +36,8 @@ class Progress(Struct, frozen=True):
     are not counted yet; `left` is then known only if a limit ends the crawl before them. Of a watched collection:
     `freshness`, and `next_visits`, the first one first. `leases` requests are out. `known` are URLs of pages; `records`
     counts sitemaps and feeds as well. So does `queued`, of which `queued_files` are such files. The
-    oldest of the last commits of all shards was at `committed_at`; the longest took `commit_seconds`.
+    oldest of the last commits of all shards was at `committed_at`; the longest took `commit_seconds`. `login_problem`
+    says why no shard could log in; it is empty if one could, or none has tried.
     """
 
     tally: CrawlStats
@@ -68,6 +69,7 @@ class Progress(Struct, frozen=True):
     leases: int = 0
     committed_at: float = 0.0
     commit_seconds: float = 0.0
+    login_problem: str = ""
 
     @property
     def queued_pages(self) -> int:
@@ -146,6 +148,7 @@ class Meter:
             leases=total.leases,
             committed_at=min((status.committed_at for status in statuses), default=0.0),
             commit_seconds=max((status.commit_seconds for status in statuses), default=0.0),
+            login_problem=_login_problem(statuses),
         )
 
     def _rate(self) -> float:
@@ -179,6 +182,12 @@ def _freshness(statuses: Sequence[ShardStatus]) -> Freshness | None:
     if len(parts) < len(statuses):  # some shards have not reported yet
         return None
     return sum(parts[1:], parts[0]) if parts else None
+
+
+def _login_problem(statuses: Sequence[ShardStatus]) -> str:
+    """Why every login of every shard failed; empty if one succeeded, or there was none."""
+    problems = [status.login_problem for status in statuses if status.login_problem is not None]
+    return problems[0] if problems and all(problems) else ""
 
 
 def _next_visits(statuses: Sequence[ShardStatus]) -> tuple[NextVisit, ...]:

@@ -42,7 +42,7 @@ from .crawl_parts import part_kinds, signer_of
 from .trust import unsigned, with_values_of
 
 if TYPE_CHECKING:
-    from periplus.engine.fetch import RequestSigner, Session, SingleRequests
+    from periplus.engine.fetch import Session, SingleRequests
 
 _DAY = 86_400.0
 _ORPHAN_WAIT, _BETWEEN_TRIES = 15.0, 0.1
@@ -99,16 +99,17 @@ class LoggedSettings(Struct, frozen=True, array_like=True):
 
 def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Shard:
     """Put a shard together and restore it to where the last process left it."""
-    engine = opened_engine(asked, layout, number, count)
+    session = _session(asked, layout, count) if asked.parts.session and asked.wire is None else None
+    engine = opened_engine(asked, layout, number, count, session)
     try:
         engine.submit_sitemaps()
     except BaseException:
         engine.close()
         raise
-    return Shard(number, engine)
+    return Shard(number, engine, lambda: None if session is None else session.problem)
 
 
-def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int) -> Engine:
+def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int, session: Session | None = None) -> Engine:
     """The engine of a shard, recovered. What was logged under other settings is first applied under those.
 
     Personal settings are those of now, unless the logged ones are signed: the log lies in the collection (`trust`).
@@ -124,11 +125,11 @@ def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int) ->
                 visits_a_day=logged.visits_a_day,
                 revisits_only=logged.revisits_only,
             )
-            engine = _assemble(before, layout, number, count, state)
+            engine = _assemble(before, layout, number, count, state, session)
             engine.recover()
             engine.close()
             state = _state(asked, layout, number)
-        engine = _assemble(asked, layout, number, count, state)
+        engine = _assemble(asked, layout, number, count, state, session)
         engine.recover()
     except BaseException:
         state.close()
@@ -190,7 +191,9 @@ def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
             time.sleep(_BETWEEN_TRIES)
 
 
-def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state: State) -> Engine:
+def _assemble(
+    asked: ShardMaker, layout: Layout, number: int, count: int, state: State, session: Session | None = None
+) -> Engine:
     config, clock = asked.config, SystemClock(asked.scale)
     meta = state.meta(ShardMeta) or ShardMeta()
     log = _log(asked, layout, number)
@@ -207,7 +210,7 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
     return Engine(
         config.engine,
         machine=machine,
-        wire=_wire(asked, layout, clock, count) if asked.wire is None else asked.wire(clock),
+        wire=_wire(asked, layout, clock, count, session) if asked.wire is None else asked.wire(clock),
         files=ShardFiles(archive, tables, state, log, LearntFiles(layout.learnt)),
         clock=clock,
         limiter=_limiter(asked, machine, clock, number, count),
@@ -332,12 +335,11 @@ def _return_large_blocks() -> None:
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
-def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> Wire:
+def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int, session: Session | None) -> Wire:
     config, setup = asked.config, _setup(asked, layout, count)
     _return_large_blocks()
     guard = config.address_guard()
     signer = signer_of(setup, clock)
-    session = _session(asked, clock, signer) if asked.parts.session else None
     requests = CurlWire(
         config.transfers,
         identity=config.crawler_identity,
@@ -355,11 +357,12 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int) -> 
     return wire
 
 
-def _session(asked: ShardMaker, clock: SystemClock, signer: RequestSigner | None) -> Session:
+def _session(asked: ShardMaker, layout: Layout, count: int) -> Session:
     """The session of a shard, not logged in yet."""
     from periplus.engine.fetch import Session, SingleRequests  # most crawls have none: it loads a cookie jar
 
-    config = asked.config
+    config, clock = asked.config, SystemClock(asked.scale)
+    signer = signer_of(_setup(asked, layout, count), clock)
 
     def make(session: Session) -> SingleRequests:
         return SingleRequests(

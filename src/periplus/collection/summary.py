@@ -90,6 +90,18 @@ def _problem(setback: Setback) -> str:
     return f"{usual} (through {through[0]})" if through else usual
 
 
+LOGIN_FAILED: Final = "login"
+"""The reason of a failure that is not a site's: no worker could log in."""
+
+
+def login_failures(progress: Progress, seeds: Sequence[Url]) -> tuple[SiteFailure, ...]:
+    """The failure of all logins of a run, if they failed."""
+    if not progress.login_problem:
+        return ()
+    step = "correct --login and crawl into a new folder: these pages are what visitors see"
+    return (SiteFailure(seeds[0] if seeds else "", LOGIN_FAILED, progress.login_problem, step),)
+
+
 def failures_of(setbacks: Iterable[Setback], seeds: Sequence[Url], *, has_pages: bool) -> tuple[SiteFailure, ...]:
     """The failures for a summary: seeds whose server cannot be reached, or all failures if no page was fetched."""
     sites = frozenset(map(site_of, seeds))
@@ -139,7 +151,8 @@ class Summary(Displayed, frozen=True):
     could be reached: it ended before any retry). `limit` (pages), `duration` (seconds), `max_bytes` and `max_depth`
     (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not yet counted. `media` is for
     crawls for files, which `pages` and `new` count as well; `topic` for crawls with a topic. `failures` says why seeds
-    could not be reached. `open_work` is what parts go on with in the next run, although no URL waits.
+    could not be reached, and with the reason `login` that no login succeeded. `open_work` is what parts go on with in
+    the next run, although no URL waits.
     """
 
     collection: str
@@ -173,6 +186,11 @@ class Summary(Displayed, frozen=True):
     topic: TopicSummary | None = None
     failures: tuple[SiteFailure, ...] = ()
     open_work: tuple[OpenWork, ...] = ()
+
+    @property
+    def has_failed_login(self) -> bool:
+        """Whether the crawl had to log in, and never could."""
+        return any(failure.reason == LOGIN_FAILED for failure in self.failures)
 
 
 def summary_of(
@@ -223,7 +241,10 @@ def summary_of(
         max_bytes=collection.config.crawl.max_bytes,
         media=_media(MediaTypes(collection.config.media), tally),
         topic=_topic(tally),
-        failures=failures_of(progress.setbacks, collection.seeds, has_pages=tally.pages > 0),
+        failures=(
+            *login_failures(progress, collection.seeds),
+            *failures_of(progress.setbacks, collection.seeds, has_pages=tally.pages > 0),
+        ),
     )
 
 

@@ -15,6 +15,6 @@ class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     most: float = 0.5
     """Pages of which more words would be masked are left as they are."""
     sample: int = 20
-    """Pages of a site fetched twice in a row to learn what is noise; 0: none."""
+    """Pages of a site that a watch fetches twice in a row to learn what is noise; 0: none."""
     instant: float = 60.0
-    """Seconds within which two visits are in a row."""
+    """Seconds within which two visits of a watch are in a row; those of a refresh never are."""

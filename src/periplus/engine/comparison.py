@@ -1,9 +1,10 @@
 """How much a page differs from the version before, leaving out what differs at every visit.
 
 Each site teaches what that is (`content.churn`): every comparison is a lesson, also those that find nothing and those
-where the server answers 304. First the pair is given a level by what is known so far, then it is learnt from. Two
-visits in a row, with which a site's lessons should begin, differ in noise alone: until there were enough of them, no
-such pair is a change. Later they are judged like others, for a signal may send us back at once.
+where the server answers 304. First the pair is given a level by what is known so far, then it is learnt from. A
+watch begins a site's lessons with two visits in a row, which differ in noise alone: until there were enough of them, no
+such pair is a change. Later they are judged like others. Any other crawl, such as a refresh right after a crawl, visits
+a page again because it may have changed: there no pair is in a row.
 
 A visit after a signal that is mostly right is not a lesson: the page was visited because it differs, and on a site that
 announces every change all that its pages say would seem to differ at every visit.
@@ -54,8 +55,8 @@ class Compared(NamedTuple):
 class PageComparer:
     """Compares pages with their last version, and learns which parts of a site's pages are noise.
 
-    A page may be visited again for its changes after `Revisiting.shortest` seconds: such a revisit must not count as a
-    visit in a row, or its changes would be taken for noise.
+    A watch visits a page again for its changes after `Revisiting.shortest` seconds at the earliest: such a revisit must
+    not count as a visit in a row, or its changes would be taken for noise.
     """
 
     def __init__(
@@ -143,7 +144,9 @@ class PageComparer:
         self._sites.changed(site)
 
     def _is_instant(self, record: UrlRecord, at: float) -> bool:
-        """Whether the last version was seen a moment ago: it was fetched then, or the server answered 304."""
+        """Whether a watch saw the last version a moment ago: it was fetched then, or the server answered 304."""
+        if not self._revisits.is_watching:
+            return False
         seen_at = record.fetched_at if record.status == _NOT_MODIFIED else record.kept_at
         if seen_at is not None:
             seen_at = min(seen_at, self._revisits.visited_at(record))

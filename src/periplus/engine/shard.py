@@ -86,6 +86,7 @@ class ShardStatus(Struct, frozen=True):
     taken from each other shard. `bid` is for the visit market of a watch; `claims` are its address claims, if there are
     other shards. `tables` is the committed mark of its tables: rows up to there are stored and can be read.
     The last commit was at `committed_at` and took `commit_seconds`. `cpu_seconds` are those of its process so far.
+    `login_problem` says why every login failed; it is empty once one has succeeded, and `None` before the first.
     """
 
     shard: int
@@ -103,6 +104,7 @@ class ShardStatus(Struct, frozen=True):
     committed_at: float = 0.0
     commit_seconds: float = 0.0
     cpu_seconds: float = 0.0
+    login_problem: str | None = None
 
     @property
     def wants_more(self) -> bool:
@@ -116,11 +118,12 @@ class ShardStatus(Struct, frozen=True):
 
 
 class Shard:
-    """A crawl of the sites that are placed on shard `number`."""
+    """A crawl of the sites that are placed on shard `number`. `login_problem`: see `ShardStatus`."""
 
-    def __init__(self, number: int, engine: Engine) -> None:
+    def __init__(self, number: int, engine: Engine, login_problem: Callable[[], str | None] = lambda: None) -> None:
         self.number = number
         self._engine = engine
+        self._login_problem = login_problem
         self._controls = Controls()
 
     def discover(self, discoveries: Sequence[Discovery]) -> None:
@@ -212,6 +215,7 @@ class Shard:
             engine.committed_at,
             engine.commit_seconds,
             time.process_time(),
+            self._login_problem(),
         )
 
     def wake(self) -> None:

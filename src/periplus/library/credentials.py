@@ -6,6 +6,7 @@ Without a site they are for the origins of the seeds; `{"https://a.example": ...
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -39,6 +40,9 @@ LoginRequest = Mapping[str, Any] | Callable[[], Mapping[str, str]] | str | Path
 Auth = tuple[str, str] | Mapping[str, tuple[str, str]]
 """A user name and a password, or those of each site."""
 
+_KINDS: Final = {"str": "a text", "int": "a number", "float": "a number", "object": "a table", "array": "a list"}
+"""What TOML calls what `msgspec` names."""
+_FILE_HINT: Final = 'write url = "https://example.org/login" and [form]; docs/sessions.md has every key'
 _HINT: Final = 'write login={"url": "https://example.org/login", "form": {"NAME": "VALUE"}}'
 
 
@@ -97,21 +101,33 @@ def _declared(login: LoginRequest | None) -> tuple[Login | None, Headers | None]
         raise UsageError("login: headers are not those of sites", hint='write [headers."https://api.example.org"]')
     if not given and headers:
         return None, headers
+    where, hint = (f"login: {login}", _FILE_HINT) if isinstance(login, str | Path) else ("login=", _HINT)
     try:
         asked = msgspec.convert(given, Login)
-    except (msgspec.ValidationError, TypeError, ValueError):
-        raise UsageError("login= is not a login", hint=_HINT) from None
+    except (msgspec.ValidationError, TypeError, ValueError) as error:
+        raise UsageError(f"{where} {_what_is_wrong(str(error))}", hint=hint) from None
     ways = [bool(asked.form), asked.json is not None, asked.call is not None]
     if sum(ways) != 1:
-        raise UsageError("login= has neither form nor json nor call, or several", hint="give one of them")
+        raise UsageError(f"{where} has neither form nor json nor call, or several", hint="give one of them")
     if not asked.url and asked.call is None:
-        raise UsageError("login= has no url", hint=_HINT)
+        raise UsageError(f"{where} has no url", hint=hint)
     if asked.logged_out_selector:
         from periplus.engine.fetch.session import is_matched
 
         is_matched(asked.logged_out_selector, "")  # checks it
     url = seeds_from([asked.url])[0] if asked.url else ""
     return replace(asked, url=url, call=load_plugin(LOGINS, asked.call)), headers
+
+
+def _what_is_wrong(problem: str) -> str:
+    """What `msgspec` found, with the key and without any value."""
+    if unknown := re.search(r"unknown field `(\w+)`", problem):
+        return f"has no key {unknown[1]}"
+    wrong = re.search(r"Expected `(\w+).*?`, got `(\w+)`.*`\$\.(\w+)", problem)
+    if wrong is None:
+        return "is not a login"
+    expected, given = (_KINDS.get(kind, kind) for kind in wrong.groups()[:2])
+    return f"has {given} for {wrong[3]}, which must be {expected}"
 
 
 def _read_file(file: Path) -> dict[str, Any]:

@@ -50,8 +50,8 @@ def found_of(discovery: Discovery) -> FoundUrl:
 
 
 def failed_call(name: str, url: Url, error: Exception) -> UsageError:
-    """An exception of a program's own function, as an error that ends the crawl. Nothing that was stored is lost."""
+    """An exception of a program's own function, as an error that ends a crawl. Nothing stored is lost."""
     return UsageError(
         f"{name}= raised {type(error).__name__} for {url}: {error}",
-        hint="fix the function and crawl into the same folder again: it continues where it stopped",
+        hint="fix the function and run the same again: a crawl continues where it stopped",
     )

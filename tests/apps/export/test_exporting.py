@@ -176,6 +176,34 @@ def test_killed_export_is_repeated(shopping: periplus.Collection, tmp_path: Path
     assert shopping.export("jsonl", tmp_path / "repeated", changed=True).written == 6
 
 
+def test_a_selection_that_fits_no_page_leaves_nothing(shopping: periplus.Collection, tmp_path: Path) -> None:
+    """The command says why and what to do, and can be corrected with the same output."""
+    for form in ("jsonl", "markdown", "parquet", "bulk"):
+        command = ["export", str(shopping.folder), "-f", form, "-o", str(tmp_path / form), "--site"]
+        refused = CliRunner().invoke(app, [*command, "nosuch.example"])
+        assert isinstance(refused.exception, periplus.PeriplusError)
+        assert "no page fits" in str(refused.exception)
+        assert f"periplus info {shopping.folder}" in refused.exception.hint
+        assert {path.name for path in tmp_path.glob(f"{form}*")} == set()
+        assert CliRunner().invoke(app, [*command, "shop.test"]).exit_code == 0
+
+
+def test_one_page_is_not_one_pages(shopping: periplus.Collection) -> None:
+    """Numbers agree with their nouns."""
+    for more, said in (
+        (("jsonl", "--include", "*/product/0"), "1 page to stdout"),
+        (("warc",), "1 WARC file to stdout"),
+    ):
+        assert said in CliRunner().invoke(app, ["export", str(shopping.folder), "-f", *more]).stderr
+
+
+def test_an_error_names_the_file_that_was_given(shopping: periplus.Collection, tmp_path: Path) -> None:
+    """Not the draft that is renamed."""
+    with pytest.raises(periplus.UsageError) as refused:
+        shopping.export("jsonl", tmp_path / "nosuch" / "x.jsonl")
+    assert str(refused.value).startswith(f"{tmp_path / 'nosuch' / 'x.jsonl'}: ")
+
+
 def test_changed_on_the_command_line(shopping: periplus.Collection, web: ScriptedWeb, tmp_path: Path) -> None:
     """One command, again and again, also to standard output."""
     command = ["export", str(shopping.folder), "-f", "jsonl", "--changed"]

@@ -63,6 +63,7 @@ def test_settings_are_read_by_room() -> None:
         ("[wire]\nmax_transfers = 0", "[wire] max_transfers must be at least 1", ""),
         ('[scope]\nkind = "hots"', "[scope] unknown scope: 'hots'", "'host'"),
         ('[crawl]\nordering = "breadth"', "[crawl] unknown ordering: 'breadth'", "breadth_first"),
+        ('[crawl]\nordering = "bfs"', "[crawl] unknown ordering: 'bfs'", "did you mean 'breadth_first'?"),
         (
             '[crawl]\ncontact = "me (at home)"',
             "[crawl] contact: 'me (at home)' cannot be used in a User-Agent",

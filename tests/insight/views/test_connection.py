@@ -231,6 +231,13 @@ def test_a_name_that_is_nearly_right_is_named(asked: Views) -> None:
     assert "site_measures" in wrong.value.hint
 
 
+def test_the_columns_of_the_view_in_question_are_named(asked: Views) -> None:
+    """A wrong name of a column is looked up there."""
+    with pytest.raises(UsageError) as wrong:
+        asked.select("select type from media")
+    assert "'describe media'" in wrong.value.hint
+
+
 def test_every_question_has_an_answer(tmp_path: Path, asked: Views) -> None:
     """Asked as a stranger would, of a small collection and of an empty one; and says what it shows and what to do."""
     with Views(tmp_path / "empty") as empty:

@@ -189,14 +189,15 @@ def test_crawl_refresh_and_end(receiver: Receiver, secret_file: Path, web: Scrip
 
 
 def test_private_address_must_be_allowed(
-    receiver: Receiver, secret_file: Path, web: ScriptedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    receiver: Receiver, secret_file: Path, web: ScriptedWeb, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A receiver in a private network is not asked unless a person allows it; the message waits."""
-    monkeypatch.setattr(delivery, "PATIENCE", 0.0)
+    """A receiver in a private network is not asked unless a person allows it; the message waits, without retries."""
     settings = settled(web) | told(receiver, secret_file, is_open=False)
     periplus.crawl(SEED, out=tmp_path / "c", settings=settings).run()
     assert receiver.got == []
     assert len(list((tmp_path / "c/webhooks").iterdir())) == 1
+    [said] = [line for line in caplog.messages if "webhook" in line]
+    assert said.endswith(f"private-address; --allow-private {receiver.host} opens it")
 
 
 def test_killed_between_queueing_and_sending(

@@ -176,6 +176,20 @@ def test_shapes_that_are_refused(shape: tuple[int | str, ...]) -> None:
         ChunkShape(*shape)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ((3, "characters"), "at least 20 characters, got 3"),
+        ((400, "tokens:nosuch.json"), "there is no file nosuch.json"),
+        ((400, "tokens:./nosuch"), "there is no file ./nosuch"),
+    ],
+)
+def test_refusals_name_the_unit_and_the_file(shape: tuple[int, str], said: str) -> None:
+    """A name that can only be that of a file is looked up nowhere else."""
+    with pytest.raises(UsageError, match=said):
+        ChunkShape(*shape)
+
+
 def test_scripts_without_spaces_are_cut_too() -> None:
     sentence = "これは長い文章です。"
     html = f"<title>長文</title><p>{sentence * 800}</p>"

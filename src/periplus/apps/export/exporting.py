@@ -6,6 +6,7 @@ also while a crawl runs.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from functools import partial
@@ -190,15 +191,25 @@ class Export:
         return Path(f"{name}.wacz") if form == "wacz" else None
 
     def to_path(self, path: Path) -> Exported:
-        """Write a new file or folder, and finish."""
+        """Write a new file or folder, and finish. Of a selection that fits no page nothing is left."""
         if self._asked.form in _IN_FOLDERS:
             exported = self._to_folder(path)
+            if self.fits_nothing(exported):
+                shutil.rmtree(path, ignore_errors=True)
         else:
             exported = _to_file(path, self.to_stream)
-            if self._asked.form == "bulk":
+            if self.fits_nothing(exported):
+                path.unlink()
+            elif self._asked.form == "bulk":
                 path.with_name(path.name + MAPPING).write_bytes(mapping())
         self.finish()
         return exported
+
+    def fits_nothing(self, exported: Exported) -> bool:
+        """Whether no page has the selected sites, patterns or languages; not of an export in which nothing changed."""
+        asked, selected = self._asked, self._asked.selection
+        is_whole = asked.since is None and not asked.changed
+        return is_whole and not exported.written and bool(selected.sites or selected.include or selected.languages)
 
     def _to_folder(self, folder: Path) -> Exported:
         found, asked = self._found, self._asked
@@ -287,7 +298,7 @@ def _to_file(path: Path, write: Callable[[BinaryIO], Exported]) -> Exported:
         raise UsageError(f"{path} exists already", hint="give another name, or remove it")
     draft = path.with_name(path.name + ".part")
     try:
-        with _opened(draft) as file:
+        with _opened(draft, path) as file:
             exported = write(file)
         replace_file(draft, path)
     finally:
@@ -295,9 +306,9 @@ def _to_file(path: Path, write: Callable[[BinaryIO], Exported]) -> Exported:
     return exported
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(draft: Path, path: Path) -> BinaryIO:
     try:
-        return path.open("wb")
+        return draft.open("wb")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", hint="give a file in a folder that exists") from error
 

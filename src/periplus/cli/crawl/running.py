@@ -100,10 +100,10 @@ def signed_in(
 
 
 def exit_code(summary: Summary) -> int:
-    """Return 130 if it was interrupted, 1 if nothing could be fetched, else 0."""
+    """Return 130 if it was interrupted, 1 if nothing could be fetched or no login succeeded, else 0."""
     if summary.ended == "interrupted":
         return INTERRUPTED
-    return 0 if summary.pages else NOTHING_FETCHED
+    return 0 if summary.pages and not summary.has_failed_login else NOTHING_FETCHED
 
 
 @contextmanager

@@ -183,7 +183,7 @@ def _why_ended(summary: Summary) -> str:
         case "complete":
             return "done: every URL in scope was visited"
         case "limit":
-            return f"done: the limit of {count(summary.limit)} pages is reached (--limit)"
+            return f"done: the limit of {counted(summary.limit, 'page')} is reached (--limit)"
         case "bytes":
             return f"done: {size(summary.max_bytes)} were downloaded (--max-bytes)"
         case "time":

@@ -96,6 +96,8 @@ class Session:
         self._pause = _FIRST_PAUSE
         self._not_before = 0.0
         self.logins = 0
+        self.problem: str | None = None
+        """Why every login failed so far; empty once one has succeeded, `None` if there was none."""
 
     def wired(self, wire: CurlWire) -> SessionWire:
         """A wire that keeps this session, in front of one that sends its fields."""
@@ -173,7 +175,9 @@ class Session:
             problem = str(error)
         if problem:
             where = f" at {_without_query(Url(login.url))}" if login.url else ""
-            log.warning("the login%s failed: %s", where, problem)
+            problem = f"the login{where} failed: {problem}"
+            log.warning("%s", problem)
+        self.problem = "" if self.problem == "" else problem
         return not problem
 
     def _call(self, function: Callable[[], Mapping[str, str]]) -> str:

@@ -224,7 +224,7 @@ _OF_EVERY_CRAWL: Final = (
     TableView("duplicate_titles", "Titles of several indexable pages of a site, with the pages.", _DUPLICATE_TITLES),
     TableView(
         "media",
-        "Every file that is not a page: type, bytes, and width and height of pictures.",
+        "Every file that is not a page: content_type, bytes, and width and height of pictures.",
         _MEDIA,
     ),
 )

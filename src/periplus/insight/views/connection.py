@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 else:
     pa = LazyModule("pyarrow")
 
+_FROM: Final = re.compile(r'\b(?:from|join)\s+"?(\w+)')
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
 _ROWS_AT_ONCE: Final = 10_000
 _SQL: Final = {
@@ -189,14 +190,14 @@ class Views:
         Then the database is locked: from here on it opens no file but those of the tables, and its settings stay.
         """
         self._admit(sql)
-        with _as_usage_errors(), self._noticing_damage():
+        with _as_usage_errors(sql), self._noticing_damage():
             batches = self._run(sql, ())
         return Answer(batches.schema.names, self._rows_of(batches))
 
     def first(self, sql: str, count: int) -> Answer:
         """The same for the first few rows: without Arrow, if their types allow it, which takes long to load."""
         self._admit(sql)
-        with _as_usage_errors(), self._noticing_damage():
+        with _as_usage_errors(sql), self._noticing_damage():
             found = self.database.sql(sql)
             if not all(_PLAIN.fullmatch(str(kind)) for kind in found.types):
                 return self.select(sql)
@@ -211,12 +212,12 @@ class Views:
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
         """Like `select`, but returns a DuckDB relation, which is valid until this is closed."""
         self._admit(sql)
-        with _as_usage_errors(), self._noticing_damage():
+        with _as_usage_errors(sql), self._noticing_damage():
             return self.database.sql(sql)
 
     def _admit(self, sql: str) -> None:
         """Check that it is one query, create the tables it uses, and lock the database."""
-        with _as_usage_errors():
+        with _as_usage_errors(sql):
             statements = self.database.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise UsageError(
@@ -363,7 +364,7 @@ def _quoted(text: str) -> str:
 
 
 @contextmanager
-def _as_usage_errors() -> Iterator[None]:
+def _as_usage_errors(sql: str = "") -> Iterator[None]:
     """The error in a user's query, as DuckDB reports it."""
     try:
         yield
@@ -373,5 +374,8 @@ def _as_usage_errors() -> Iterator[None]:
         if unknown is not None:
             close = get_close_matches(unknown[1].lower(), VIEWS, 1)
             message, near = f"there is nothing of the name {unknown[1]}", f"perhaps {close[0]}: " if close else ""
-        hint = f"{near}periplus query DIR lists what can be asked; periplus query DIR 'describe urls' lists columns"
+        known = [name for name in _FROM.findall(sql.lower()) if name in VIEWS] or ["urls"]
+        hint = (
+            f"{near}periplus query DIR lists what can be asked; periplus query DIR 'describe {known[0]}' lists columns"
+        )
         raise UsageError(message, hint=hint) from error

@@ -143,7 +143,7 @@ class Topic:
         except Exception as error:
             raise UsageError(
                 f"the topic's program raised {type(error).__name__} for {page.url}: {error}",
-                hint="fix the function and crawl into the same folder again: it continues where it stopped",
+                hint="fix the function and run the same again: a crawl continues where it stopped",
             ) from error
         if math.isnan(value):
             raise UsageError(f"the topic's program returned NaN for {page.url}", hint="return a number from 0 to 1")

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import RequestTables
+from periplus.engine.fetch.reasons import PRIVATE_ADDRESS
 from periplus.engine.fetch.single import SingleRequests
 from periplus.engine.part import Setup
 from periplus.model import ConfigError, Fetched, FetchOutcome, Url
@@ -106,21 +107,27 @@ def deliver(
 ) -> int:
     """Send what is due, and again what was not accepted, for at most `patience` seconds; how many were accepted.
 
-    A receiver that did not accept a message gets no other one before the next attempt.
+    A receiver that did not accept a message gets no other one before the next attempt, and one whose address is not
+    opened gets none in this run.
     """
     secret, until, accepted = secret_of(settings), time.time() + patience, 0
+    closed: set[str] = set()
     while True:
         retries: dict[str, float] = {}
         for message in outbox.due(time.time()):
             if message.url not in settings.urls:
                 outbox.remove(message)
-            elif message.url in retries:
+            elif message.url in retries or message.url in closed:
                 continue
-            elif _is_accepted(post, secret, message):
+            elif not (why := _refusal(post, secret, message)):
                 outbox.remove(message)
                 accepted += 1
             else:
-                retries[message.url] = outbox.postpone(message, time.time()) or until + 1.0
+                again_at = outbox.postpone(message, time.time())
+                if why == PRIVATE_ADDRESS:
+                    closed.add(message.url)
+                else:
+                    retries[message.url] = again_at or until + 1.0
             if time.time() > until:
                 return accepted
         next_at = min(retries.values(), default=until + 1.0)
@@ -129,11 +136,15 @@ def deliver(
         sleep(max(next_at - time.time(), 0.0))
 
 
-def _is_accepted(post: Post, secret: bytes, message: WaitingMessage) -> bool:
+def _refusal(post: Post, secret: bytes, message: WaitingMessage) -> str:
+    """Why a message was not accepted; empty if it was."""
     body = message.body.encode()
     outcome = post(message.url, body, signed_fields(secret, message.id, int(time.time()), body))
     if isinstance(outcome, Fetched) and 200 <= outcome.status < 300:
-        return True
-    why = getattr(outcome, "status", None) or getattr(outcome, "reason", "")
-    log.warning("a webhook to %s was not accepted: %s", host_of(canonical(message.url) or Url(message.url)), why)
-    return False
+        return ""
+    why = str(getattr(outcome, "status", None) or getattr(outcome, "reason", "") or "no answer")
+    step = f"; --allow-private {message.url.split('/', 3)[2]} opens it" if why == PRIVATE_ADDRESS else ""
+    log.warning(
+        "a webhook to %s was not accepted: %s%s", host_of(canonical(message.url) or Url(message.url)), why, step
+    )
+    return why

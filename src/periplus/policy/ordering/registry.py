@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from periplus.model import ConfigError, Ordering, Url
 
@@ -44,6 +45,8 @@ _ORDERINGS: dict[str, Callable[..., Ordering]] = {
 
 ALIASES = {"depth": "breadth_first", "length": "largest_site", "oracle": "optimal"}
 """The names that Castillo et al. (2004) gave the same."""
+_ABBREVIATIONS: Final = {"bfs": "breadth_first", "fifo": "breadth_first", "backlinks": "indegree"}
+"""What people write for them: suggested, but not accepted."""
 
 
 def orderings() -> tuple[str, ...]:
@@ -67,11 +70,11 @@ def ordering(
     name = ALIASES.get(name, name)
     make = _ORDERINGS.get(name)
     if make is None:
+        near = _ABBREVIATIONS.get(name.lower()) or nearest(name, [*orderings(), *with_topic, *ALIASES])
         others = f"; with a topic {', '.join(with_topic)}" if with_topic else ""
         raise ConfigError(
             f"unknown ordering: {name[:100]!r}",
-            hint=f"did you mean {nearest(name, [*orderings(), *with_topic, *ALIASES])!r}?"
-            f" There are {', '.join(orderings())}{others}",
+            hint=f"did you mean {near!r}? There are {', '.join(orderings())}{others}",
         )
     if make is Optimal:
         if oracle is None:

@@ -82,7 +82,8 @@ class ChunkShape:
 
     def __init__(self, size: int = DEFAULT_SIZE, unit: str = WORDS, overlap: int = 0) -> None:
         if size < LEAST_SIZE:
-            raise UsageError(f"--size: chunks have at least {LEAST_SIZE} words, got {size}", hint="use 400")
+            unit_name = unit.partition(":")[0]
+            raise UsageError(f"--size: chunks have at least {LEAST_SIZE} {unit_name}, got {size}", hint="use 400")
         if not 0 <= overlap <= size // 2:
             raise UsageError(f"--overlap: at most half of the size, got {overlap}", hint=f"use {size // 8}")
         self.size = size
@@ -109,6 +110,8 @@ def _weigher(unit: str) -> Callable[[str], float]:
 
 def _token_counter(name: str) -> Callable[[str], float]:
     """Counts the tokens of a text: of an encoding of `tiktoken`, or of a tokenizer of `tokenizers`, also in a file."""
+    if (name.endswith(".json") or name.startswith((".", "/"))) and not Path(name).is_file():  # no hub is asked for it
+        raise UsageError(f"--unit: there is no file {name}", hint="give the path of a tokenizer.json")
     try:
         encode = _encoding(name)
     except ImportError:
