@@ -78,6 +78,8 @@ def test_short_rests_behind_an_article_are_left_out(scanner: Scanner, rest: str)
         f"<div class=sidebar><p>{OTHER}</div>",
         f"<section id=login><p>{OTHER}</section>",
         f"<div class=section id=share><p>{OTHER}</div>",
+        f"<div class=sect2 id=TYPES-DATE><h3>Dates</h3><p>{OTHER}</div>",
+        f"<div class=refsect1 id=FOR-UPDATE-SHARE><h2>Locks</h2><p>{OTHER}</div>",
     ],
 )
 def test_parts_of_an_article_are_kept(scanner: Scanner, part: str) -> None:
