@@ -99,6 +99,11 @@ def test_code_is_kept_whole(scanner: Scanner, part: str) -> None:
     assert main_text(scanner, f"<article>{ARTICLE}<pre>{lines}{last}</pre></article>").endswith("lines' LAST = 1")
 
 
+def test_a_part_of_code_is_not_the_container(scanner: Scanner) -> None:
+    """A class that is most of a listing."""
+    assert main_text(scanner, f"<div><pre>{OTHER}<div>{TEXT * 5}</div>{OTHER}</pre></div>").count(OTHER) == 2
+
+
 def test_hidden_code_is_left_out(scanner: Scanner) -> None:
     """Line numbers that are for the eyes only, and code that is not shown."""
     code = f"<pre><div aria-hidden=true>1 2 3</div>{SECOND}</pre><pre hidden>{OTHER}</pre>"

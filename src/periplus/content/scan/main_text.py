@@ -256,7 +256,7 @@ class _Page:
         at = 0
         while (child := heaviest[at]) and scores[child] * 4 >= scores[at] * 3 and alike[at] * 10 <= scores[at]:
             at = child
-        while at and self._tags[at] in _PARTS:
+        while at and (self._tags[at] in _PARTS or self._is_code[at]):
             at = self._parents[at]
         return at
 

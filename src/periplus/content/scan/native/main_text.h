@@ -298,7 +298,7 @@ static void find_container(MainText *page) {
            elements[at].alike * 10 <= elements[at].score) {
         at = elements[at].heaviest;
     }
-    while (at && is_text_part(elements[at].tag)) {
+    while (at && (is_text_part(elements[at].tag) || elements[at].is_code)) {
         at = elements[at].parent;
     }
     page->container = at;
