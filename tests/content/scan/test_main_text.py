@@ -78,11 +78,36 @@ def test_short_rests_behind_an_article_are_left_out(scanner: Scanner, rest: str)
         f"<div class=sidebar><p>{OTHER}</div>",
         f"<section id=login><p>{OTHER}</section>",
         f"<div class=section id=share><p>{OTHER}</div>",
+        f"<div class=sect2 id=TYPES-DATE><h3>Dates</h3><p>{OTHER}</div>",
+        f"<div class=refsect1 id=FOR-UPDATE-SHARE><h2>Locks</h2><p>{OTHER}</div>",
     ],
 )
 def test_parts_of_an_article_are_kept(scanner: Scanner, part: str) -> None:
     """Also boxes that are called sidebars but read like text, and sections with a misleading id."""
     assert OTHER in main_text(scanner, f"<article>{ARTICLE}{part}<p>{THIRD}</article>")
+
+
+@each_case("part", ["div id=DateInput", "div class=sidebar-menu", "div id=Hidden", "p id=comment class=footer", "ul"])
+def test_code_is_kept_whole(scanner: Scanner, part: str) -> None:
+    """Names in it are those of its functions and classes, and it may link all of its words."""
+    name = part.partition(" ")[0]
+    linked = f"<{part}><a href=1>class DateInput(Widget):</a> pass\n</{name}>"
+    lines = f"import dates\n{linked}CODE = 'the last of its lines'"
+    found = main_text(scanner, f"<article>{ARTICLE}<pre>{lines}</pre><p>{THIRD}</article>")
+    assert found == f"{TEXT} import dates class DateInput(Widget): pass CODE = 'the last of its lines' {THIRD}"
+    last = "<div>LAST = 1</div>"
+    assert main_text(scanner, f"<article>{ARTICLE}<pre>{lines}{last}</pre></article>").endswith("lines' LAST = 1")
+
+
+def test_a_part_of_code_is_not_the_container(scanner: Scanner) -> None:
+    """A class that is most of a listing."""
+    assert main_text(scanner, f"<div><pre>{OTHER}<div>{TEXT * 5}</div>{OTHER}</pre></div>").count(OTHER) == 2
+
+
+def test_hidden_code_is_left_out(scanner: Scanner) -> None:
+    """Line numbers that are for the eyes only, and code that is not shown."""
+    code = f"<pre><div aria-hidden=true>1 2 3</div>{SECOND}</pre><pre hidden>{OTHER}</pre>"
+    assert main_text(scanner, f"<article><p>{FIRST}{code}<p>{THIRD}</article>") == TEXT
 
 
 def test_container_without_names(scanner: Scanner) -> None:

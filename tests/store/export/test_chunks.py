@@ -109,6 +109,17 @@ def test_a_page_without_headings_or_title_has_a_path_all_the_same() -> None:
     assert chunks("<title>t</title>") == []
 
 
+@pytest.mark.parametrize("heading", ["", "<h2>Terms</h2>"])
+def test_terms_without_descriptions_are_cut_too(heading: str) -> None:
+    """The terms of an index: with nothing behind them they belong to no other text."""
+    terms = "".join(f"<dt id=t{number}>term {number} of the index" for number in range(200))
+    html = f"<title>T</title>{heading}<p>{words(5)}</p><dl>{terms}</dl><h2>Next</h2><p>{words(90)}</p>"
+    found = chunks(html, 100)
+    assert max(len(chunk.text.split()) for chunk in found) <= 100
+    assert len(found) < 20
+    assert found[-1].text.startswith("## Next")
+
+
 def test_headings_are_not_left_at_the_end_of_a_chunk() -> None:
     """One goes with what follows it."""
     html = f"<title>T</title><p>{words(100)}</p><h2>Next</h2><pre>{words(350)}</pre><p>{words(40)}</p>"
@@ -148,6 +159,8 @@ def test_sizes_in_characters() -> None:
     found = chunks(f"<title>T</title><p>{words(900)}</p>", 500, "characters")
     assert all(len(chunk.text) <= 500 for chunk in found)
     assert "".join(chunk.text for chunk in found).replace(" ", "") == words(900).replace(" ", "")
+    found = chunks(f"<title>T</title>{'<p>a</p>' * 900}", 500, "characters")
+    assert 490 < max(len(chunk.text) for chunk in found) <= 500
 
 
 def test_sizes_in_tokens_of_a_file(tmp_path: Path) -> None:
@@ -203,13 +216,15 @@ def test_scripts_without_spaces_are_cut_too() -> None:
 @given(
     st.lists(
         st.tuples(
-            st.integers(0, 7), st.sampled_from([0, 1, 90, 500]), st.sampled_from(["word ", "Ende. ", "漢字。", "x\n"])
+            st.integers(0, 7),
+            st.sampled_from([0, 1, 90, 500]),
+            st.sampled_from(["word ", "Ende. ", "漢字。", "x\n", "x "]),
         ),
         max_size=8,
     ),
     st.sampled_from(["words", "characters"]),
 )
-def test_nothing_is_lost_or_repeated(blocks: list[tuple[int, int, str]], unit: str) -> None:
+def test_nothing_is_lost_or_repeated_and_no_chunk_is_too_long(blocks: list[tuple[int, int, str]], unit: str) -> None:
     """Whatever headings, terms and paragraphs there are, and a word without end."""
     chance = Random(len(blocks))
     written = []
@@ -222,3 +237,6 @@ def test_nothing_is_lost_or_repeated(blocks: list[tuple[int, int, str]], unit: s
     plain = "".join("".join(block.text.split()) for block in written)
     assert "".join("".join(part.text.split()) for part in found) == plain
     assert all(part.path and part.path[0] == "root" for part in found)
+    for part in [*found, *cut(written, "root", ChunkShape(unit=unit, overlap=100))]:
+        assert len(part.text) <= DEFAULT_SIZE * (CHARACTERS_PER_WORD if unit == "words" else 1)
+        assert unit == "characters" or len(part.text.split()) <= DEFAULT_SIZE

@@ -165,6 +165,16 @@ def test_the_heading_that_is_the_title_is_kept_beside_one_that_has_its_words() -
     assert headings_of(page) == ["# Ports", "## More ports"]
 
 
+@each_case("between", ["-", "|", "\u2013", "\u2014", "\xb7"])
+def test_the_name_of_the_site_is_not_the_heading_of_a_page(between: str) -> None:
+    """It may be the longer part of the title; the other part stands nearer to the text."""
+    links = "<ul><li><a href=/a>A</a></ul>"
+    site, own = "<h1><a href=/>The guide to harbours</a></h1>", "<h1>Ports of call</h1>"
+    title = f"<title>Ports of call {between} The guide to harbours</title>"
+    assert headings_of(f"{title}{site}{links}{own}{links}{PROSE}<h2>More</h2>{PROSE}") == ["# Ports of call", "## More"]
+    assert headings_of(f"{title}{site}{links}{PROSE}<h2>Ports of call</h2>{PROSE}")[1:] == ["## Ports of call"]
+
+
 def headings_of(page: str) -> list[str]:
     """The headings in the Markdown of a page."""
     return [line for line in to_markdown(page.encode(), URL).splitlines() if line.startswith("#")]

@@ -7,7 +7,7 @@ standard words. The hints of an element are bits of one number:
 - bits 0 to 9: what kind of part it is, by its classes and standard attributes;
 - bits 10 to 18: the first nine kinds again, by its `id`; they are apart because the ids of sections and headings in
   manuals are made of what these are about (`<section id="login">`), and are then not to be believed;
-- bit 19: whether a class is called "section";
+- bit 19: whether a class is called "section", or "sect2" and "refsect1" as in DocBook;
 - bits 20 and 21: whether a class or `id` says that the next or the previous page is behind a link in it (`pagination`);
 - bits 22 to 31: a hash of the classes; elements beside each other with the same one are of the same kind.
 
@@ -73,7 +73,7 @@ WORDS: Final[dict[int, str]] = {
         "^entradilla"
     ),
     FOOTER: "footer ^foot$ colophon copyright",
-    SECTION: "section",
+    SECTION: "section sect$",
     NEXT: "next",
     PREVIOUS: "prev",
 }

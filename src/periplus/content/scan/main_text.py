@@ -7,13 +7,14 @@ no words of any language. It goes from the page to the block:
    boilerplate better than anything else (Kohlschuetter, Fankhauser & Nejdl 2010).
 2. *Hints.* Elements that are called navigation, advertising, comments and the like (`hints`) are clutter, unless the
    page's title stands in them, and unless most prose of the page would be clutter then. Navigation, asides and footers
-   that are marked up as such are clutter even then: the only sentence of a page of links is often its copyright.
+   that are marked up as such are clutter even then: the only sentence of a page of links is often its copyright. In
+   code (`<pre>`) names say nothing: they are often those of functions and classes.
 3. *The container.* From the body down, the rule steps into the child that holds three quarters of the prose (density
    summed over the tree, as in CETD: Sun, Song & Liao 2011; scores of paragraphs handed to their parents, as in
    Readability). It stops where elements beside that child are of the same kind, and prose too: the sections of a
    manual, the posts of a thread.
 4. *In the container*, clutter, controls of forms and link-dense blocks are left out; a list or a table is judged as a
-   whole, so that single linked items are not lost. A heading without a text behind it goes too.
+   whole, so that single linked items are not lost, and code is kept whole. A heading without a text behind it goes too.
 5. *The introduction* often stands apart, between the title and the container: it is added.
 6. A page of links, or of very short texts, has no container: all of it that is not clutter is main text; if all is
    clutter, what is neither hidden nor an aside nor a footer; otherwise it has no main text.
@@ -159,6 +160,7 @@ class _Page:
         self._titles = self._summed([tag == _H1 for tag in self._block_tags])
         self._is_first = self._above(elements[0] if elements else 0)
         """Whether the page begins in an element: then it is not a footer, though it be called "has-footer"."""
+        self._is_code = self._in_code()
         self._weights = [FULL] * len(parents)
         self._is_clutter = [False] * len(parents)
         self._weigh()
@@ -178,11 +180,23 @@ class _Page:
             sums[parents[element]] += sums[element]
         return sums
 
+    def _in_code(self) -> list[bool]:
+        """Whether each element is code, or in it."""
+        is_code = [tag == _CODE for tag in self._tags]
+        for element in range(1, len(is_code)):
+            is_code[element] |= is_code[self._parents[element]]
+        return is_code
+
     # ---- hints
 
     def _weigh(self) -> None:
         """Find out which elements are clutter, and how much prose counts in each."""
-        kinds = self._believed([_kinds(hint, tag) for hint, tag in zip(self._hints, self._tags, strict=True)])
+        kinds = self._believed(
+            [
+                hint & HIDDEN if is_code else _kinds(hint, tag)
+                for hint, tag, is_code in zip(self._hints, self._tags, self._is_code, strict=True)
+            ]
+        )
         is_lead = [False] * len(kinds)
         for element in range(1, len(kinds)):
             parent = self._parents[element]
@@ -242,7 +256,7 @@ class _Page:
         at = 0
         while (child := heaviest[at]) and scores[child] * 4 >= scores[at] * 3 and alike[at] * 10 <= scores[at]:
             at = child
-        while at and self._tags[at] in _PARTS:
+        while at and (self._tags[at] in _PARTS or self._is_code[at]):
             at = self._parents[at]
         return at
 
@@ -320,9 +334,10 @@ class _Page:
     def _is_dropped(self, block: int) -> bool:
         """Whether a block of the container is a control, or mostly links; in a list, whether the list is, too."""
         size, linked, tag = self._sizes[block], self._linked[block], self._block_tags[block]
-        if tag in _CONTROLS or tag == _CODE:
-            return tag != _CODE
-        if within := self._lists[self._elements[block]]:
+        element = self._elements[block]
+        if tag in _CONTROLS or self._is_code[element]:
+            return tag in _CONTROLS
+        if within := self._lists[element]:
             is_list_dense = self._in_links[within] * 2 > self._total[within]
             return is_list_dense and (linked * 2 > size or size < LEAST_PROSE)
         return linked * 5 > size * 4 if tag in _PARAGRAPHS else linked * 2 > size
@@ -358,13 +373,14 @@ class _Page:
         return first
 
     def _trim(self, is_main: list[bool], blocks: range) -> None:
-        """Drop short blocks up to the first that is prose, a heading or, beside prose, a cell (a price)."""
+        """Drop short blocks up to the first that is prose, a heading or, beside prose, code or a cell (a price)."""
         has_prose = any(is_prose and is_chosen for is_prose, is_chosen in zip(self._is_prose, is_main, strict=True))
         edges = _EDGES if has_prose else _HEADINGS
         for block in blocks:
             if is_main[block]:
                 is_short = self._sizes[block] < LEAST_EDGE and not self._is_prose[block]
-                if not is_short or self._block_tags[block] in edges:
+                is_code = has_prose and self._is_code[self._elements[block]]
+                if not is_short or is_code or self._block_tags[block] in edges:
                     return
                 is_main[block] = False
 

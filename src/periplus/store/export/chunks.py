@@ -1,10 +1,11 @@
 """The Markdown of a page in chunks for retrieval, each of one section where sections are large enough.
 
 A chunk ends before a heading once it has three eighths of its size, and before a block that would make it too long. A
-paragraph that is too long by itself, or would leave a chunk too short, is cut at the end of a sentence, else between
-words. Code and tables are never cut, unless they are longer than `HARD_BOUND` sizes: then at lines, code between fences
-of its own and tables with their header again. Code stands at the left margin, also in lists: it is what the page has in
-its `<pre>`. A heading is not the end of a chunk.
+paragraph that is too long with the headings above it, or would leave a chunk too short, is cut at the end of a
+sentence, else between words. Code and tables are never cut, unless they are longer than `HARD_BOUND` sizes: then at
+lines, code between fences of its own and tables with their header again. Code stands at the left margin, also in lists:
+it is what the page has in its `<pre>`. A heading or a term is not the end of a chunk, unless so many follow each other
+that they make up a chunk.
 
 Each chunk has the path of headings above its first text, which begins with the title of the page (or its URL), and the
 URL of that section. Its id depends on the URL, the path and its place under that: an edit elsewhere does not change it.
@@ -16,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -43,6 +44,8 @@ MAX_PATH: Final = 8
 """Headings of a path: the title and six levels, and a term."""
 MAX_HEADING: Final = 200
 """Characters of a heading in a path."""
+_SHORTEST_RUN: Final = 40
+"""Characters of a word that is not cut in chunks of few words."""
 WORDS, CHARACTERS, TOKENS = "words", "characters", "tokens:"
 
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])\s*|(?<=\n))")
@@ -51,6 +54,7 @@ _HEADER_LINES: Final = 2
 """Lines of the header of a table."""
 _ID_BYTES: Final = 6
 _TITLES: Final = (WrittenKind.HEADING, WrittenKind.TERM)
+_LINES: Final = (WrittenKind.CODE, WrittenKind.TABLE)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -91,11 +95,16 @@ class ChunkShape:
         self.least = size * 3 // 8
         self.bound = size * HARD_BOUND
         self.weigh: Callable[[str], float] = _weigher(unit)
+        self.weigh_gap = lru_cache(_gap_weight if unit == WORDS else self.weigh)
+        """What the line breaks between two blocks add to the weight of both."""
         self.name = "" if unit.startswith(TOKENS) else f"{size} {unit} {overlap}"
         """What tells this shape from others; empty if tokens are counted by another program, which may change."""
-        run = max(size // 4, 1) * (CHARACTERS_PER_WORD if unit == WORDS else 1)
+        run = max(size, _SHORTEST_RUN) if unit == WORDS else size // 4
         self.runs = re.compile(rf".{{1,{run}}}(?:\s+|\Z)|.{{1,{run}}}", re.DOTALL)
-        """Runs of words in which a sentence is cut that is too long by itself; a word without end is cut, too."""
+        """Runs of words in which a sentence is cut that is too long by itself; a word without end is cut, too.
+
+        If a chunk is measured in words, a run has as many characters, so that it is half a chunk of words of a letter.
+        """
 
 
 def _weigher(unit: str) -> Callable[[str], float]:
@@ -106,6 +115,11 @@ def _weigher(unit: str) -> Callable[[str], float]:
     if not unit.startswith(TOKENS):
         raise UsageError(f"--unit: {unit!r} is not a unit", hint="use words, characters or tokens:NAME")
     return _token_counter(unit.removeprefix(TOKENS))
+
+
+def _gap_weight(gap: str) -> float:
+    """Line breaks are no words, but count where a script does not separate these."""
+    return len(gap) / CHARACTERS_PER_WORD
 
 
 def _token_counter(name: str) -> Callable[[str], float]:
@@ -289,25 +303,29 @@ def cut(blocks: Iterable[WrittenBlock], root: str, shape: ChunkShape) -> Iterato
     pieces: list[_Piece] = []
     """Of the chunk that is being put together."""
     weight = 0.0
-    weigh, most = shape.weigh, shape.size
+    weigh, weigh_gap, most = shape.weigh, shape.weigh_gap, shape.size
     for block in blocks:
         is_section = block.level and sections.enter(block)
         if is_section and weight >= shape.least and pieces[-1].kind not in _TITLES:
             yield _joined(pieces)
             pieces, weight = [], 0.0
         text, kind, gap = block[:3]
-        size = weigh(text)
+        alone = weigh(text)
+        size = alone + weigh_gap(gap) if pieces else alone
         if weight + size <= most:  # as nearly all of them
             pieces.append(_PIECE((text, size, kind, gap, sections.path, sections.anchor)))
             weight += size
             continue
-        for number, text in enumerate(_divided(block, size, shape, is_short=weight < shape.least)):
-            own = size if text is block.text else weigh(text)
-            if pieces and weight + own > most and (kept := _without_headings(pieces)):
+        left = _weight(pieces[len(_without_headings(pieces, shape.least)) :])
+        is_cut = left + (size if left else alone) > most or (kind is WrittenKind.TEXT and weight < shape.least)
+        for number, text in enumerate(_divided(block, alone, shape, is_cut=is_cut)):
+            gap = block.gap if not number else "\n\n" if kind in _LINES else ""
+            own = size if text is block.text else weigh(text) + weigh_gap(gap)
+            if pieces and weight + own > most and (kept := _without_headings(pieces, shape.least)):
                 yield _joined(kept)
-                pieces = [*_overlap(kept, shape), *pieces[len(kept) :]]
-                weight = sum(piece.weight for piece in pieces)
-            gap = block.gap if not number else "" if kind is WrittenKind.TEXT else "\n\n"
+                pieces = pieces[len(kept) :]
+                pieces = _overlap(kept, most - own - _weight(pieces), shape) + pieces
+                weight = _weight(pieces)
             pieces.append(_Piece(text, own, kind, gap, sections.path, sections.anchor))
             weight += own
     if pieces:
@@ -345,18 +363,28 @@ def _joined(pieces: list[_Piece]) -> CutText:
     return CutText(first.path, first.anchor, text.strip("\n"))
 
 
-def _without_headings(pieces: list[_Piece]) -> list[_Piece]:
-    """The pieces without headings and terms at their end, which belong to what follows."""
-    end = len(pieces)
-    while end and pieces[end - 1].kind in _TITLES:
-        end -= 1
-    return pieces[:end]
+def _without_headings(pieces: list[_Piece], least: float) -> list[_Piece]:
+    """The pieces without headings and terms at their end, which belong to what follows.
+
+    Those that weigh `least` are a text of their own, as the terms of an index are: then without headings, or all.
+    """
+    for titles in (_TITLES, (WrittenKind.HEADING,)):
+        end = len(pieces)
+        while end and pieces[end - 1].kind in titles:
+            end -= 1
+        if _weight(pieces[end:]) < least:
+            return pieces[:end]
+    return pieces
 
 
-def _overlap(pieces: list[_Piece], shape: ChunkShape) -> list[_Piece]:
-    """The last pieces of a chunk that go into the next one again; of a long one its last sentences."""
+def _weight(pieces: list[_Piece]) -> float:
+    return sum(piece.weight for piece in pieces)
+
+
+def _overlap(pieces: list[_Piece], room: float, shape: ChunkShape) -> list[_Piece]:
+    """The last pieces of a chunk that go into the next one again, if it has room; of a long one its last sentences."""
     found: list[_Piece] = []
-    left = float(shape.overlap)
+    left = min(shape.overlap, room)
     for piece in reversed(pieces):
         if left <= 0 or piece.kind is WrittenKind.HEADING:
             break
@@ -366,7 +394,7 @@ def _overlap(pieces: list[_Piece], shape: ChunkShape) -> list[_Piece]:
                 break
             text = _last_sentences(text, left, shape)
         if text:
-            found.insert(0, piece._replace(text=text, weight=shape.weigh(text)))
+            found.insert(0, piece._replace(text=text, weight=shape.weigh(text) + shape.weigh_gap(piece.gap)))
         if text != piece.text:
             break
         left -= piece.weight
@@ -383,13 +411,11 @@ def _last_sentences(text: str, most: float, shape: ChunkShape) -> str:
     return last
 
 
-def _divided(block: WrittenBlock, size: float, shape: ChunkShape, *, is_short: bool) -> Iterable[str]:
+def _divided(block: WrittenBlock, size: float, shape: ChunkShape, *, is_cut: bool) -> Iterable[str]:
     """A block that does not fit into the chunk in pieces: one, if it need not be cut."""
-    if block.kind in (WrittenKind.CODE, WrittenKind.TABLE):
+    if block.kind in _LINES:
         return (block.text,) if size <= shape.bound else _line_groups(block, shape)
-    if block.kind is WrittenKind.TEXT and (size > shape.size or is_short):
-        return _sentences(block.text, shape)
-    return (block.text,)
+    return _sentences(block.text, shape) if is_cut else (block.text,)
 
 
 def _line_groups(block: WrittenBlock, shape: ChunkShape) -> Iterator[str]:

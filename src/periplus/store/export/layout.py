@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from periplus.content.scan.columns import PERMALINK_CLASSES, Event, EventKind
 
@@ -121,6 +121,8 @@ LONGEST_CELL: Final = 300
 OPEN, CLOSE, TEXT = map(int, EventKind)
 """Kinds of events as numbers, which are compared faster."""
 _WORDS: Final = re.compile(r"\w+")
+_BETWEEN_PARTS: Final = re.compile("\\s[-|\u2013\u2014\xb7\u2022\xbb]\\s")
+"""Hyphen, bar, dashes, dots in the middle, guillemet."""
 DIGITS: Final = re.compile(r"\s*\d{1,9}\s*")
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -212,7 +214,8 @@ def with_headings(events: Sequence[Event], title: str) -> Sequence[Event]:
 def title_likeness(title: str, heading: str) -> int:
     """How much of the title of its page a heading has; 0 if less than half of the heading's words are from there.
 
-    It is decided by the letters of common words, and between equals by those of other words: the fewer, the better.
+    It is decided by the letters of common words, and between equals by those of other words: the fewer, the better. It
+    is odd if the heading is all of the title or a part of it, as "Ports" and "Guide" are of "Ports - Guide".
     """
     words = _WORDS.findall(heading.lower())
     own = _words_of(title)
@@ -221,12 +224,27 @@ def title_likeness(title: str, heading: str) -> int:
         return 0
     letters = len("".join(common))
     others = len("".join(words)) - letters
-    return min(letters, _MOST_LETTERS) * _MOST_LETTERS - min(others, _MOST_LETTERS - 1)
+    likeness = min(letters, _MOST_LETTERS) * _MOST_LETTERS - min(others, _MOST_LETTERS - 1)
+    return likeness << 1 | (frozenset(words) in _parts_of(title))
 
 
 @lru_cache(maxsize=64)
 def _words_of(title: str) -> frozenset[str]:
     return frozenset(_WORDS.findall(title.lower()))
+
+
+@lru_cache(maxsize=64)
+def _parts_of(title: str) -> frozenset[frozenset[str]]:
+    """The words of each part of a title: its subject, the chapter, the name of the site."""
+    return frozenset(map(_words_of, _BETWEEN_PARTS.split(title)))
+
+
+class _OwnHeading(NamedTuple):
+    """A heading with half of its words from the title of its page. `places` are those of texts that are not main."""
+
+    likeness: int
+    start: int
+    places: list[int]
 
 
 class _Headings:
@@ -238,15 +256,17 @@ class _Headings:
         """Open elements with navigation and the like."""
         self.last_main = -1
         """The place of the last main text."""
+        self._first_main = -1
         self._title = title
         self._found: list[int] = []
         self._waiting: list[int] = []
         """Texts of headings since the last text that is not in one, but for short paragraphs."""
         self._skipped = 0
         """Bytes of these paragraphs."""
-        self._own: list[tuple[int, list[int]]] = []
-        """Headings with half of their words from the title: how like it, and texts (none if it is main text)."""
+        self._own: list[_OwnHeading] = []
         self._is_open = False
+        self._start = 0
+        """The place of the first text of the heading that is open."""
         self._places: list[int] = []
         self._texts: list[str] = []
         """Of the heading that is open: the places of what is not main text, and all texts."""
@@ -255,7 +275,7 @@ class _Headings:
         """A heading begins or ends."""
         likeness = title_likeness(self._title, "".join(self._texts))
         if likeness:
-            self._own.append((likeness, self._places))
+            self._own.append(_OwnHeading(likeness, self._start, self._places))
         if self._skipped:
             self._waiting, self._skipped = [], 0
         self._waiting += self._places
@@ -264,8 +284,10 @@ class _Headings:
     def read(self, text: str, is_main: bool, place: int) -> None:
         """A text that is not only white space."""
         if self._is_open and not self.asides:
+            self._start = self._start if self._texts else place
             self._texts.append(text)
         if is_main:
+            self._first_main = place if self.last_main < 0 else self._first_main
             self._found += self._waiting + self._places
             self._places = []
             self.last_main = place
@@ -279,10 +301,19 @@ class _Headings:
         self._waiting, self._skipped = [], 0
 
     def found(self) -> list[int]:
-        """The places of texts that should be main text."""
-        before_text = [own for own in self._own if max(own[1], default=-1) < self.last_main]
-        _, places = max(before_text, key=lambda own: (own[0], not own[1], own[1]), default=(0, []))
-        return self._found + places
+        """The places of texts that should be main text.
+
+        The heading of the page is the one most like its title. If that is a part of the title, as the name of the site
+        is, then it is the last other part before main text, if there is one.
+        """
+        before_text = [own for own in self._own if max(own.places, default=-1) < self.last_main]
+        if not before_text:
+            return self._found
+        best = max(before_text, key=lambda own: (own.likeness, not own.places, own.start))
+        for own in before_text if best.likeness & 1 else ():
+            if own.likeness & 1 and best.start < own.start <= self._first_main:
+                best = own
+        return self._found + best.places
 
 
 def shown_places(events: Iterable[Event]) -> frozenset[int]:

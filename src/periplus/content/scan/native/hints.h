@@ -54,7 +54,7 @@ static const struct {
      "^lead$ ^lede ^intro excerpt ^summary standfirst ^abstract vorspann anleser subheadline ^dek$ ^deck$ ^chapeau "
      "^entradilla"},
     {LOOKS_FOOTER, "footer ^foot$ colophon copyright"},
-    {LOOKS_SECTION, "section"},
+    {LOOKS_SECTION, "section sect$"},
     {LOOKS_NEXT, "next"},
     {LOOKS_PREVIOUS, "prev"},
 };

@@ -52,6 +52,7 @@ typedef struct {
     u32 list;     /* the list or table it is or stands in; 0 if there is none */
     u8 tag;
     u8 weight;
+    bool is_code;  /* is <pre>, or in one */
     bool is_first; /* the page begins in it */
     bool is_lead;
     bool is_clutter;
@@ -164,7 +165,10 @@ static void measure_page(MainText *page, const u8 *text, const Block *blocks, co
 /* ---- hints ---- */
 
 /* The hints of an element, with those of its id where it can be believed. */
-static u32 kinds_of(u32 hints, u8 tag) {
+static u32 kinds_of(u32 hints, u8 tag, bool is_code) {
+    if (is_code) {
+        return hints & LOOKS_HIDDEN;
+    }
     if (is_heading(tag)) {
         return hints & (LOOKS_HIDDEN | LOOKS_COMMENT);
     }
@@ -229,7 +233,8 @@ static u8 own_weight(const MeasuredElement *element) {
 static void weigh_elements(MainText *page) {
     MeasuredElement *elements = page->elements;
     for (u32 i = 0; i < page->element_count; i++) {
-        elements[i].kinds = elements[i].seen = kinds_of(elements[i].hints, elements[i].tag);
+        elements[i].is_code = elements[i].tag == TAG_pre || (i && elements[elements[i].parent].is_code);
+        elements[i].kinds = elements[i].seen = kinds_of(elements[i].hints, elements[i].tag, elements[i].is_code);
         elements[i].seen |= i ? elements[elements[i].parent].seen : 0;
     }
     u32 doubted = doubted_hints(page);
@@ -293,7 +298,7 @@ static void find_container(MainText *page) {
            elements[at].alike * 10 <= elements[at].score) {
         at = elements[at].heaviest;
     }
-    while (at && is_text_part(elements[at].tag)) {
+    while (at && (is_text_part(elements[at].tag) || elements[at].is_code)) {
         at = elements[at].parent;
     }
     page->container = at;
@@ -322,10 +327,11 @@ static void cut_clutter(MainText *page) {
 /* Whether a block of the container is a control, or mostly links; in a list, whether the list is, too. */
 static bool is_dropped(const MainText *page, const MeasuredBlock *block) {
     u64 size = block->size, linked = block->linked;
-    if (is_form_control(block->tag) || block->tag == TAG_pre) {
-        return block->tag != TAG_pre;
+    const MeasuredElement *element = &page->elements[block->element];
+    if (is_form_control(block->tag) || element->is_code) {
+        return is_form_control(block->tag);
     }
-    u32 within = page->elements[block->element].list;
+    u32 within = element->list;
     if (within) {
         const MeasuredElement *list = &page->elements[within];
         return (u64)list->linked * 2 > list->total && (linked * 2 > size || size < LEAST_PROSE);
@@ -383,10 +389,11 @@ static void add_introduction(MainText *page) {
     }
 }
 
-/* Whether a block ends the short ones at an edge: prose, a heading, or not so short; beside prose a cell (a price). */
-static bool is_edge(const MeasuredBlock *block, bool has_prose) {
+/* Whether a block ends the short ones at an edge: prose, a heading, not so short; beside prose code or a cell. */
+static bool is_edge(const MainText *page, const MeasuredBlock *block, bool has_prose) {
     bool is_cell = block->tag == TAG_td || block->tag == TAG_th || block->tag == TAG_dd || block->tag == TAG_dt;
-    return block->is_prose || block->size >= LEAST_EDGE || is_heading(block->tag) || (has_prose && is_cell);
+    return block->is_prose || block->size >= LEAST_EDGE || is_heading(block->tag) ||
+           (has_prose && (is_cell || page->elements[block->element].is_code));
 }
 
 /* Drop short blocks at both edges. */
@@ -395,10 +402,10 @@ static void trim_edges(MainText *page) {
     for (u32 i = 0; i < page->block_count && !has_prose; i++) {
         has_prose = page->is_main[i] && page->blocks[i].is_prose;
     }
-    for (u32 i = 0; i < page->block_count && !(page->is_main[i] && is_edge(&page->blocks[i], has_prose)); i++) {
+    for (u32 i = 0; i < page->block_count && !(page->is_main[i] && is_edge(page, &page->blocks[i], has_prose)); i++) {
         page->is_main[i] = 0;
     }
-    for (u32 i = page->block_count; i-- > 0 && !(page->is_main[i] && is_edge(&page->blocks[i], has_prose));) {
+    for (u32 i = page->block_count; i-- > 0 && !(page->is_main[i] && is_edge(page, &page->blocks[i], has_prose));) {
         page->is_main[i] = 0;
     }
 }

@@ -1802,7 +1802,7 @@ static void cross_heading(Writer *writer, Headings *headings, PyObject *title, b
         PyObject *values[] = {held(title), string_of(writer->state, (Span){headings->text.items, headings->text.count})};
         long likeness = call_number(writer, HOOK_TITLE_LIKENESS, values, 2);
         if (likeness > 0 && HAS_ROOM(&headings->own, &writer->has_failed)) {
-            headings->own.items[headings->own.count++] = (OwnHeading){(u32)likeness, headings->open_places, end};
+            headings->own.items[headings->own.count++] = (OwnHeading){(u32)likeness, headings->start, headings->open_places, end};
         }
     }
     if (headings->skipped || headings->waiting == headings->waiting_end) {
@@ -1824,9 +1824,11 @@ static void make_main(Writer *writer, const Headings *headings, u32 first, u32 e
 static void read_in_headings(Writer *writer, Headings *headings, u32 place) {
     bool is_inside = headings->is_open && !headings->asides;
     if (is_inside) {
+        headings->start = headings->text.count ? headings->start : place;
         append(&headings->text, writer->noted[place].text, &writer->has_failed);
     }
     if (writer->noted[place].is_main) {
+        headings->first_main = headings->last_main < 0 ? (i32)place : headings->first_main;
         make_main(writer, headings, headings->waiting, headings->waiting_end);
         make_main(writer, headings, headings->open_places, headings->places.count);
         headings->open_places = headings->places.count;
@@ -1845,15 +1847,27 @@ static void read_in_headings(Writer *writer, Headings *headings, u32 place) {
     headings->waiting = headings->waiting_end = headings->skipped = 0;
 }
 
-/* The heading that has most of the title, before the last main text; of equals one that is main text, or the last. */
+/* Whether all of a heading that is not main text stands before the last main text. */
+static bool is_before_text(const Headings *headings, OwnHeading own) {
+    return own.first == own.end || (i32)headings->places.items[own.end - 1] < headings->last_main;
+}
+
+/* The heading that has most of the title, before the last main text; of equals one that is main text, or the last. If it
+   is a part of the title, the last other part behind it that is not behind the beginning of main text. */
 static void make_own_heading_main(Writer *writer, const Headings *headings) {
-    OwnHeading best = {0, 0, 0};
+    OwnHeading best = {0, 0, 0, 0};
     for (u32 i = 0; i < headings->own.count; i++) {
         OwnHeading own = headings->own.items[i];
         bool is_empty = own.first == own.end;
-        bool is_before = is_empty || (i32)headings->places.items[own.end - 1] < headings->last_main;
         bool is_better = own.likeness > best.likeness || (own.likeness == best.likeness && (is_empty || best.first < best.end));
-        if (is_before && is_better) {
+        if (is_better && is_before_text(headings, own)) {
+            best = own;
+        }
+    }
+    for (u32 i = 0; (best.likeness & 1) && i < headings->own.count; i++) {
+        OwnHeading own = headings->own.items[i];
+        bool is_nearer = own.start > best.start && (i32)own.start <= headings->first_main;
+        if ((own.likeness & 1) && is_nearer && is_before_text(headings, own)) {
             best = own;
         }
     }
@@ -1862,7 +1876,7 @@ static void make_own_heading_main(Writer *writer, const Headings *headings) {
 
 /* `layout.with_headings`. */
 static void find_headings(Writer *writer, PyObject *title) {
-    Headings headings = {.last_main = NONE};
+    Headings headings = {.first_main = NONE, .last_main = NONE};
     u32 count = writer->scanner->events.count;
     for (u32 i = 0; i < count && !writer->has_failed; i++) {
         const Event *event = &writer->scanner->events.items[i];

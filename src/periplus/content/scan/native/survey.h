@@ -155,7 +155,8 @@ typedef struct {
 
 /* A heading with half of its words from the title of the page: how like it, and its texts in `Headings.places`. */
 typedef struct {
-    u32 likeness;
+    u32 likeness; /* odd if it is a part of the title */
+    u32 start;    /* the place of its first text */
     u32 first;
     u32 end;
 } OwnHeading;
@@ -170,8 +171,10 @@ typedef struct {
     bool is_in_paragraph;
     LIST(OwnHeading) own;
     Bytes text; /* of the open heading */
+    u32 start;  /* the place of its first text */
     bool is_open;
     i32 asides;
+    i32 first_main;
     i32 last_main;
 } Headings;
 
