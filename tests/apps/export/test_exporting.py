@@ -188,6 +188,15 @@ def test_a_selection_that_fits_no_page_leaves_nothing(shopping: periplus.Collect
         assert CliRunner().invoke(app, [*command, "shop.test"]).exit_code == 0
 
 
+def test_pages_that_are_left_out_for_their_permissions_fit(shopping: periplus.Collection, tmp_path: Path) -> None:
+    """The export is empty, and the command does not say that the selection is wrong."""
+    command = ["export", str(shopping.folder), "--site", "shop.test", "--for", "training", "--unknown", "drop"]
+    ended = CliRunner().invoke(app, [*command, "-f", "jsonl", "-o", str(tmp_path / "out.jsonl")])
+    assert ended.exit_code == 1
+    assert "no page fits" not in str(ended.exception)
+    assert (tmp_path / "out.jsonl").read_bytes() == b""
+
+
 def test_one_page_is_not_one_pages(shopping: periplus.Collection) -> None:
     """Numbers agree with their nouns."""
     for more, said in (

@@ -193,8 +193,8 @@ def test_shapes_that_are_refused(shape: tuple[int | str, ...]) -> None:
     ("shape", "said"),
     [
         ((3, "characters"), "at least 20 characters, got 3"),
-        ((400, "tokens:nosuch.json"), "there is no file nosuch.json"),
-        ((400, "tokens:./nosuch"), "there is no file ./nosuch"),
+        ((400, "tokens:nosuch.json"), "no such file: nosuch.json"),
+        ((400, "tokens:./nosuch"), "no such file: ./nosuch"),
     ],
 )
 def test_refusals_name_the_unit_and_the_file(shape: tuple[int, str], said: str) -> None:

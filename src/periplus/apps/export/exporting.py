@@ -33,6 +33,7 @@ from periplus.store.export import (
 )
 from periplus.store.export.bulk import mapping
 from periplus.store.export.chunks import DEFAULT_SIZE, WORDS, ChunkShape
+from periplus.store.export.exporting import OTHER_LANGUAGE
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
@@ -206,10 +207,14 @@ class Export:
         return exported
 
     def fits_nothing(self, exported: Exported) -> bool:
-        """Whether no page has the selected sites, patterns or languages; not of an export in which nothing changed."""
+        """Whether no page has the selected sites, patterns or languages. Pages left out for another reason have them.
+
+        An export of what changed may well be empty.
+        """
         asked, selected = self._asked, self._asked.selection
-        is_whole = asked.since is None and not asked.changed
-        return is_whole and not exported.written and bool(selected.sites or selected.include or selected.languages)
+        if asked.since is not None or asked.changed or exported.written or exported.left_out.keys() - {OTHER_LANGUAGE}:
+            return False
+        return bool(selected.sites or selected.include or selected.languages)
 
     def _to_folder(self, folder: Path) -> Exported:
         found, asked = self._found, self._asked

@@ -9,9 +9,9 @@ numbered, so that a report says which of them it follows.
 
 The end (Mattern 1987): every shard reports that it is idle and quiet after its last orders, and for every two shards
 the number of the last batch that one sent is the number of the last batch that the other took. A shard that has ended
-to be restarted is not at rest: its successor has yet to follow the orders. The reports are of
-different moments, but no batch was sent after one of them and taken before another. So together they are one possible
-state of the whole crawl, and in that state nothing will ever happen again.
+to be restarted is not at rest: its successor has yet to follow the orders. The reports are of different moments, but no
+batch was sent after one of them and taken before another. So together they are one possible state of the whole crawl,
+and in that state nothing will ever happen again.
 """
 
 from __future__ import annotations

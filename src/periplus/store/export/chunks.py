@@ -3,9 +3,9 @@
 A chunk ends before a heading once it has three eighths of its size, and before a block that would make it too long. A
 paragraph that is too long with the headings above it, or would leave a chunk too short, is cut at the end of a
 sentence, else between words. Code and tables are never cut, unless they are longer than `HARD_BOUND` sizes: then at
-lines, code between fences of its own and tables with their header again. Code stands at the left margin, also in lists:
-it is what the page has in its `<pre>`. A heading or a term is not the end of a chunk, unless so many follow each other
-that they make up a chunk.
+lines, code between fences of its own and tables with their header again. Code stands at the left margin, even in lists,
+as it is written in the page's `<pre>`. No chunk ends with a heading or a term, unless a run of them is long enough to
+be a chunk.
 
 Each chunk has the path of headings above its first text, which begins with the title of the page (or its URL), and the
 URL of that section. Its id depends on the URL, the path and its place under that: an edit elsewhere does not change it.
@@ -125,7 +125,7 @@ def _gap_weight(gap: str) -> float:
 def _token_counter(name: str) -> Callable[[str], float]:
     """Counts the tokens of a text: of an encoding of `tiktoken`, or of a tokenizer of `tokenizers`, also in a file."""
     if (name.endswith(".json") or name.startswith((".", "/"))) and not Path(name).is_file():  # no hub is asked for it
-        raise UsageError(f"--unit: there is no file {name}", hint="give the path of a tokenizer.json")
+        raise UsageError(f"--unit: no such file: {name}", hint="give the path of a tokenizer.json")
     try:
         encode = _encoding(name)
     except ImportError:
