@@ -218,6 +218,20 @@ class TreeUse(Struct, frozen=True, array_like=True, gc=False):
     size: int = 0
 
 
+class SiteOutage(Struct, frozen=True, array_like=True):
+    """A site that is down: since when and why, when it was last asked and is asked next, and the last wait in seconds.
+
+    `is_known`: pages of it were fetched before. `has_pages_only`: it answers, but not with its pages.
+    """
+
+    site: Site
+    since: float
+    reason: str
+    tried_at: float
+    next_at: float
+    pause: float
+
+
 class FormRow(Struct, array_like=True):
     """A form of a site. Mutable: the crawl works on it, and the store keeps copies. Add fields at the end.
 
