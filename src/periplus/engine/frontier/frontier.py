@@ -62,6 +62,8 @@ _PAUSE_WHEN_SATISFIED = 5.0
 """Seconds for which sites rest that come before one that is asked for another shard, after the page budget is spent."""
 _PROBED_TOGETHER = 100
 """Sites that are down of which one `take` asks for a page."""
+_PROBED_AT_ONCE = 1_000
+"""The same at the start of a process; the others follow in the next run, or while it watches."""
 _REFUSED_PER_TAKE = 2000
 """Number of refusals after which `take` returns, so that the caller does not wait."""
 REFUSED_PER_VISIT = 200
@@ -313,7 +315,7 @@ class Frontier:
         return tasks
 
     def _probe_due(self, now: float) -> None:
-        """Ask the sites that are down and whose turn it is. A crawl that does not watch has given them up for its run."""
+        """Ask the sites that are down and whose turn it is; a crawl that does not watch asks them when it begins."""
         if self._revisits.is_watching:
             for site in self.outages.due(now, _PROBED_TOGETHER):
                 self._probe(site, now)
@@ -507,7 +509,7 @@ class Frontier:
         self.schedule.restart(now)
         if not self._is_revisits_only:
             self.outages.restart(now)
-            for site in self.outages.due(now, _PROBED_TOGETHER):
+            for site in self.outages.due(now, _PROBED_AT_ONCE):
                 self._probe(site, now)
         # later times were written by a clock that ran fast; a refresh ends when no revisit is postponed any more
         latest = 0.0 if self._is_revisits_only else now + self._retries.max_backoff
