@@ -330,7 +330,8 @@ class BodyReading(Struct, frozen=True):
 
     `level` is how much it differs from the version before (`None`: there was none), `version` what to keep of it, and
     `blocks` of its parts. `placement` is where it was put among pages with the same text, if it has enough text.
-    `is_repeated`: another URL of its own site had the text before, not only one of another site.
+    `is_repeated`: another URL of its own site had the text before, not only one of another site. `words`: how many it
+    has, roughly.
     """
 
     digests: Digests
@@ -341,6 +342,7 @@ class BodyReading(Struct, frozen=True):
     blocks: bytes = b""
     placement: Placement | None = None
     is_repeated: bool = False
+    words: int = 0
 
     @property
     def cluster(self) -> int:

@@ -1,9 +1,10 @@
 """Outages: what happens to most of a site in the same hours is an outage of the site, not the end of its pages.
 
-A known page that is lost (any error, a refusal by robots.txt, a redirect, another text altogether) is first of all a
-question about its site, and other known pages of it are asked at once, one after the other. If three of the last four
-are lost in the same way, the site is *down*: it failed, or sends everything to one place, or shows one page for every
-URL. So is a site that failed too often in a row, whatever was asked.
+A known page that is lost (any error, a refusal by robots.txt, a redirect, another and short text) is first of all a
+question about its site. Nothing follows until another known page has answered, which is asked at once; if that one is
+there, the first is asked again, and its answer counts. If three of the last four are lost in the same way, the site is
+*down*: it failed, or sends everything to one place, or shows one page for every URL. So is a site that failed too often
+in a row, whatever was asked.
 
 Nothing that a site does while it is down counts for its pages: they keep their good versions and get a next visit. What
 waits is refused as at any site that is given up, and waits for the end of the outage. The site is asked by single
@@ -35,6 +36,7 @@ from periplus.model import (
     Redirected,
     Site,
     SiteOutage,
+    Url,
     UrlRecord,
 )
 from periplus.store import SiteState
@@ -50,6 +52,13 @@ BELIEVED_AFTER: Final = 30 * DAY
 """Seconds after which what a site answers is taken for what it means: it does not come back."""
 REDIRECTED: Final = "redirected"
 ONE_PAGE: Final = "one-page"
+"""A page shows another text altogether, and a short one."""
+OTHER_TEXT: Final = "other-text"
+"""The same, and not a short one: pages change."""
+_MAYBE: Final = frozenset({REDIRECTED, ONE_PAGE, OTHER_TEXT})
+"""How pages are lost only if others are in the same way."""
+_FEW_WORDS: Final = 150
+"""Words of a page below which it may be that of an outage, a challenge or a login."""
 _LOST: Final = 3
 """Lost pages among the last `_LOOKED_AT` from which a site is down."""
 _LOOKED_AT: Final = 4
@@ -61,6 +70,10 @@ _OTHER_TEXT: Final = 0.2
 _SKETCH: Final = 9
 """Bytes of a stored version before its sketch (`content.digests.version_of`)."""
 _HOUR: Final = 3600.0
+_GROWTH: Final = 3.0
+"""Each pause between two probes of a site is this many times the last: of an outage of two days it sees ten."""
+NOT_DOWN: Final = "not-down"
+"""The reason of an outage that was suspected and was none."""
 _CHOSEN_FROM: Final = 500
 """Pages of a site among which the next to be asked is chosen."""
 _MAX_PROBED: Final = 10_000
@@ -70,7 +83,7 @@ _MAX_PROBED: Final = 10_000
 class KnownPageAnswer(Struct, frozen=True, array_like=True, gc=False):
     """What a known page answered: `lost` is empty if the page was there, else why not.
 
-    Answers of other texts and redirects are the same if one of two digests is.
+    Redirects and other texts are lost in the same way if one of two digests is the same.
     """
 
     page: int
@@ -81,10 +94,11 @@ class KnownPageAnswer(Struct, frozen=True, array_like=True, gc=False):
 
     def is_like(self, other: KnownPageAnswer) -> bool:
         """Whether two pages were lost in the same way."""
-        if not self.lost or not other.lost:
+        if not self.lost or not other.lost or self.page == other.page:
             return False
-        if self.lost in (REDIRECTED, ONE_PAGE) or other.lost in (REDIRECTED, ONE_PAGE):
-            return self.lost == other.lost and (self.main == other.main or self.links == other.links)
+        if self.lost in _MAYBE or other.lost in _MAYBE:
+            is_redirect = self.lost == REDIRECTED, other.lost == REDIRECTED
+            return is_redirect[0] == is_redirect[1] and (self.main == other.main or self.links == other.links)
         return True
 
 
@@ -92,20 +106,27 @@ class SiteAnswers(Struct, array_like=True):
     """The last answers of known pages of a site, at most one of each, the latest last.
 
     `failing_since`: when requests began to fail, one after the other. `believed_until`: pages that are lost are gone.
+    `suspected_since`: the site may be down; `suspects` are the pages that were lost since.
     """
 
     last: list[KnownPageAnswer] = field(default_factory=list)
     failing_since: float = 0.0
     believed_until: float = 0.0
+    suspected_since: float = 0.0
+    suspects: list[Url] = field(default_factory=list)
 
     def add(self, answer: KnownPageAnswer) -> None:
         """Add an answer."""
         self.last = [each for each in self.last if each.page != answer.page][1 - _KEPT :]
         self.last.append(answer)
 
-    def lost_with(self, answer: KnownPageAnswer) -> list[KnownPageAnswer]:
-        """The latest answers that are like this one."""
-        return [each for each in self.last[-_LOOKED_AT:] if each.is_like(answer)]
+    def is_lost(self, answer: KnownPageAnswer) -> bool:
+        """Whether a page was lost for sure: redirects and other texts are if another page has the same."""
+        return bool(answer.lost) and (answer.lost not in _MAYBE or any(map(answer.is_like, self.last)))
+
+    def was_good(self, now: float) -> bool:
+        """Whether the page before was there a short time ago: then the site is."""
+        return bool(self.last) and not self.last[-1].lost and self.last[-1].at > now - _HOUR
 
 
 def answer_of(
@@ -124,15 +145,14 @@ def answer_of(
         return KnownPageAnswer(page, at, REDIRECTED, target, target)
     if not isinstance(outcome, Fetched) or reading is None or record.digests is None:
         return KnownPageAnswer(page, at)
-    seen = KnownPageAnswer(page, at, ONE_PAGE, reading.digests.main, reading.digests.links)
-    if any(each.page == page and each.is_like(seen) and each.main == seen.main for each in before):
+    kind = ONE_PAGE if reading.words < _FEW_WORDS else OTHER_TEXT
+    seen = KnownPageAnswer(page, at, kind, reading.digests.main, reading.digests.links)
+    if any(each.page == page and each.lost in _MAYBE and each.main == seen.main for each in before):
         return seen  # it is stored as the page by now
     if reading.digests.main == record.digests.main:
         return KnownPageAnswer(page, at)
-    if any(each.is_like(seen) for each in before):
-        return seen
     is_other = resemblance(record.version[_SKETCH:], reading.version[_SKETCH:]) < _OTHER_TEXT
-    return seen if is_other else KnownPageAnswer(page, at)
+    return seen if is_other or any(map(seen.is_like, before)) else KnownPageAnswer(page, at)
 
 
 class Outages:
@@ -181,13 +201,15 @@ class Outages:
         answer = answer_of(record, outcome, reading, reason, () if answers is None else answers.last)
         if answers is None and (not answer.lost or record.failures):
             return False
-        return self._learn(site, answers or site.keep(SiteAnswers()), answer, now, is_news=not record.failures)
+        return self._learn(
+            site, answers or site.keep(SiteAnswers()), record.url, answer, now, is_news=not record.failures
+        )
 
     def refused(self, site: SiteState, record: UrlRecord, reason: str, now: float) -> bool:
         """Learn that robots.txt refuses a known page; whether the site is down."""
         answers = site.value(SiteAnswers) or site.keep(SiteAnswers())
         answer = KnownPageAnswer(int(fingerprint(record.url)), now, reason)
-        return self._learn(site, answers, answer, now, is_news=not record.failures)
+        return self._learn(site, answers, record.url, answer, now, is_news=not record.failures)
 
     def failing(self, site: SiteState, now: float) -> None:
         """Record that a site begins to fail."""
@@ -213,42 +235,63 @@ class Outages:
         return False
 
     def _learn(
-        self, site: SiteState, answers: SiteAnswers, answer: KnownPageAnswer, now: float, *, is_news: bool
+        self, site: SiteState, answers: SiteAnswers, url: Url, answer: KnownPageAnswer, now: float, *, is_news: bool
     ) -> bool:
         row = self._rows.get(site.site)
         if row is None and answer.lost and not (is_news and now >= answers.believed_until):
             return False
+        was_good = answers.was_good(now)
         answers.last = [each for each in answers.last if row is not None or each.at > now - DAY]
         answers.add(answer)
         self._sites.changed(site)
         if row is not None:
             return self._learn_while_down(site, answers, answer, row, now)
         if not answer.lost:
-            if not any(each.lost for each in answers.last) and now >= answers.believed_until:
-                site.values.pop(SiteAnswers.__name__, None)
+            self._not_down(site, answers, now)
             return False
-        lost = answers.lost_with(answer)
-        known = self._others(site.site, [each.page for each in answers.last]) if len(lost) < _LOST else ()
-        if len(lost) >= _LOST or (not known and len(lost) == len(answers.last) > 1):
+        lost = [answer, *filter(answer.is_like, answers.last[-_LOOKED_AT:])]
+        others = self._others(site.site, [each.page for each in answers.last]) if len(lost) < _LOST else ()
+        if len(lost) >= _LOST or (not others and len(lost) == len(answers.last) > 1):
             self._begin(site, min(each.at for each in lost), answer.lost, now, self._retries.backoff)
             return True
-        if self._revisits.is_watching and sum(each.at > now - _HOUR for each in answers.last) < _LOOKED_AT:
-            self._ask(known, 1)
-        return False
+        if answer.lost == OTHER_TEXT or was_good or not others:
+            return False
+        self._suspect(site.site, answers, url, answer, now)
+        if not self._queues.length(site.site, Lane.REFRESH):
+            self._ask(others, 1)
+        return True
+
+    def _suspect(self, site: Site, answers: SiteAnswers, url: Url, answer: KnownPageAnswer, now: float) -> None:
+        """Until other pages of a site have answered, nothing follows for one that is lost."""
+        if not answers.suspects:
+            answers.suspected_since = answer.at
+            self._events.record([OutageSeen(site, answer.at, None, answer.lost, now)])
+        answers.suspects.append(url)
+
+    def _not_down(self, site: SiteState, answers: SiteAnswers, now: float) -> None:
+        """Another page is there: those that were lost are asked again, and what they answer counts."""
+        if answers.suspects:
+            since, urls = answers.suspected_since, answers.suspects
+            answers.suspected_since, answers.suspects = 0.0, []
+            self._events.record([OutageSeen(site.site, since, since, NOT_DOWN, now)])
+            found = [record for record in self._records.get(urls) if record is not None and record.due_at is not None]
+            self._ask(found, len(found))
+        elif not any(each.lost for each in answers.last) and now >= answers.believed_until:
+            site.values.pop(SiteAnswers.__name__, None)
 
     def _learn_while_down(
         self, site: SiteState, answers: SiteAnswers, answer: KnownPageAnswer, row: SiteOutage, now: float
     ) -> bool:
-        if answer.lost:
+        if answers.is_lost(answer):
             if now - row.since > BELIEVED_AFTER:
                 self._end(site, row, row.since, now)
                 site.keep(SiteAnswers(believed_until=now + BELIEVED_AFTER))
                 return False
             self._begin(site, row.since, answer.lost, now, row.pause)
             return True
-        since = [each for each in answers.last if each.at >= row.tried_at] or [answer]
-        good = [each for each in since[-_LOST:] if not each.lost]
-        others = self._others(site.site, [each.page for each in since])
+        probed = [each for each in answers.last if each.at >= row.tried_at] or [answer]
+        good = [each for each in probed[-_LOST:] if not answers.is_lost(each)]
+        others = self._others(site.site, [each.page for each in probed])
         if retry_for(row.reason).again or len(good) >= _BACK or not others:
             self._end(site, row, min(each.at for each in good), now)
         else:
@@ -259,9 +302,11 @@ class Outages:
         """A site is down, or still is."""
         row = self._rows.get(site.site)
         if row is None:
+            answers = site.value(SiteAnswers) or site.keep(SiteAnswers())
+            if answers.suspects:
+                since, answers.suspects = answers.suspected_since, []
             row = SiteOutage(site.site, since, reason, now, now + pause, pause)
             self._events.record([OutageSeen(site.site, since, None, reason, now)])
-            site.value(SiteAnswers) or site.keep(SiteAnswers())
             self._sites.changed(site)
         else:
             row = replace(row, reason=reason, next_at=max(row.next_at, now + row.pause))
@@ -292,12 +337,12 @@ class Outages:
         return self._due.first
 
     def due(self, now: float, limit: int) -> list[Site]:
-        """At most `limit` sites that are to be asked now; each will be asked again twice as late, at most in a day."""
+        """At most `limit` sites that are to be asked now; each is asked again after a longer pause, a day at most."""
         found: list[Site] = []
         while len(found) < limit and (site := self._due.pop_until(now)) is not None:
             if (row := self._rows.get(site)) is None:
                 continue
-            pause = min(2.0 * row.pause, DAY)
+            pause = min(_GROWTH * row.pause, DAY)
             self._put(replace(row, tried_at=now, pause=pause, next_at=now + pause * (1.0 + self._random.random() / 4)))
             found.append(site)
         if self._has_more and len(self._due) < _MAX_PROBED // 2:
