@@ -57,6 +57,8 @@ OTHER_TEXT: Final = "other-text"
 """The same, and not a short one: pages change."""
 _MAYBE: Final = frozenset({REDIRECTED, ONE_PAGE, OTHER_TEXT})
 """How pages are lost only if others are in the same way."""
+_OF_THE_REQUEST: Final = frozenset({"bad-delta", "http2", "lost"})
+"""Failures that another attempt may not have, whatever the site does."""
 _FEW_WORDS: Final = 150
 """Words of a page below which it may be that of an outage, a challenge or a login."""
 _LOST: Final = 3
@@ -70,8 +72,8 @@ _OTHER_TEXT: Final = 0.2
 _SKETCH: Final = 9
 """Bytes of a stored version before its sketch (`content.digests.version_of`)."""
 _HOUR: Final = 3600.0
-_GROWTH: Final = 3.0
-"""Each pause between two probes of a site is this many times the last: of an outage of two days it sees ten."""
+_GROWTH: Final = 4.0
+"""Each pause between two probes of a site is this many times the last: of an outage of two days it sees eight."""
 NOT_DOWN: Final = "not-down"
 """The reason of an outage that was suspected and was none."""
 _CHOSEN_FROM: Final = 500
@@ -149,7 +151,7 @@ def answer_of(
     seen = KnownPageAnswer(page, at, kind, reading.digests.main, reading.digests.links)
     if any(each.page == page and each.lost in _MAYBE and each.main == seen.main for each in before):
         return seen  # it is stored as the page by now
-    if reading.digests.main == record.digests.main:
+    if reading.digests.main == record.digests.main or reading.digests.links == record.digests.links != 0:
         return KnownPageAnswer(page, at)
     is_other = resemblance(record.version[_SKETCH:], reading.version[_SKETCH:]) < _OTHER_TEXT
     return seen if is_other or any(map(seen.is_like, before)) else KnownPageAnswer(page, at)
@@ -182,6 +184,12 @@ class Outages:
     def of(self, site: Site) -> SiteOutage | None:
         """The outage of a site, if it is down."""
         return self._rows.get(site)
+
+    def asks_others(self, site: SiteState, record: UrlRecord, reason: str) -> bool:
+        """Whether a failed request is not repeated, because other pages of its site show more than a second attempt."""
+        if site.value(SiteAnswers) is not None and self._rows.get(site.site) is not None:
+            return True
+        return self._revisits.is_watching and record.kept_at is not None and reason not in _OF_THE_REQUEST
 
     # what visits say
 

@@ -86,7 +86,8 @@ class Reports:
             return
         if reason not in OUR_OWN:
             record = self._selector.record_of(ticket.entry)
-            if is_tried_again(self._retries, reason, record.failures + 1) and self._outages.of(active.site) is None:
+            is_again = is_tried_again(self._retries, reason, record.failures + 1)
+            if is_again and not self._outages.asks_others(active.record, record, reason):
                 self._retry(active, ticket, record, outcome, reason, now)
             else:
                 self._selector.remove(active, ticket)
