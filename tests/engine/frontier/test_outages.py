@@ -110,8 +110,8 @@ class Sited:
         """The outages that were reported."""
         return [event for event in self.events.events if isinstance(event, OutageSeen)]
 
-    @property
     def is_down(self) -> bool:
+        """Whether it counts as down."""
         return self.outages.of(SITE) is not None
 
     def next_asked(self) -> int:
@@ -128,7 +128,7 @@ def test_a_page_that_is_gone_is_put_down_to_its_site_until_another_is_there() ->
     assert not site.answers(other, at=NOW + 1)
     assert site.next_asked() == 1
     assert not site.answers(1, "http-404", NOW + 2)
-    assert not site.is_down
+    assert not site.is_down()
     assert [(row.since, row.until) for row in site.rows] == [(NOW, None), (NOW, NOW)]
 
 
@@ -138,7 +138,7 @@ def test_three_pages_that_are_gone_are_an_outage() -> None:
     assert site.answers(1, "http-404")
     assert site.answers(2, "http-503", NOW + 1)
     assert site.answers(3, "connect-refused", NOW + 2)
-    assert site.is_down
+    assert site.is_down()
     assert site.records.get(SITE).retired
     last = site.rows[-1]
     assert (last.since, last.until) == (NOW, None)
@@ -151,9 +151,9 @@ def test_a_site_is_back_when_two_pages_are_there() -> None:
         site.answers(number, "http-404", NOW + number)
     assert site.outages.due(NOW + 100, 9) == [SITE]
     assert not site.answers(4, at=NOW + 101)
-    assert site.is_down
+    assert site.is_down()
     assert not site.answers(5, at=NOW + 102)
-    assert not site.is_down
+    assert not site.is_down()
     assert site.rows[-1].until == NOW + 101
     assert [row.site for row in site.outages.ended] == [SITE]
 
@@ -163,7 +163,8 @@ def test_probes_are_a_day_apart_at_most() -> None:
     site = Sited(10)
     for number in range(3):
         site.answers(number, "http-404", NOW + number)
-    times, now = [], NOW
+    times: list[float] = []
+    now = NOW
     while len(times) < 12:
         now = site.outages.next_at or 0.0
         assert site.outages.due(now, 9) == [SITE]
@@ -182,18 +183,18 @@ def test_an_outage_of_more_than_a_month_is_believed() -> None:
         site.answers(number, "http-404", NOW + number)
     late = NOW + BELIEVED_AFTER + DAY
     assert not site.answers(5, "http-404", late)
-    assert not site.is_down
+    assert not site.is_down()
     assert site.rows[-1].until == site.rows[-1].since
     for number in range(6, 10):
         assert not site.answers(number, "http-404", late + number)
-    assert not site.is_down
+    assert not site.is_down()
 
 
 def test_the_only_page_of_a_site_that_is_gone_is_gone() -> None:
     """There is no other to ask."""
     site = Sited(1)
     assert not site.answers(0, "http-404")
-    assert not site.is_down
+    assert not site.is_down()
 
 
 @pytest.mark.parametrize("watches", [True, False])
@@ -201,10 +202,10 @@ def test_a_site_that_failed_too_often_is_down(watches: bool) -> None:
     """Its first answer ends that."""
     site = Sited(5, watches=watches)
     site.outages.given_up(site.records.get(SITE), "connect-refused", NOW)
-    assert site.is_down
+    assert site.is_down()
     assert site.answers(1, "connect-timeout", NOW + 10)
     assert not site.answers(2, at=NOW + 20)
-    assert not site.is_down
+    assert not site.is_down()
 
 
 def test_one_page_for_every_url_is_lost() -> None:
