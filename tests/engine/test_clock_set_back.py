@@ -65,11 +65,13 @@ def test_visits_of_a_time_to_come_count_as_made_now() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "latest"), [({"status": 503, "failures": 2}, DAY), ({"status": 301}, LONGEST)], ids=["failed", "moved"]
+    ("fields", "latest"),
+    [({"status": 503, "failures": 2}, 30 * DAY), ({"status": 301}, LONGEST)],
+    ids=["failed", "moved"],
 )
 def test_what_brought_no_page_is_tried_again_in_time(fields: dict[str, object], latest: float) -> None:
     """Within the longest pause after a failure, or the longest interval after a redirect."""
-    record = page("x", NOW + AHEAD, NOW + AHEAD + DAY, **fields)
+    record = page("x", NOW + AHEAD, NOW + AHEAD + latest, **fields)
     revisits, state = watched(record)
     revisits.restart(NOW)
     due_at = of(state, record).due_at

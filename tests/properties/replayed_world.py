@@ -378,5 +378,5 @@ TABLES = (
     "records", "urls", "linked", "queues", "lengths", "listings", "postponed", "calendar", "standings", "ranks",
     "forest", "forest-sites", "forest-due", "forest-memories", "sites", "robots", "payloads", "sketch-pages",
     "sketches", "sketch-bands", "site-ids", "site-names", "counters", "outbox", "numbers", "visits", "addresses",
-    "domains", "forms", "trees",
+    "domains", "forms", "trees", "outages",
 )  # fmt: skip

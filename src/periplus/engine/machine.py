@@ -296,7 +296,7 @@ class Machine:
             task, stored = (None, None) if answer is None else (answer.outcome.task, answer.stored)
             self.router.answer([replace(e, stored=stored) if e.outcome.task == task else e for e in answers])
 
-    def _settle(self, now: float) -> None:
+    def _settle(self, now: float) -> None:  # noqa: C901 - one loop for each thing that is passed on
         """After an input: pass on which files were refused, which URLs were renamed, and which queues ran empty."""
         while refused := self.frontier.drain_refused_files():
             for outcome in refused:
@@ -306,6 +306,9 @@ class Machine:
         if renamed:
             self.frontier.renamed.clear()
             self.router.deliver(renamed, now)
+        for site in self.frontier.drain_recovered():
+            for part in self.parts:
+                part.make_due(self._state, site, missing=True)
         if emptied := self.frontier.drain_emptied():
             for part in self.parts:
                 part.emptied(emptied)
@@ -324,9 +327,17 @@ class Machine:
             self._send_robots(answer)
         self._learn_from(processed, now)
         for each in processed:
+            said = self._as_said(each)
             for read in self._readers:
-                read(each, now)
-            self._pass_on(each, now)
+                read(said, now)
+            self._pass_on(said, now)
+
+    def _as_said(self, processed: Processed) -> Processed:
+        """What an answer says: nothing of a page while its site is down."""
+        task = processed.answer.outcome.task
+        if processed.page is None or task.visited_at is None or self.frontier.outages.of(task.site) is None:
+            return processed
+        return processed._replace(page=None, reading=None)
 
     def _learn_from(self, processed: Sequence[Processed], now: float) -> None:
         follow_chains(self._guard, processed)

@@ -348,6 +348,7 @@ class Deduplicator:
             compared.blocks,
             placement,
             is_copy and self._is_repeated(text, site, page, at),
+            page.statistics.words,
         )
 
     def _placements(self, read: Sequence[_Read]) -> list[Placement | None]:

@@ -35,6 +35,7 @@ _WIRE: Final = {
 _ROBOTS: Final = {
     "robots": "forbidden by the site's robots.txt",
     "no-answer": "its robots.txt is at a site of another shard, which did not answer within an hour",
+    "outage": "most of the site's pages were gone in the same hours: it waits until they are back",
     "robots-unreachable": "robots.txt could not be fetched, so nothing else is (RFC 9309)",
     "private-address": "the address is in a private network; if it is yours: --allow-private HOST (or HOST:PORT)",
 }

@@ -143,6 +143,28 @@ class SubjectJudged(TableRow, frozen=True):
     """when"""
 
 
+class OutageSeen(TableRow, frozen=True):
+    """Every outage of a site: its beginning, and with `until` its end. Visits in between say nothing about pages.
+
+    What most pages of a site do in the same hours is an outage of the site, not the end of its pages. Elsewhere in
+    `periplus query` the visits of an outage have the purpose `probe`, and what was read then is left out.
+    """
+
+    table = "outages"
+    key = ("site", "since", "until")
+
+    site: Word
+    """host and port"""
+    since: Moment
+    """the first visit that failed"""
+    until: Moment | None
+    """the first that did not; null: it is down"""
+    reason: Word
+    """what its pages answered: `http-404`, `connect-refused`, `redirected`, `one-page`, `robots`, ..."""
+    seen_at: Moment
+    """when this was found out"""
+
+
 Event = (
     UrlDiscovered
     | Refused

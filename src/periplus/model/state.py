@@ -218,6 +218,20 @@ class TreeUse(Struct, frozen=True, array_like=True, gc=False):
     size: int = 0
 
 
+class SiteOutage(Struct, frozen=True, array_like=True):
+    """A site that is down: since when and why, when it was last asked and is asked next, and the last wait in seconds.
+
+    `is_known`: pages of it were fetched before. `has_pages_only`: it answers, but not with its pages.
+    """
+
+    site: Site
+    since: float
+    reason: str
+    tried_at: float
+    next_at: float
+    pause: float
+
+
 class FormRow(Struct, array_like=True):
     """A form of a site. Mutable: the crawl works on it, and the store keeps copies. Add fields at the end.
 
@@ -316,7 +330,8 @@ class BodyReading(Struct, frozen=True):
 
     `level` is how much it differs from the version before (`None`: there was none), `version` what to keep of it, and
     `blocks` of its parts. `placement` is where it was put among pages with the same text, if it has enough text.
-    `is_repeated`: another URL of its own site had the text before, not only one of another site.
+    `is_repeated`: another URL of its own site had the text before, not only one of another site. `words`: how many it
+    has, roughly.
     """
 
     digests: Digests
@@ -327,6 +342,7 @@ class BodyReading(Struct, frozen=True):
     blocks: bytes = b""
     placement: Placement | None = None
     is_repeated: bool = False
+    words: int = 0
 
     @property
     def cluster(self) -> int:

@@ -33,6 +33,7 @@ from periplus.model import (
     Rows,
     Site,
     SitemapRows,
+    SiteOutage,
     SiteVisits,
     Sketches,
     TreeUse,
@@ -279,6 +280,10 @@ class State(Protocol):
     @property
     def trees(self) -> Rows[TreeUse]:
         """What trees of sitemaps have used of their budgets."""
+
+    @property
+    def outages(self) -> Rows[SiteOutage]:
+        """The sites that are down."""
 
     def meta(self, kind: type[S]) -> S | None:
         """The value of this type that was last put, if any: the shard's own metadata, in one typed struct."""

@@ -29,6 +29,7 @@ from periplus.model import (
     Queued,
     RobotsFile,
     Site,
+    SiteOutage,
     SiteVisits,
     Ticket,
     TreeUse,
@@ -423,6 +424,7 @@ class MemoryState:
         self.forms: MemoryRows[FormRow] = MemoryRows("key")
         self.recent_links: MemoryRows[LinkChunk] = MemoryRows("number")
         self.trees: MemoryRows[TreeUse] = MemoryRows("tree")
+        self.outages: MemoryRows[SiteOutage] = MemoryRows("site")
         self._meta: dict[str, bytes] = {}
 
     def meta(self, kind: type[S]) -> S | None:

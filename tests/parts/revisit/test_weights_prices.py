@@ -9,10 +9,9 @@ from periplus.parts.revisit.crawl_value import CrawlValue
 from periplus.parts.revisit.evidence import DAY
 from periplus.parts.revisit.page_value import Price, price_for
 from periplus.parts.revisit.weights import (
-    MissedVisit,
     RefreshRetirementSettings,
     Yield,
-    after_setback,
+    asked_again_at,
     hub_ripe_age,
     hub_worth,
     new_page_worth,
@@ -65,15 +64,18 @@ def test_what_first_fetches_bring() -> None:
     assert site.share < 0.15
 
 
-def test_the_dead_retire() -> None:
-    """Not found twice, a day apart; without an answer ten times, ever later."""
+def test_a_page_that_was_not_there_is_asked_again_ever_later() -> None:
+    """Not found: after a day, then twice as late; without an answer after a minute; after a month at the latest."""
     settings = RefreshRetirementSettings()
-    first = after_setback(404, 1, NOW, settings)
-    assert (first.retired, first.again_at) == ("", NOW + DAY)
-    assert after_setback(410, 2, NOW, settings).retired == "gone"
-    assert after_setback(402, 1, NOW, settings) == MissedVisit("", NOW + 30 * 86_400.0)
-    assert after_setback(500, 1, NOW, settings).again_at == NOW + 60
-    assert after_setback(None, 50, NOW, settings).again_at == NOW + DAY
-    assert after_setback(None, 10, NOW, settings).retired == "failing"
+    assert asked_again_at(404, 1, NOW, settings) == NOW + DAY
+    assert asked_again_at(410, 3, NOW, settings) == NOW + 4 * DAY
+    assert asked_again_at(404, 100, NOW, settings) == NOW + 30 * DAY
+    assert asked_again_at(402, 1, NOW, settings) == NOW + 30 * DAY
+    assert asked_again_at(500, 1, NOW, settings) == NOW + 60
+    assert asked_again_at(None, 50, NOW, settings) == NOW + 30 * DAY
+
+
+def test_a_page_without_weight_is_worthless() -> None:
+    """No visit is worth anything then."""
     assert why_worthless(0.0) == "worthless"
     assert why_worthless(1.0) == ""

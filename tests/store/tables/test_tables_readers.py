@@ -21,6 +21,7 @@ from periplus.model import (
     FetchEnded,
     FetchTask,
     Lane,
+    OutageSeen,
     PageRead,
     Purpose,
     Site,
@@ -109,6 +110,7 @@ EVENTS = (
         NOW,
     ),
     SubjectJudged("a.test", "site", "spam", "spam", 0.9, ("every page has the same words",), NOW),
+    OutageSeen("a.test", NOW, NOW + 60.0, "http-404", NOW + 90.0),
 )
 IN_SQL = {
     "string": "VARCHAR", "dictionary": "VARCHAR", "timestamp": "TIMESTAMP WITH TIME ZONE", "int32": "INTEGER",
@@ -168,7 +170,7 @@ def test_pandas_reads_every_table(folder: Path, table: str) -> None:
 
 def test_rows_are_read_as_they_were_given(folder: Path) -> None:
     """A typed reader returns what the sink of events took."""
-    given = [event for event in EVENTS if isinstance(event, FormProbed | PermissionRow | SubjectJudged)]
+    given = [event for event in EVENTS if isinstance(event, FormProbed | PermissionRow | SubjectJudged | OutageSeen)]
     found = [rows_of(type(row), read(folder, row.table).combine_chunks().to_batches()[0])[0] for row in given]
     as_lists = [[list(value) if isinstance(value, tuple) else value for value in astuple(row)] for row in given]
     assert [list(astuple(row)) for row in found] == as_lists

@@ -353,7 +353,8 @@ def _is_asked(record: UrlRecord, plan: RefreshPlan) -> bool:
         return False
     if visited_at > plan.started_at:
         return True
-    return record.status not in _GONE and visited_at <= plan.started_at - plan.selection.older_than
+    is_rested = record.status not in _GONE or record.due_at is None or record.due_at <= plan.started_at
+    return is_rested and visited_at <= plan.started_at - plan.selection.older_than
 
 
 def _unqueue(state: DiskState, site: Site, now: float) -> None:

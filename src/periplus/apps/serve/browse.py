@@ -85,7 +85,7 @@ PAGES: Final = (
         "Sites",
         (
             Parameter("q", "Only sites whose name contains this."),
-            Parameter("state", "Only sites in this state: ready, resting, backing-off, finished, given-up."),
+            Parameter("state", "Only sites in this state: ready, resting, backing-off, finished, down, given-up."),
             Parameter("sort", "pages, queued, bytes, failures, delay, next, state or site."),
         ),
     ),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from periplus.insight.reasons import explained
-from periplus.model import SourceCounts, SourceFacts, Url, UrlRecord
+from periplus.model import SiteOutage, SourceCounts, SourceFacts, Url, UrlRecord
 from periplus.policy.balance import BalanceMove
 from periplus.view.values import Lines
 from periplus.view.wording import count, counted, size, top, when
@@ -113,6 +113,8 @@ def balance_line(facts: BalanceFacts | None) -> str:
 
 _REASONS_SHOWN = 4
 """Reasons named in a line."""
+_OUTAGES_SHOWN = 3
+"""Sites that are down that a line names."""
 
 
 # a collection
@@ -143,6 +145,9 @@ def collection_lines(facts: CollectionFacts, *, is_whole: bool) -> Lines:
         none = "no page was compared with a browser's copy: too few pages for [cloaking] share"
         some = f"{counted(facts.compared, 'page')} compared with a browser's copy"
         lines.append(("cloaking", some if facts.compared else none))
+    if facts.outages:
+        shown = [f"{row.site} {outage_words(row)}" for row in facts.outages[:_OUTAGES_SHOWN]]
+        lines.append(("down", "; ".join([*shown, *(["and others"] if len(facts.outages) > len(shown) else [])])))
     if is_whole:
         return lines
     return [
@@ -165,6 +170,12 @@ def reasons_of(facts: CollectionFacts) -> tuple[tuple[str, Mapping[str, int]], .
     )
 
 
+def outage_words(row: SiteOutage) -> str:
+    """Since when a site is down and why, when it was last tried and is tried next."""
+    tried = f"last tried {when(row.tried_at)}, next {when(row.next_at)}"
+    return f"since {when(row.since)} ({reason_words(row.reason)}), {tried}; its pages keep their last good versions"
+
+
 # a site
 
 
@@ -182,7 +193,8 @@ def site_lines(facts: SiteFacts) -> Lines:
         ("home page", f"may not be fetched: {facts.home_refused}" if facts.home_refused else ""),
         ("politeness", f"{facts.delay:g} s after each visit"),
         ("failures", f"{facts.failures} in a row" if facts.failures else ""),
-        ("given up", reason_words(facts.retired)),
+        ("down", outage_words(facts.outage) if facts.outage else ""),
+        ("given up", "" if facts.outage else reason_words(facts.retired)),
         *verdict_lines(facts.verdicts),
         ("next visit", f"not before {when(facts.ready_at)}" if facts.queued and not facts.retired else ""),
         ("shard", str(facts.shard)),
@@ -220,8 +232,14 @@ def url_lines(facts: UrlFacts, folder: str) -> Lines:
         ("robots.txt", f"{says}{rule}: {explained(facts.robots)}" if facts.robots else robots),
         ("filters", filtered if facts.filtered else "accept it"),
         ("known as", facts.known_as or ""),
-        ("site", f"given up: {reason_words(facts.site.retired)}" if facts.site and facts.site.retired else ""),
+        ("site", _site_words(facts.site) if facts.site else ""),
     ]
+
+
+def _site_words(facts: SiteFacts) -> str:
+    if facts.outage:
+        return f"down {outage_words(facts.outage)}"
+    return f"given up: {reason_words(facts.retired)}" if facts.retired else ""
 
 
 def _record_lines(record: UrlRecord) -> Lines:

@@ -32,6 +32,7 @@ from periplus.model import (
     RobotsFile,
     Site,
     SiteFreshness,
+    SiteOutage,
     Source,
     SourceFacts,
     SubjectJudged,
@@ -171,7 +172,8 @@ class CollectionFacts(Struct, frozen=True):
 
     `freshness` is what is known of its copies, as of now. `queued` counts URLs, each once, those that wait for a retry
     included; `total` is the sum over all sites. `script_templates` are templates whose pages seem to need scripts,
-    `compared` pages that were also requested with a browser's name; `None`: none should be.
+    `compared` pages that were also requested with a browser's name; `None`: none should be. `outages` are sites
+    that are down, the latest first.
     """
 
     collection: str
@@ -187,6 +189,7 @@ class CollectionFacts(Struct, frozen=True):
     total: SiteTotals = msgspec.field(default_factory=SiteTotals)
     script_templates: int = 0
     compared: int | None = None
+    outages: tuple[SiteOutage, ...] = ()
 
 
 class RobotsFacts(Struct, frozen=True):
@@ -206,7 +209,7 @@ class SiteFacts(Struct, frozen=True):
 
     `balance` is how its budget moved between links and sitemaps, if it has both; `sources` how many URLs each of them
     found (only in `site_facts`); `freshness` how often its pages change and how far its signals are trusted; `verdicts`
-    what judges concluded about it and its domain.
+    what judges concluded about it and its domain. `outage`: it is down.
     """
 
     site: Site
@@ -225,6 +228,7 @@ class SiteFacts(Struct, frozen=True):
     sources: SourceFacts | None = None
     freshness: SiteFreshness | None = None
     verdicts: tuple[SubjectJudged, ...] = ()
+    outage: SiteOutage | None = None
 
 
 class UrlFacts(Struct, frozen=True):
@@ -252,6 +256,7 @@ def collection_facts(collection: CollectionSetup) -> CollectionFacts:
     total = SiteTotals()
     retired: Counter[str] = Counter()
     largest: list[tuple[int, Site, SiteLine]] = []
+    down: list[SiteOutage] = []  # the latest of each shard
     with states(collection.layout) as opened:
         for state in opened.values():
             meta = state.meta(ShardMeta)
@@ -261,6 +266,7 @@ def collection_facts(collection: CollectionSetup) -> CollectionFacts:
             entries += len(state.queues)
             queued += waiting_urls(len(state.queues), twice)
             retired.update(each.retired for each in state.sites if each.retired)
+            down += nlargest(LARGEST, state.outages, key=lambda row: (row.since, row.site))
             largest += nlargest(LARGEST, _ranked(state, state.sites, total))
         of_parts = facts_of_parts(collection, list(opened.values()), time.time())
     queued, entries = queued - total.files, entries - total.files
@@ -277,6 +283,7 @@ def collection_facts(collection: CollectionSetup) -> CollectionFacts:
         retired=dict(retired),
         largest=lines,
         total=total,
+        outages=tuple(nlargest(LARGEST, down, key=lambda row: (row.since, row.site))),
         **of_parts,
     )
 
@@ -348,6 +355,7 @@ def _site_facts(collection: CollectionSetup, state: DiskState, site: Site, shard
         robots=None if file is None else _robots_facts(file, gate.delay(site)),
         home_refused=f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
         balance=balance_of(kept, config.balance),
+        outage=state.outages.get(site),
         **site_facts_of_parts(collection, state, kept),
     )
 

@@ -26,6 +26,7 @@ from periplus.view.wording import counted, lasting
 
 from ..collection import CollectionSetup, states
 from ..config.settings import Config
+from .lines import outage_words
 
 _WWW = "www."
 
@@ -75,9 +76,11 @@ STATES: Final = {
     "resting": "waits for its politeness delay",
     "backing-off": "waits longer after failures",
     "finished": "has nothing queued",
+    "down": "does not answer with its pages, and is asked now and then",
     "given-up": "is not visited any more",
 }
 """What a site is doing, and what that means."""
+_VISITED: Final = ("ready", "resting", "backing-off")
 
 
 class SiteRow(Struct, frozen=True):
@@ -165,7 +168,8 @@ def _rows(collection: CollectionSetup, now: float) -> Iterator[SiteRow]:
 
 def _row(config: Config, disk: DiskState, kept: SiteState, now: float) -> SiteRow:
     queued = sum(disk.queues.length(kept.site, lane) for lane in Lane)
-    state = _state(kept, queued, now)
+    outage = disk.outages.get(kept.site)
+    state = "down" if outage is not None else _state(kept, queued, now)
     delay = max(config.politeness.delay, kept.delay or 0.0)
     quotas = None if kept.balance is None else SiteBalance(config.balance, kept.balance).quotas
     return SiteRow(
@@ -179,8 +183,8 @@ def _row(config: Config, disk: DiskState, kept: SiteState, now: float) -> SiteRo
         robots=_access(disk.robots.get(kept.site)),
         to_sitemaps=None if quotas is None else quotas[0],
         to_links=None if quotas is None else quotas[1],
-        next=max(kept.ready_at, now) if state in ("ready", "resting", "backing-off") else None,
-        why=_why(kept, state, delay, now),
+        next=outage.next_at if outage else max(kept.ready_at, now) if state in _VISITED else None,
+        why=outage_words(outage) if outage else _why(kept, state, delay, now),
     )
 
 

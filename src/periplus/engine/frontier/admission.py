@@ -304,7 +304,11 @@ class Admission:
         delay = delay_after(self._politeness, record.delay, record.last_duration)
         record.ready_at = max(record.ready_at, now + delay)
         self._records.changed(record)
-        yield from self._queue_again(site, _has_failed)
+        yield from self.retry_given_up(site)
+
+    def retry_given_up(self, site: Site, limit: int = _MAX_RETRIED) -> Iterator[Queued]:
+        """Queue again what was refused because a site could not be reached."""
+        yield from self._queue_again(site, _has_failed, limit)
 
     def forgo_renamed(self, read: Mapping[Url, UrlRecord], rule: str) -> None:
         """Do not fetch these URLs: by a rule that was learnt, each is another name of a page that was read.
@@ -398,7 +402,7 @@ def _is_given_up(record: UrlRecord | None, site: SiteState) -> bool:
 
 def _has_failed(record: UrlRecord) -> bool:
     """Whether a page was given up so. Files are retried by `parts.sitemaps`; their records have a fragment."""
-    return not record.visits and is_temporary(record.reason) and "#" not in record.url
+    return record.kept_at is None and is_temporary(record.reason) and "#" not in record.url
 
 
 def _is_renamed(record: UrlRecord) -> bool:

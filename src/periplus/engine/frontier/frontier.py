@@ -44,7 +44,8 @@ from .discounts import Discounts
 from .domains import Domains
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
-from .politeness import Setbacks, is_tried_again
+from .outages import Outages
+from .politeness import Setbacks, is_temporary, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
 from .revisiting import ToldPage
@@ -59,6 +60,10 @@ _RELEASED_TOGETHER = 1000
 """Postponed URLs that return to their queues in one `take`."""
 _PAUSE_WHEN_SATISFIED = 5.0
 """Seconds for which sites rest that come before one that is asked for another shard, after the page budget is spent."""
+_PROBED_TOGETHER = 100
+"""Sites that are down of which one `take` asks for a page."""
+_PROBED_AT_ONCE = 1_000
+"""The same at the start of a process; the others follow in the next run, or while it watches."""
 _REFUSED_PER_TAKE = 2000
 """Number of refusals after which `take` returns, so that the caller does not wait."""
 REFUSED_PER_VISIT = 200
@@ -96,13 +101,20 @@ class Frontier:
         self.steering = self.scores.steering = Steering(saved.steering)
         self._admission = Admission(desk, self.schedule, self.scores, self.steering)
         self.setbacks = Setbacks(self._retries, desk.random)
+        self.outages = Outages(desk)
         self.preflight = self._preflight = SitePreflight(
-            self.schedule, self.gate, politeness=self._politeness, retries=self._retries, back_off=self.setbacks.wait
+            self.schedule,
+            self.gate,
+            politeness=self._politeness,
+            retries=self._retries,
+            back_off=self.setbacks.wait,
+            outages=self.outages,
         )
         self.selector = self._selector = CandidateSelector(desk, self.schedule, self.scores, self.gate, self.steering)
         self._selector.revisits_waiting = saved.revisits_waiting
         self._selector.embedded_waiting = saved.embedded_waiting
         self.renamed = self._selector.renamed
+        self._recovered: dict[Site, None] = {}
         self.embeds = False
         """Whether files that pages embed are fetched."""
         self._reports = Reports(
@@ -112,6 +124,7 @@ class Frontier:
             self._preflight,
             self.scores,
             back_off=self.setbacks.wait,
+            outages=self.outages,
             pages_done=saved.pages_done,
         )
         self._adoption = Adoption(
@@ -276,6 +289,7 @@ class Frontier:
             self._lose(lease, now)
         self._preflight.end_waiting(now)
         self._release(now, now)
+        self._probe_due(now)
         if self._selector.embedded_waiting:
             self._choose_lanes()
         due = self._revisits.due(now, self._selector.revisits_waiting)
@@ -299,6 +313,39 @@ class Frontier:
             self._revisits.idle(now)
         self.schedule.domains.took(len(tasks) < limit and self._refused < _REFUSED_PER_TAKE, now)
         return tasks
+
+    def _probe_due(self, now: float) -> None:
+        """Ask the sites that are down and whose turn it is; a crawl that does not watch asks them when it begins."""
+        if self._revisits.is_watching:
+            for site in self.outages.due(now, _PROBED_TOGETHER):
+                self._probe(site, now)
+
+    def _probe(self, site: Site, now: float) -> None:
+        """Ask a site that is down for one page, or for a URL that was refused when it was given up."""
+        record, row = self._records.get(site), self.outages.of(site)
+        if row is None or (record.retired and not is_temporary(record.retired)):
+            return
+        record.retired = ""
+        if row.reason.startswith("robots"):
+            record.robots_expire_at = 0.0
+        self._records.changed(record)
+        if not self.outages.ask_known(record):
+            self._queued([*self._admission.retry_given_up(site, 1)], now)
+        self._follow_outages(now)
+
+    def _follow_outages(self, now: float) -> None:
+        """Queue the known pages that are to be asked, and what waited for the end of an outage."""
+        while self._selector.refused_pages:
+            active, refused, reason = self._selector.refused_pages.pop(0)
+            self.outages.refused(active.record, refused, reason, now)
+        if asked := self.outages.asked:
+            self.outages.asked = []
+            self._queued(asked, now)
+        while self.outages.ended:
+            row = self.outages.ended.pop(0)
+            self._recovered[row.site] = None
+            self._revisits.back(row.site, row.since, now)
+            self._queued([*self._admission.retry_given_up(row.site)], now)
 
     def _release(self, until: float, now: float) -> None:
         """Queue URLs whose back-off ends by then with their sites again."""
@@ -368,6 +415,7 @@ class Frontier:
             self._selector.granted(active, heads[0].entry, record, now)
             tasks.append(self._grant(active, Lease(task, heads[0], active.site), now))
         self._refused += refused
+        self._follow_outages(now)
         if not tasks:
             self.schedule.place(active, now + SOON)
         return tasks
@@ -414,6 +462,7 @@ class Frontier:
             self._preflight.located(active, outcome, now)
         else:
             self._preflight.answered(active, outcome, now, self._reports.finish_request)
+        self._follow_outages(now)
         self.setbacks.ended(outcome)
 
     # other shards
@@ -458,6 +507,10 @@ class Frontier:
         self._pages_out = 0
         self._preflight.restart(now)
         self.schedule.restart(now)
+        if not self._is_revisits_only:
+            self.outages.restart(now)
+            for site in self.outages.due(now, _PROBED_AT_ONCE):
+                self._probe(site, now)
         # later times were written by a clock that ran fast; a refresh ends when no revisit is postponed any more
         latest = 0.0 if self._is_revisits_only else now + self._retries.max_backoff
         while (self._state.queues.next_release() or 0.0) > latest:
@@ -474,6 +527,11 @@ class Frontier:
         """Sitemaps, and files that pages need, that were refused since the last call."""
         refused, self._selector.refused_files = self._selector.refused_files, []
         return refused
+
+    def drain_recovered(self) -> dict[Site, None]:
+        """Sites whose outage has ended since the last call."""
+        recovered, self._recovered = self._recovered, {}
+        return recovered
 
     def drain_emptied(self) -> dict[Site, None]:
         """Sites whose queue of listed pages ran empty since the last call."""
@@ -514,8 +572,8 @@ class Frontier:
         if self.scores.is_due:
             return 0.0
         waits = self._state.queues.next_release(), self._revisits.next_due(self._selector.revisits_waiting)
-        late = self._preflight.next_deadline
-        times = (self.schedule.next_at, self.schedule.next_look_at, self._leases.next_end, late, *waits)
+        late = self._preflight.next_deadline, self.outages.next_at if self._revisits.is_watching else None
+        times = (self.schedule.next_at, self.schedule.next_look_at, self._leases.next_end, *late, *waits)
         return min((at for at in times if at is not None), default=None)
 
     @property

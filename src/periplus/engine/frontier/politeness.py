@@ -109,6 +109,9 @@ wire (`engine.fetch.reasons`).
 """
 
 
+OUTAGE: Final = "outage"
+"""A site answers, but not with its pages (`outages`)."""
+
 NO_SERVER = frozenset({"dns-not-found", "dns-unavailable", "connect-refused", "connect-failed", "tls", "proxy"})
 """Reasons that mean that the server does not exist, mostly a mistyped host or port. If all seeds fail for one of them,
 the crawl ends without retries. A timeout is not one of them: a slow server may answer the next time."""
@@ -134,7 +137,7 @@ def is_temporary(reason: str) -> bool:
 
     A private address may have been allowed since.
     """
-    return reason in ("robots-unreachable", "private-address") or retry_for(reason).again
+    return reason in ("robots-unreachable", "private-address", OUTAGE) or retry_for(reason).again
 
 
 def is_tried_again(settings: RetrySettings, reason: str, failures: int) -> bool:

@@ -36,6 +36,7 @@ from periplus.urls import site_of
 
 from ..settings import PolitenessSettings, RetrySettings
 from .heap import IndexedHeap
+from .outages import Outages
 from .politeness import NO_ANSWER, delay_after, reason_of, retry_for
 from .robots import Ask, RobotsGate, next_step, robots_url, to_be_sent
 from .schedule import Schedule
@@ -69,7 +70,9 @@ class SitePreflight:
         politeness: PolitenessSettings,
         retries: RetrySettings,
         back_off: BackOff,
+        outages: Outages,
     ) -> None:
+        self._outages = outages
         self._schedule = schedule
         self._gate = gate
         self._politeness = politeness
@@ -247,6 +250,7 @@ class SitePreflight:
         """When that goes on, the site is given up; one that has answered before gets more attempts."""
         active.lookups += 1
         limit = self._retries.max_site_failures if active.record.pages else self._retries.max_attempts
+        limit = limit if self._outages.of(active.site) is None else 1
         if active.lookups >= limit or not retry_for(reason).again:
             self.give_up(active, reason, now)
         else:
@@ -281,7 +285,11 @@ class SitePreflight:
             self._wake(wanting, now)
         elif reason == "cancelled":
             self._schedule.place(wanting, max(now, wanting.record.ready_at))
-        elif retry_for(reason).again and wanting.record.robots_tries + 1 < self._retries.max_attempts:
+        elif (
+            retry_for(reason).again
+            and wanting.record.robots_tries + 1 < self._retries.max_attempts
+            and self._outages.of(wanting.site) is None
+        ):
             wanting.record.robots_tries += 1
             self._begin_again(wanting, now + self._back_off(outcome, wanting.record.robots_tries, now))
         else:
@@ -352,6 +360,8 @@ class SitePreflight:
     def give_up(self, active: ActiveSite, reason: str, now: float) -> None:
         """Give up a site: waiting URLs are refused with the reason, and so are delegated requests."""
         active.record.retired = reason
+        if retry_for(reason).again:
+            self._outages.given_up(active.record, reason, now)
         self._stop_waiting(active)
         delegated = list(active.delegated.values())
         active.delegated.clear()

@@ -25,8 +25,10 @@ from periplus.model import (
 )
 
 from .desk import FrontierDesk
+from .outages import Outages
 from .politeness import (
     OUR_OWN,
+    OUTAGE,
     Retry,
     delay_after,
     is_tried_again,
@@ -57,8 +59,10 @@ class Reports:
         scores: Scores,
         *,
         back_off: BackOff,
+        outages: Outages,
         pages_done: int,
     ) -> None:
+        self._outages = outages
         self._state = desk.state
         self._guard = desk.guard
         self._revisits = desk.revisits
@@ -82,7 +86,8 @@ class Reports:
             return
         if reason not in OUR_OWN:
             record = self._selector.record_of(ticket.entry)
-            if is_tried_again(self._retries, reason, record.failures + 1):
+            is_again = is_tried_again(self._retries, reason, record.failures + 1)
+            if is_again and not self._outages.asks_others(active.record, record, reason):
                 self._retry(active, ticket, record, outcome, reason, now)
             else:
                 self._selector.remove(active, ticket)
@@ -114,6 +119,9 @@ class Reports:
     ) -> None:
         after = after_visit(record, outcome, reading, reason)
         if outcome.task.purpose is Purpose.PAGE:
+            if self._outages.saw(active.record, record, outcome, reading, reason, now):
+                self._state.records.put([self._revisits.put_off(as_kept(record, after), now)])
+                return
             after = self._revisits.visited(active.record, record, after, outcome, reading, now)
             self._count(outcome, reading, reason)
         self._state.records.put([after])
@@ -142,6 +150,8 @@ class Reports:
         record.files += outcome.task.purpose is Purpose.SITEMAP
         retry = retry_for(reason)
         record.failures = record.failures + 1 if retry.again else 0
+        if record.failures == 1:
+            self._outages.failing(record, now)
         if record.failures >= self._retries.max_site_failures:
             self._preflight.give_up(active, reason, now)
         elif record.downloaded > self._politeness.max_bytes_per_site:
@@ -221,6 +231,21 @@ def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: BodyReading |
             )
         case _:
             return after_failure(record, outcome, reason)
+
+
+def as_kept(record: UrlRecord, after: UrlRecord) -> UrlRecord:
+    """The record after a visit that says nothing of the page: its good version stays what the next is compared with."""
+    return replace(
+        after,
+        changes=record.changes,
+        validators=record.validators,
+        digests=record.digests,
+        version=record.version,
+        blocks=record.blocks,
+        failures=record.failures + 1,
+        reason=after.reason or OUTAGE,
+        kept_at=record.kept_at,
+    )
 
 
 def _validators(headers: tuple[tuple[str, str], ...]) -> Validators | None:

@@ -114,6 +114,13 @@ class Revisiting:
         """Learn from a visit that has ended, with a page or finally without; the record, scheduled for the next."""
         return after
 
+    def put_off(self, record: UrlRecord, now: float) -> UrlRecord:
+        """The record of a page whose visit said nothing or was refused, scheduled for another time."""
+        return record
+
+    def back(self, site: Site, since: float, now: float) -> None:
+        """Schedule the pages of a site again that was down since then."""
+
     def linked(self, url: Url, links: Iterable[Url], now: float) -> None:
         """Learn from the links of a page that was read."""
 

@@ -65,6 +65,9 @@ _SEARCHED = 32
 _FIRST_VISITS = frozenset({Lane.DISCOVERY, Lane.SITEMAPS})
 """Where pages wait for their first visit."""
 
+_BY_ROBOTS = frozenset({"robots", "robots-unreachable"})
+"""Why a known page may not be fetched now, but perhaps another time."""
+
 _PROBE = "#probe:"
 """Between the URL of a probe and its kind, in queues and records."""
 
@@ -119,6 +122,8 @@ class CandidateSelector:
         """Revisits that wait with their sites."""
         self.embedded_waiting = 0
         """Files that pages embed, which wait with their sites or for their next attempt."""
+        self.refused_pages: list[tuple[ActiveSite, UrlRecord, str]] = []
+        """Known pages that robots.txt refused since this was last cleared."""
         self.refused_files: list[Excluded] = []
         """Sitemaps, and files that pages need, that were refused since this was last cleared."""
         self.reconsidering = [desk.guard.reconsider]
@@ -357,6 +362,10 @@ class CandidateSelector:
     def exclude(self, active: ActiveSite, ticket: Ticket, reason: str, rule: str, now: float) -> None:
         """Exclude a URL from fetching: it leaves its queue, its record says why, and an event reports it."""
         record, entry = self.forgo(active, ticket, reason), ticket.entry
+        if entry.lane is Lane.REFRESH and reason in _BY_ROBOTS:
+            refused = replace(record, reason=reason, status=None, failures=record.failures + 1)
+            self._state.records.put([self._revisits.put_off(refused, now)])
+            self.refused_pages.append((active, record, reason))
         url, _, kind = entry.url.partition(_PROBE)
         task = FetchTask(
             Url(url), entry.site, purpose_of(entry.lane), entry.lane, now, None, record.failures + 1, None,
@@ -368,9 +377,16 @@ class CandidateSelector:
             self.refused_files.append(excluded)
 
     def exclude_heads(self, active: ActiveSite, limit: int, reason: str, now: float) -> int:
-        """Refuse the first URLs of a site that was given up, each once, even if it waits in two lanes; how many."""
+        """Refuse the first URLs of a site that was given up, each once, even if it waits in two lanes; how many.
+
+        Known pages are not refused: they are asked another time.
+        """
         tickets = self.heads(active, limit)
         for ticket in tickets:
+            if ticket.entry.lane is Lane.REFRESH:
+                self.remove(active, ticket)
+                self._state.records.put([self._revisits.put_off(self.record_of(ticket.entry), now)])
+                continue
             is_page = ticket.entry.lane in _FIRST_VISITS
             if is_page and self._is_settled(ticket.entry, self.record_of(ticket.entry)):
                 self._skip(active, ticket)

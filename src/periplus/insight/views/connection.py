@@ -33,6 +33,7 @@ from periplus.store.folders import repair_hint
 from periplus.store.tables import Spooled
 from periplus.store.tables.declared import ROWS
 from periplus.store.tables.files import count_spooled, damaged_files, files_of, files_of_judges, intact_files_of
+from periplus.store.tables.outages import TIMES
 
 from .catalogue import ENTITIES, ITEM_VERSIONS, ITEMS, MADE, TABLES, VIEWS, names_in
 from .kept import Kept
@@ -293,12 +294,19 @@ class Views:
                 " or level in ('minor', 'major')"
                 " and (url, seen_at) in (select (url, seen_at) from every where level = 'template'))"
             )
+        if name in TIMES and self._has_outages:
+            self._put("outages")
+            rows = _without_outages(name, rows)
         try:
             with self._noticing_damage((name,)):
                 self.database.execute(f'create or replace view "{name}" as {rows}')
         except duckdb.Error as error:
             hint = repair_hint(self.tables)
             raise CollectionDamaged(f"the table {name} cannot be read: {error}", hint=hint) from error
+
+    @property
+    def _has_outages(self) -> bool:
+        return bool(self._files_of(self.tables, "outages", self.spooled) or count_spooled("outages", self.spooled))
 
     def _items_sql(self, *, is_latest: bool) -> str:
         """The items with their fields as columns, whose types are those that all items have in common."""
@@ -353,6 +361,22 @@ select url,
 from fetches where purpose = 'page' group by url
 having vanished_at > max(ended_at) filter (where outcome = 'not-modified' or status between 200 and 299)"""
 """When pages vanished that are not there now, as `apps.changes` defines it."""
+
+
+_DOWN: Final = """exists (from (
+    select site, since, coalesce(max(until), 'infinity'::timestamptz) as until
+    from outages group by site, since) as down
+    where down.site = every.site and every.{at} >= since and every.{at} < until)"""
+"""Whether the site of a row was down. An outage has one row for its beginning and one for its end."""
+
+
+def _without_outages(table: str, rows: str) -> str:
+    """Rows of a table without what outages show, as `store.tables.outages` has it."""
+    is_down = _DOWN.format(at=TIMES[table])
+    if table == "pages":
+        return f"select * from ({rows}) as every where not {is_down}"
+    probes = f"case when purpose = 'page' and {is_down} then 'probe' else purpose end"
+    return f"select * replace ({probes} as purpose) from ({rows}) as every"
 
 
 def _cores() -> int:

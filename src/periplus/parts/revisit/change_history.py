@@ -39,7 +39,7 @@ from .ledger import fit_site
 from .page_rates import learnt, rate_of
 from .records import LiveSiteRecords
 from .signals import NO_EVIDENCE, NO_PROOF, ArchiveProof, SignalTrust, SiteEvidence
-from .weights import RefreshRetirementSettings, after_setback
+from .weights import RefreshRetirementSettings
 
 _SAMPLE = 20_000
 """Maximum number of pages from which a site is estimated."""
@@ -295,13 +295,15 @@ def _age(record: UrlRecord, now: float) -> float | None:
     return None if modified_at is None or modified_at > now - _JUST_NOW else now - modified_at
 
 
-def is_back(discovery: Discovery, known: UrlRecord, retirement: RefreshRetirementSettings) -> bool:
-    """Whether a page that was given up is reported as changed since."""
-    lastmod = discovery.hints.lastmod
-    is_later = lastmod is not None and known.fetched_at is not None and lastmod.at > known.fetched_at
-    if not known.failures or not (is_later or discovery.source is Source.PING):
-        return False
-    return bool(after_setback(known.status, known.failures, discovery.found_at, retirement).retired)
+def named_again_at(discovery: Discovery, known: UrlRecord, retirement: RefreshRetirementSettings) -> float:
+    """When a page that was not there is asked again because something names it.
+
+    At once if it was reported as changed since; otherwise what names it may be as old as the page was.
+    """
+    lastmod, visited_at = discovery.hints.lastmod, known.fetched_at or 0.0
+    if discovery.source is Source.PING or (lastmod is not None and lastmod.at > visited_at):
+        return discovery.found_at
+    return max(discovery.found_at, visited_at + retirement.gone_pause)
 
 
 def is_announced(site: SiteState, record: UrlRecord) -> bool:

@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 from random import Random
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
+from periplus.engine.frontier import is_temporary
 from periplus.engine.frontier.revisiting import Revisiting, ToldPage
 from periplus.model import (
     Bid,
@@ -45,7 +46,7 @@ from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .budget import RevisitQuota, VisitBudget, Watching, weighting_of
-from .change_history import ChangeHistory, Revised, is_announced, is_back, is_page
+from .change_history import ChangeHistory, Revised, is_announced, is_page, named_again_at
 from .evidence import DAY, SignalKind, unpack_page
 from .freshness import CLOCK_ERROR, FreshnessEstimator, bring_back, queued_revisits
 from .gains import NO_SITE_GAINS, SiteGains
@@ -56,7 +57,7 @@ from .settings import RefreshSettings
 from .signals import NO_EVIDENCE, SiteEvidence
 from .visit_stats import VisitStats
 from .visit_value import UpcomingVisits, VisitValuer
-from .weights import RefreshRetirementSettings, after_setback, why_worthless
+from .weights import RefreshRetirementSettings, asked_again_at, why_worthless
 
 _MAX_LOOKED_AT = 200
 """RevisitQueue entries that one call of `due` looks at, at most: so one step stays short."""
@@ -79,6 +80,10 @@ _MIN_INTERVAL, _MAX_INTERVAL, _INTERVAL_PER_PAGE = 5.0, 600.0, 0.03
 takes 0.2 s for 50 pages and 0.6 s for 2,000: at most a twenty-fifth of the time."""
 _WITHOUT_CONDITION = 0.1
 """Share of revisits that are sent without validators, to find servers that answer 304 whatever has changed."""
+_PUT_OFF = 3600.0
+"""Minimum seconds for which a page is put off whose site is down."""
+_RETURNED_AT_ONCE = 5_000
+"""Pages of a site that are scheduled again when its outage has ended; the others were put off for a day at most."""
 _REVISED_AT_ONCE = 1_000
 """Records of revised pages that are loaded together."""
 
@@ -255,8 +260,29 @@ class Revisits(Revisiting):
             return now if self._samples_noise(site, before, after, now) else self._due_at(after, site, now)
         if isinstance(outcome, Redirected):
             return now + self._settings.longest
-        setback = after_setback(after.status, after.failures, now, self._retirement)
-        return None if setback.retired else setback.again_at
+        return asked_again_at(after.status, after.failures, now, self._retirement)
+
+    def put_off(self, record: UrlRecord, now: float) -> UrlRecord:
+        """Schedule a page for another time, the later the more often it could not be visited."""
+        due_at = now + min(max(_PUT_OFF, self._retirement.first_pause * 2.0 ** min(record.failures, 40)), DAY)
+        self._state.calendar.move([(record.url, record.due_at, due_at)])
+        return replace(record, due_at=due_at)
+
+    def back(self, site: Site, since: float, now: float) -> None:
+        """Schedule the pages of a site by their worth again: nothing that it answered since then counts for them."""
+        state = self._sites.get(site)
+        waiting = (
+            record for record in self._state.records.of_site(site) if record.due_at is not None and record.evidence
+        )
+        for record in list(islice(waiting, _RETURNED_AT_ONCE)):
+            after = record
+            if record.failures and ((record.fetched_at or 0.0) >= since or is_temporary(record.reason or "robots")):
+                after = replace(record, failures=0, reason="", status=200)
+            if not after.failures:
+                after = replace(after, due_at=self._due_at(after, state, now))
+            if after != record:
+                self._state.calendar.move([(record.url, record.due_at, after.due_at)])
+                self._state.records.put([after])
 
     def _samples_noise(self, site: SiteState, before: UrlRecord, after: UrlRecord, now: float) -> bool:
         """Whether to fetch a page again at once: all that differs then is noise.
@@ -285,10 +311,9 @@ class Revisits(Revisiting):
     def mentioned(self, discovery: Discovery, known: UrlRecord) -> UrlRecord:
         """The record of a known page after a source mentioned it; a page reported as changed is due sooner."""
         after = self._history.mentioned(discovery, known)
-        if known.due_at is None and is_back(discovery, known, self._retirement):
-            self._state.calendar.move([(after.url, None, discovery.found_at)])
-            return replace(after, due_at=discovery.found_at, failures=0)
-        if after.evidence == known.evidence or (after.due_at is None and after.failures):  # no signal, or given up
+        if known.failures:
+            return self._sooner(after, named_again_at(discovery, known, self._retirement))
+        if after.evidence == known.evidence:  # no signal
             return after
         due_at = self._due_at(after, self._site(after.url), discovery.found_at)
         if self.is_watching and due_at <= discovery.found_at:

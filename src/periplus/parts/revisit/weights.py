@@ -1,4 +1,4 @@
-"""What first visits, hubs and cheap answers are worth, and when a page is given up.
+"""What first visits, hubs and cheap answers are worth, and when a page is asked again that was not there.
 
 A page that was never fetched is as stale as can be: what a visit is worth is what it would be worth after an infinite
 time, its weight over its rate, if it turns out to be a page at all (WebFountain counts the same way: Edwards, McCurley
@@ -7,13 +7,9 @@ Schonfeld & Shivakumar (2009). A hub links to new pages: the longer it was not v
 the longer each (Olston & Najork 2010, section 5). An answer of 304 costs a tenth of a page, so pages that mostly answer
 with it are worth more for their cost. The weight of a page itself is in `policy.weights`.
 
-A page that is not worth a visit any more is retired, for a reason that tables count:
-
-* `gone`: not found, twice, a day or more apart (404, 410)
-* `worthless`: its weight is 0, so no visit is ever worth anything
-* `failing`: no answer of use for many visits in a row
-
-A sitemap, a feed or a person who says that it changed since wakes it; its evidence is kept.
+A page that was not there is asked again at growing intervals: after a day if it was not found (404, 410), after a
+minute if there was no answer of use, each time twice as late, and at least once in a month. A link, a sitemap or a feed
+that names it brings it forward; its evidence is kept. A page whose weight is 0 is `worthless`: no visit pays.
 """
 
 from __future__ import annotations
@@ -74,22 +70,18 @@ def worth_its_cost(weight: float, unchanged_share: float, unchanged_cost: float 
     return weight / (1.0 - share + max(unchanged_cost, _LEAST_COST) * share)
 
 
-GONE, WORTHLESS, FAILING = "gone", "worthless", "failing"
-_NOT_FOUND = (404, 410)
+WORTHLESS = "worthless"
+NOT_FOUND = (404, 410)
 
 
 class RefreshRetirementSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When pages are given up."""
+    """When a page is asked again that was not there. The pauses double with each visit."""
 
-    gone_visits: int = 2
-    """visits in a row that did not find it"""
     gone_pause: float = DAY
-    """seconds until it is looked for again"""
-    failed_visits: int = 10
-    """visits in a row without an answer of use; the pauses between them double"""
+    """seconds after the first visit that did not find it"""
     first_pause: float = 60.0
-    """seconds after the first of these"""
-    longest_pause: float = DAY
+    """seconds after the first visit without an answer of use"""
+    longest_pause: float = 30 * DAY
     """the longest of these pauses"""
 
 
@@ -97,23 +89,14 @@ PAYMENT_PAUSE = 30 * DAY
 """Seconds until a page is tried again that asks for a payment."""
 
 
-class MissedVisit(Struct, frozen=True):
-    """The consequence of a visit without a page: why the page is given up, or when it is tried again."""
-
-    retired: str
-    again_at: float
-
-
 def why_worthless(weight: float) -> str:
     """The reason, where there is one."""
     return "" if weight > 0.0 else WORTHLESS
 
 
-def after_setback(status: int | None, failures: int, now: float, settings: RefreshRetirementSettings) -> MissedVisit:
-    """Record that a visit returned no page, for the `failures`-th time in a row. It is not evidence about changes."""
-    if status in _NOT_FOUND:
-        return MissedVisit(GONE if failures >= settings.gone_visits else "", now + settings.gone_pause)
+def asked_again_at(status: int | None, failures: int, now: float, settings: RefreshRetirementSettings) -> float:
+    """When a page is asked again that was not there for the `failures`-th time in a row: no evidence about changes."""
     if status == PAYMENT_REQUIRED:  # it is not paid, so the answer stays what it is
-        return MissedVisit(FAILING if failures >= settings.failed_visits else "", now + PAYMENT_PAUSE)
-    pause = min(settings.first_pause * 2.0 ** min(failures - 1, 40), settings.longest_pause)
-    return MissedVisit(FAILING if failures >= settings.failed_visits else "", now + pause)
+        return now + PAYMENT_PAUSE
+    first = settings.gone_pause if status in NOT_FOUND else settings.first_pause
+    return now + min(first * 2.0 ** min(max(failures - 1, 0), 40), settings.longest_pause)

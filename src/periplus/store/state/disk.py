@@ -21,13 +21,16 @@ from periplus.model import (
     DomainVisits,
     FormRow,
     LinkChunk,
+    Rows,
     Site,
+    SiteOutage,
     SiteVisits,
     TreeUse,
     Url,
 )
 from periplus.policy.settings import DuplicateSettings
 
+from ..memory import MemoryRows
 from .environment import Environment
 from .exchange import DiskExchange
 from .files import DATA, MAP_SIZE, lost_state, note_begun, was_begun
@@ -223,6 +226,9 @@ class DiskState(Marks):
             self.domains = DiskRows(environment, "domains", DomainVisits, "domain")
             self.forms = DiskRows(environment, "forms", FormRow, "key")
             self.trees = DiskRows(environment, "trees", TreeUse, "tree")
+            self.outages: Rows[SiteOutage] = MemoryRows("site")
+            if not environment.lacks("outages"):
+                self.outages = DiskRows(environment, "outages", SiteOutage, "site")
             self.recent_links = DiskRows(environment, "recent-links", LinkChunk, "number")
             environment.commit()
             if environment.is_readonly:

@@ -131,6 +131,16 @@ class Environment:
         except lmdb.Error as error:
             raise self.failed(error) from error
 
+    def lacks(self, name: str) -> bool:
+        """Whether this is a reader of a state that was last written before there was a table of that name."""
+        if not self._readonly:
+            return False
+        try:
+            self.table(name)
+        except CollectionDamaged:
+            return True
+        return False
+
     def transaction(self) -> lmdb.Transaction[bytes]:
         """The one that is open, or a new one."""
         if self._transaction is None:

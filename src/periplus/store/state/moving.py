@@ -62,6 +62,7 @@ TABLES: Final = {
     "forms": "by the name of a site",
     "recent-links": "dropped: see `park_sites`",
     "domains": "dropped: see `park_sites`",
+    "outages": "by the name of a site",
     "trees": "by the names of trees, which only the crawl can match with files: the caller copies them",
 }
 """Every table of a state, and how its rows go along with a site."""
@@ -320,4 +321,4 @@ def _site_second(row: bytes) -> Site:
     return Site(decode(row)[1])
 
 
-_NAMED: Final = (("sites", _site_first), ("robots", _site_first), ("forms", _site_second))
+_NAMED: Final = (("sites", _site_first), ("robots", _site_first), ("forms", _site_second), ("outages", _site_first))

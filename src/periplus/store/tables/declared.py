@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from periplus.model import SubjectJudged
+from periplus.model import OutageSeen, SubjectJudged
 from periplus.model.rows import (
     Bytes,
     Claim,
@@ -405,6 +405,7 @@ _OF_EVERY_CRAWL: Final[tuple[type[TableRow], ...]] = (
     SitemapEntryRow,
     ChangeRow,
     SubjectJudged,
+    OutageSeen,
 )
 _OF_PARTS: Final = [row for module in modules_of_parts() for row in rows_in(module)]
 

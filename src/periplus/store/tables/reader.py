@@ -22,6 +22,7 @@ from ..folders import repair_hint
 from .columns import widened
 from .files import count_spooled, intact_files_of, places_of, spool_path
 from .manifest import Spooled, TableFile, finished_file
+from .outages import TIMES, Downtimes
 from .schemas import SCHEMAS
 from .spool import read_spool, whole_batches
 from .table import ParquetFile
@@ -37,8 +38,18 @@ R = TypeVar("R", bound=TableRow)
 def scan(
     folder: Path, table: str, *, spooled: Sequence[Spooled] = (), columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Every row of a table, a batch at a time, in the order of shards and of writing."""
+    """Every row of a table, a batch at a time, in the order of shards and of writing; without what outages show."""
     chosen = list(columns) if columns is not None else SCHEMAS[table].names
+    if table in TIMES and (downtimes := Downtimes(scan(folder, "outages", spooled=spooled))):
+        wanted = list(dict.fromkeys([*chosen, "site", TIMES[table], *(["purpose"] if table == "fetches" else [])]))
+        for batch in _written(folder, table, spooled, wanted):
+            yield downtimes.apply(table, batch).select(chosen)
+    else:
+        yield from _written(folder, table, spooled, chosen)
+
+
+def _written(folder: Path, table: str, spooled: Sequence[Spooled], chosen: list[str]) -> Iterator[pa.RecordBatch]:
+    """Every row of a table as it was written."""
     for path in intact_files_of(folder, table, spooled):
         yield from scan_file(path, chosen, SCHEMAS[table])
     yield from scan_spools(table, spooled, chosen)
