@@ -131,7 +131,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         if not self.token and (self.public_url or not self.is_loopback):
             raise UsageError(
                 f"{self.public_url or self.host} can be reached from other machines and needs a token",
-                hint="Add --token-file FILE; if the file does not exist, a token is written to it and printed once.",
+                hint="Add --token-file FILE; if the file does not exist, a token is written to it.",
             )
 
 
@@ -296,8 +296,8 @@ def served_with(
     public_url: str,
     receive: bool = False,
     additions: Sequence[Addition] = (),
-) -> tuple[Served, str]:
-    """What options of the command line ask for, and the token if one was made now; empty otherwise."""
+) -> tuple[Served, bool]:
+    """What options of the command line ask for, and whether a token was made now."""
     for folder in folders:  # before a token is made: a wrong folder must leave nothing behind
         existing(folder)
     tokens = Tokens() if token_file is None else read_tokens(token_file)
@@ -310,7 +310,7 @@ def served_with(
         public_url=public_url,
         receive=receive,
     )
-    return Served(folders, settings, additions), tokens.operator if tokens.is_new else ""
+    return Served(folders, settings, additions), tokens.is_new
 
 
 def served_of(request: Request) -> Served:
