@@ -8,6 +8,7 @@ Of the file of tokens the first line is the token of operators, the second, if t
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import secrets
@@ -17,6 +18,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
@@ -25,6 +27,8 @@ from periplus.apps.search.query_log import QueryLog
 from periplus.collection.collection import CollectionSetup, existing
 from periplus.insight.query_pool import QueryPool
 from periplus.model import UsageError
+
+from .connections import network_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -77,6 +81,8 @@ MIN_TOKEN = 16
 """Bytes of a token: 128 bits if they are random, which cannot be guessed."""
 _OPEN_INDEXES = 4
 """Indexes of one collection that stay open between requests; more are opened while more requests search at once."""
+MAX_AT_ONCE = 4
+"""Requests of one address that are worked on in threads at once. The server has 40 threads."""
 _REMEMBERED_FOR = 60.0
 """Seconds for which facts are kept that take a walk over a whole table or index."""
 _MAX_REMEMBERED = 256
@@ -268,6 +274,7 @@ class Served:
             raise UsageError("no collection to serve", hint="Give the folder of a collection: periplus serve DIR")
         self.stopping = threading.Event()
         self.queries = QueryPool(self.stopping.is_set)
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self.collections: dict[str, ServedCollection] = {}
         for folder in folders:
             existing(folder)
@@ -278,6 +285,14 @@ class Served:
     def first(self) -> ServedCollection:
         """The collection that is meant where none is named."""
         return next(iter(self.collections.values()))
+
+    def turns_of(self, host: str) -> asyncio.Semaphore:
+        """The turns of a client, whose requests beyond `MAX_AT_ONCE` wait for each other."""
+        address = network_of(host)
+        turns = self._turns.get(address)
+        if turns is None:
+            turns = self._turns[address] = asyncio.Semaphore(MAX_AT_ONCE)
+        return turns
 
     def close(self) -> None:
         """Close every collection, and end the processes for queries."""
