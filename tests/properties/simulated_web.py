@@ -154,10 +154,14 @@ class World:
         return self.links[outcome.task.url] if isinstance(outcome, Fetched) and outcome.status < 300 else []
 
 
+RobotsReply = int | str | tuple[int, tuple[tuple[str, str], ...], bytes]
+"""A status; the target of a redirect or a body; or a status, headers and a body."""
+
+
 class ScriptedRobots(World):
     """A web whose robots.txt files give these answers, one after another."""
 
-    def __init__(self, sites: int, pages: int, answers: dict[str, list[int | str]]) -> None:
+    def __init__(self, sites: int, pages: int, answers: dict[str, list[RobotsReply]]) -> None:
         plain = World.plain(sites, pages)
         self.__dict__.update(plain.__dict__)
         self._answers = answers
@@ -167,6 +171,8 @@ class ScriptedRobots(World):
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, int):
             return Fetched(task, answer, (), b"", now, 0.1, task.ip)
+        if isinstance(answer, tuple):
+            return Fetched(task, answer[0], answer[1], answer[2], now, 0.1, task.ip)
         if answer.startswith("https:"):
             return Redirected(task, 302, Url(answer), (), now, 0.1, task.ip)
         return Fetched(task, 200, (), answer.encode(), now, 0.1, task.ip)

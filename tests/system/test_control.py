@@ -326,7 +326,7 @@ def test_only_the_owner_may_open_the_socket_and_bad_requests_are_answered(one_wo
     with ControlClient(out) as crawl:
         for line in (b"", b"{", b"[1]", b'{"verb": "fly"}', b'{"verb": "exclude"}', b'{"verb": "status", "x": 1}'):
             assert b'"error":"not a request' in crawl.ask_raw(line)
-        for pattern in ("", "re:(a+)+", "x" * 3000):
+        for pattern in ("", "re:(?=a)", "x" * 3000):
             with pytest.raises(CollectionError):
                 crawl.ask("exclude", pattern=pattern)
         with pytest.raises(CollectionError, match="10001 URLs"):

@@ -44,7 +44,7 @@ def frontier(
     tokens = Tokens() if token_file is None else read_tokens(token_file)
     console = stderr_console()
     if tokens.is_new:
-        print_line(console, f"A token was written to {token_file}: {tokens.operator}")
+        print_line(console, f"A token was written to {token_file}; clients send it.")
 
     def started(where: str) -> None:
         print_line(console, f"Serving the frontier in {folder} at {where} (gRPC)", "bold")

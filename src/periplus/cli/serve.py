@@ -63,7 +63,7 @@ def serve(
     from periplus.apps.serve.running import serve as run
     from periplus.bridges.agents.rest import AgentRoutes
 
-    served, new_token = served_with(
+    served, is_new = served_with(
         collections,
         host=host,
         port=port,
@@ -74,8 +74,8 @@ def serve(
         additions=[AgentRoutes(allows_sql=sql)],
     )
     console = stderr_console()
-    if new_token:
-        print_line(console, f"A token was written to {token_file}: {new_token}")
+    if is_new:
+        print_line(console, f"A token was written to {token_file}; log in with it.")
     _show_requests()
 
     def started(url: str) -> None:

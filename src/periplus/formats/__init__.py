@@ -5,6 +5,6 @@ values with a reason, never exceptions. What a writer writes, the reader reads b
 socket, reads a clock, or decides what to do with the result.
 
 `robots`, `sitemap`, `feed`, `headers`, `access_log`, `metadata_archive`, `indexnow`, `websub`,
-`compression_dictionary`, `web_bot_auth`, `address_ranges`; dates in all their forms are read in `dates`, charset labels
-in `encodings`, and the grammar that fields of HTTP share in `structured_fields`.
+`compression_dictionary`, `web_bot_auth`, `address_ranges`, `challenges`; dates in all their forms are read in `dates`,
+charset labels in `encodings`, and the grammar that fields of HTTP share in `structured_fields`.
 """

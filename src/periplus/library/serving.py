@@ -33,7 +33,7 @@ def serve(
     from periplus.apps.serve.running import serve as run
 
     listed = [folders] if isinstance(folders, str | PathLike) else list(folders)
-    served, new_token = served_with(
+    served, is_new = served_with(
         [Path(folder) for folder in listed],
         host=host,
         port=port,
@@ -42,7 +42,7 @@ def serve(
         public_url=public_url,
         receive=receive,
     )
-    if new_token:
+    if is_new:
         log.warning("a token was written to %s", token_file)
     run(served, lambda url: log.info("serving at %s", url), _interrupt)
 

@@ -49,6 +49,10 @@ def test_answer_is_that_of_the_tables(server: Site, lab: Path) -> None:
 
 
 def test_views_and_describe_work(server: Site) -> None:
+    assert answer(server, "select count(*) as n from range(3), unnest([1, 2])") == [{"n": 6}]
+    assert answer(server, "select 'duckdb_settings()' as text, 'current_setting' as other")
+    assert answer(server, "select table_name from information_schema.columns, fetches limit 1")
+    assert len(answer(server, "summarize fetches")) == len(answer(server, "describe fetches"))
     assert answer(server, "select crawled from measures")[0]["crawled"]
     assert any(row["column_name"] == "pagerank" for row in answer(server, "describe urls"))
 
@@ -79,12 +83,39 @@ def test_views_and_describe_work(server: Site) -> None:
         "call pragma_database_size()",
         "insert into fetches select * from fetches",
         "drop view fetches",
+        "select * from duckdb_settings()",
+        'from system.main."DuckDB_Settings"()',
+        "with settings as (from duckdb_settings()) select * from settings",
+        "select (select min(value) from duckdb_settings())",
+        "select * from query('from duckdb_settings()')",
+        "select * from query_table('pg_settings')",
+        "select current_setting('temp_directory')",
+        "select list_transform(['allowed_directories'], name -> current_setting(name))",
+        "select json_serialize_plan('select url from fetches')",
+        "from json_execute_serialized_sql(json_serialize_sql('select 1'))",
+        "select * from pg_catalog.pg_settings",
+        "from pg_settings",
+        "from pg_views",
+        "from information_schema.views",
+        "from sqlite_master",
+        "from duckdb_views",
+        "from duckdb_databases()",
+        "from duckdb_temporary_files()",
+        "from duckdb_secrets()",
+        "from duckdb_extensions()",
+        "from pragma_database_list",
+        "from pragma_storage_info('fetches')",
+        "from enable_logging()",
+        "from glob('*')",
+        "describe from duckdb_settings()",
+        "summarize duckdb_views",
     ],
 )
 def test_nothing_else_is_read_or_written(server: Site, lab: Path, sql: str) -> None:
     reply = server.get("/api/collection/sql", q=sql.format(folder=lab), table="answer")
     assert reply.status == 400, reply.text
     assert "root:" not in reply.text
+    assert f"{lab}/" not in reply.text
     assert not list(Path("/tmp").glob("periplus-stolen*"))
 
 

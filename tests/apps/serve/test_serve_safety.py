@@ -5,17 +5,24 @@ from __future__ import annotations
 import logging
 import re
 import socket
+import threading
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager, suppress
 from http.cookies import SimpleCookie
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 from tests.apps.serve.asking import PATIENCE, Reply, Site, read_all
 from tests.apps.serve.conftest import EVIL, Serving
 from tests.library.small_web import SEED
 
-from periplus.apps.serve.served import Served, ServeSettings
+from periplus.apps.serve.routing import Audience, route
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import MAX_AT_ONCE, Served, ServeSettings
 from periplus.model import UsageError
 
 TOKEN = "correct-horse-battery"
@@ -369,6 +376,43 @@ def test_one_address_does_not_take_all_connections(serving: Serving) -> None:
         with socket.create_connection((site.host, site.port), PATIENCE, ("127.0.0.2", 0)) as connection:
             assert read_all(connection).startswith(b"HTTP/1.1 503")
         assert site.get("/healthz").status == 200
+
+
+class _Endless:
+    """A page that is not ready before the test ends."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Semaphore(0)
+        self.ends = threading.Event()
+
+    def routes(self) -> list[Any]:
+        return [route("/endless", self._wait, audience=Audience.ANYONE)]
+
+    def _wait(self, _request: Request) -> Response:
+        self.begun.release()
+        self.ends.wait(PATIENCE)
+        return Response("ended")
+
+    @asynccontextmanager
+    async def lifespan(self, _served: Served) -> AsyncIterator[None]:
+        yield
+
+
+def test_one_address_does_not_take_all_threads(folder: Path) -> None:
+    """Sixty requests of an address wait for each other; one of another address waits for four of them at most."""
+    page = _Endless()
+    settings = ServeSettings(port=0, timeout=PATIENCE)
+    with running(Served((folder,), settings, (page,))) as url, ExitStack() as stack:
+        stack.callback(page.ends.set)
+        site = Site(url)
+        for _ in range(60):
+            connection = socket.create_connection((site.host, site.port), PATIENCE, ("127.0.0.2", 0))
+            stack.enter_context(connection)
+            connection.sendall(b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for _ in range(MAX_AT_ONCE):
+            assert page.begun.acquire(timeout=PATIENCE)
+        assert site.get("/", q="product").status == 200
+        assert not page.begun.acquire(blocking=False)
 
 
 def test_the_connection_that_has_waited_longest_makes_room(serving: Serving) -> None:

@@ -18,6 +18,7 @@ grpc = pytest.importorskip("grpc")
 pytest.importorskip("google.protobuf")
 
 from periplus.bridges.frontier.crawls import Crawls  # noqa: E402
+from periplus.bridges.frontier.messages import CALLS  # noqa: E402
 from periplus.bridges.frontier.server import FrontierServerSettings, parsed_address, serve  # noqa: E402
 from periplus.bridges.frontier.worker import Worker  # noqa: E402
 from periplus.model import PeriplusError, UsageError  # noqa: E402
@@ -224,6 +225,20 @@ def test_a_batch_that_is_too_large_is_refused(client: Client) -> None:
     with pytest.raises(grpc.RpcError) as error:
         client.call("PutDiscovered", iter([batch]))
     assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("name", ["GetStats", "GetURLs", "PutURLs", "PutDiscovered"])
+def test_what_is_not_a_message_is_the_fault_of_the_client(client: Client, name: str) -> None:
+    """Of a call with one message as of a stream; the next call is answered."""
+    takes, returns = CALLS[name]
+    kinds = ["stream" if "stream " in each else "unary" for each in (takes, returns)]
+    call = getattr(client.channel, "_".join(kinds))(f"/urlfrontier.URLFrontier/{name}")
+    garbage = b"\xff\xff\xff\xff garbage"
+    read = list if "stream" in returns else bytes
+    with pytest.raises(grpc.RpcError) as error:
+        read(call(iter([garbage]) if "stream" in takes else garbage, timeout=120))
+    assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert client.discover("https://a.example/") == [("https://a.example/", OK)]
 
 
 # queues

@@ -135,6 +135,24 @@ def test_attacks_end_with_a_reason(outcomes: dict[str, FetchOutcome], name: str)
     assert outcome.reason in ATTACKS[name][1], outcome.detail
 
 
+@pytest.mark.parametrize(("length", "connections"), [(b"Content-Length: 3\r\n", 3), (b"", 1)])
+def test_no_connection_is_kept_after_an_answer_with_a_length_and_chunks(length: bytes, connections: int) -> None:
+    """RFC 9112 section 6.3: such an answer may hide another one, so that nothing else is asked there."""
+    answer = STATUS + length + b"Transfer-Encoding: chunked\r\n\r\n4\r\npage\r\n0\r\n\r\n"
+
+    def converse(sock: socket.socket) -> None:
+        while read_head(sock):
+            sock.sendall(answer)
+
+    wire = impatient_wire()
+    with RawServer(converse) as server, contextlib.closing(wire):
+        for number in range(3):
+            [outcome] = fetch_all(wire, [task_for(f"http://a.test:{server.port}/{number}")])
+            assert isinstance(outcome, Fetched)
+            assert outcome.body == b"page"
+    assert server.connections == connections
+
+
 @pytest.mark.parametrize("name", SILENCES)
 def test_silence_ends(outcomes: dict[str, FetchOutcome], name: str) -> None:
     """At every stage of an answer, whatever size it has announced."""

@@ -92,6 +92,47 @@ def test_an_older_answer_stands_in_for_a_week(access: str) -> None:
     assert file_after(answer(503), old).access == "none"
 
 
+WAF = ("x-amzn-waf-action", "captcha")
+
+
+@each_case(
+    ("outcome", "reason"),
+    [
+        (answer(405, HTML, WAF), "challenge"),
+        (answer(202, b"", WAF), "challenge"),
+        (answer(200, HTML, asked=task("https://www.a.test/robots.txt")), "html-instead"),
+        (answer(200, b" \n"), "empty"),
+        (answer(401), "http-401"),
+        (
+            Redirected(task(redirects=MAX_ROBOTS_REDIRECTS), 302, Url("https://a.test/r"), (), NOW, 0.1),
+            "too-many-redirects",
+        ),
+        (
+            Redirected(
+                task(),
+                302,
+                Url("https://google.test/r"),
+                (("Location", "https://www.google.com/sorry/index?q=x"),),
+                NOW,
+                0.1,
+            ),
+            "challenge",
+        ),
+    ],
+)
+def test_rules_hold_for_a_week_behind_a_wall(outcome: FetchOutcome, reason: str) -> None:
+    """What stands in place of a file that was known does not end its rules, until it is a week old."""
+    before = RobotsFile(SITE, "rules", RULES, NOW - FRESH, NOW)
+    file = file_after(outcome, before)
+    assert (file.access, file.body, file.fetched_at, file.reason) == ("rules", RULES, NOW - FRESH, reason)
+    assert file.expires_at == NOW + LEAST_FRESH
+    for earlier in (None, RobotsFile(SITE, "rules", RULES, NOW - STALE, NOW)):
+        assert file_after(outcome, earlier).access == ("none" if reason == "challenge" else file_after(outcome).access)
+    for no_rules in (b"", HTML):
+        after = file_after(outcome, RobotsFile(SITE, "rules", no_rules, NOW - FRESH, NOW))
+        assert reason == "challenge" or after.fetched_at == NOW
+
+
 @each_case(
     ("said", "kept"),
     [

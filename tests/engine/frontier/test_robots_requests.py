@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from tests.properties.simulated_web import ScriptedRobots
+from tests.each_case import each_case
+from tests.properties.simulated_web import RobotsReply, ScriptedRobots
 from tests.properties.watched_crawl import START, Crawl
 
 from periplus.engine.frontier import PolitenessSettings
@@ -22,7 +23,7 @@ FORBIDS = "User-agent: *\nDisallow: /\n"
 PAGE = "<!doctype html><html><body>Welcome</body></html>"
 
 
-def crawl_of(answers: dict[str, list[int | str]], sites: int = 3, pages: int = 2, **settings: object) -> Crawl:
+def crawl_of(answers: dict[str, list[RobotsReply]], sites: int = 3, pages: int = 2, **settings: object) -> Crawl:
     crawl = Crawl(ScriptedRobots(sites, pages, answers), **settings)  # type: ignore[arg-type]
     crawl.seed(crawl.world.urls)
     crawl.run(5_000)
@@ -71,7 +72,7 @@ def test_a_ring_of_sites_ends() -> None:
 
 def test_many_sites_that_redirect_to_one_are_answered_politely() -> None:
     """Forty sites whose rules are at one: it is asked for each, and rests in between."""
-    answers: dict[str, list[int | str]] = {robots(f"s{n}.test"): [robots("s40.test")] for n in range(40)}
+    answers: dict[str, list[RobotsReply]] = {robots(f"s{n}.test"): [robots("s40.test")] for n in range(40)}
     crawl = crawl_of({**answers, robots("s40.test"): [FORBIDS]}, sites=41, pages=1)
     assert {reason for n in range(40) for reason in reasons(crawl, Site(f"s{n}.test"))} == {"robots"}
     assert len(asked(crawl, Site("s40.test"))) == 41
@@ -139,6 +140,62 @@ def test_rules_that_were_known_hold_while_the_site_cannot_be_asked() -> None:
     assert (ends[Url("https://s0.test/yes")], ends[Url("https://s0.test/no")]) == ("", "robots")
 
 
+def fetched_a_day_later(replies: list[RobotsReply]) -> dict[str, str]:
+    """The reasons of an allowed and four forbidden pages that are found a day after the first request."""
+    answers: dict[str, list[RobotsReply]] = {
+        robots("s0.test"): replies,
+        "https://s0.test/login": [PAGE],
+        robots("www.s0.test"): [PAGE],
+    }
+    crawl = Crawl(ScriptedRobots(1, 1, answers))
+    crawl.seed()
+    crawl.run()
+    crawl.now = START + 90_000.0
+    for path in ("yes", "no/1", "no/2", "no/3", "no/4"):
+        url = Url(f"https://s0.test/{path}")
+        crawl.world.kinds[url], crawl.world.links[url] = "ok", []
+        crawl.discover([Discovery(url, Source.LINK, crawl.now)])
+    crawl.run()
+    crawl.check_end()
+    return {record.url.removeprefix("https://s0.test/"): record.reason for record in crawl.state.records.of_site(S0)}
+
+
+CHALLENGE = b"<!doctype html><title>Just a moment...</title><script src='/cdn-cgi/challenge-platform/h/g'></script>"
+
+
+@each_case(
+    "instead",
+    [
+        PAGE,
+        (202, (("x-amzn-waf-action", "challenge"),), PAGE.encode()),
+        (403, (("cf-mitigated", "challenge"),), CHALLENGE),
+        (200, (), b""),
+        "https://s0.test/login",
+        (200, (), CHALLENGE),
+        401,
+        403,
+    ],
+)
+def test_rules_that_were_known_hold_behind_a_wall(instead: RobotsReply) -> None:
+    """A challenge, a page, nothing or a login in place of the file: none of the four forbidden pages is fetched."""
+    reasons = fetched_a_day_later(["User-agent: *\nDisallow: /no\n", instead])
+    assert [reasons[f"no/{number}"] for number in range(1, 5)] == ["robots"] * 4
+    assert reasons["yes"] == ""
+
+
+@each_case("instead", [404, 410, "User-agent: *\nDisallow:\n"])
+def test_rules_that_were_known_end_with_the_file(instead: RobotsReply) -> None:
+    """RFC 9309 section 2.3.1.3: a file that is not there any more has no rules."""
+    reasons = fetched_a_day_later(["User-agent: *\nDisallow: /no\n", instead])
+    assert set(reasons.values()) == {""}
+
+
+def test_a_challenge_on_a_first_visit_allows_nothing() -> None:
+    """The site could not be asked; its `www.` name is not asked either."""
+    crawl = crawl_of({robots("s0.test"): [(403, (("cf-mitigated", "challenge"),), CHALLENGE)]}, sites=1)
+    assert (reasons(crawl, S0), len(crawl.starts)) == ({"robots-unreachable"}, 1)
+
+
 @pytest.mark.parametrize("pages_per_visit", [1, 5])
 def test_a_delay_that_is_learnt_elsewhere_counts_from_then_on(pages_per_visit: int) -> None:
     """Crawl-delay in a file to which another site was sent."""
@@ -154,7 +211,7 @@ def test_a_delay_that_is_learnt_elsewhere_counts_from_then_on(pages_per_visit: i
 
 def test_delegated_requests_do_not_exceed_the_capacity() -> None:
     """A site summoned for a delegated request is parked when there is no room for its own URLs."""
-    answers: dict[str, list[int | str]] = {robots(f"s{n}.test"): [robots(f"s{n + 1}.test")] for n in range(29)}
+    answers: dict[str, list[RobotsReply]] = {robots(f"s{n}.test"): [robots(f"s{n + 1}.test")] for n in range(29)}
     crawl = Crawl(ScriptedRobots(30, 3, answers), capacity=2)
     crawl.seed(crawl.world.urls)
     most = 0

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import pytest
 from tests.engine.frontier.opened_frontier import FrontierOptions, OpenedFrontier
-from tests.properties.simulated_web import ScriptedRobots
+from tests.properties.simulated_web import RobotsReply, ScriptedRobots
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import Frontier, PolitenessSettings, RetrySettings
@@ -39,7 +39,7 @@ def robots(site: str) -> str:
 class Shards:
     """Frontiers of three shards on one web. `is_lost`: whether a message to a shard never arrives."""
 
-    def __init__(self, answers: dict[str, list[int | str]], delay: float = 1.0) -> None:
+    def __init__(self, answers: dict[str, list[RobotsReply]], delay: float = 1.0) -> None:
         self.world = ScriptedRobots(60, 1, answers)
         self.states = [MemoryState() for _ in range(SHARDS)]
         self.options = [
@@ -138,7 +138,7 @@ class Shards:
         )
 
 
-def crawl_of(answers: dict[str, list[int | str]], *seeds: str) -> Shards:
+def crawl_of(answers: dict[str, list[RobotsReply]], *seeds: str) -> Shards:
     shards = Shards(answers)
     shards.seed(*seeds)
     shards.run()
@@ -156,7 +156,7 @@ def test_rules_of_another_shards_site_hold_for_the_site_that_sent_us() -> None:
 def test_a_chain_over_all_shards_is_followed_for_five_redirects() -> None:
     """Also where it comes back to the shard that it began at; the sixth redirect means that there are no rules."""
     ways = [B, C, BY_SHARD[0][1], B, C]
-    answers: dict[str, list[int | str]] = {robots(A): [f"https://{ways[0]}/0.txt"]}
+    answers: dict[str, list[RobotsReply]] = {robots(A): [f"https://{ways[0]}/0.txt"]}
     for place, (here, there) in enumerate(pairwise(ways)):
         answers[f"https://{here}/{place}.txt"] = [f"https://{there}/{place + 1}.txt"]
     answers[f"https://{C}/4.txt"] = [FORBIDS]
@@ -169,7 +169,7 @@ def test_a_chain_over_all_shards_is_followed_for_five_redirects() -> None:
 
 def test_sites_of_several_shards_that_redirect_to_each_other_do_not_wait_forever() -> None:
     """Each is held for the next, and still answers the one before."""
-    ring: dict[str, list[int | str]] = {
+    ring: dict[str, list[RobotsReply]] = {
         robots(A): [robots(B)], robots(B): [robots(C)], robots(C): [robots(A)],
     }  # fmt: skip
     shards = crawl_of(ring, A, B, C)
@@ -179,7 +179,7 @@ def test_sites_of_several_shards_that_redirect_to_each_other_do_not_wait_forever
 def test_a_site_that_many_shards_need_is_asked_in_turn() -> None:
     """Its delay is kept, whichever shard the question comes from."""
     others = [site for shard in BY_SHARD for site in shard if site != B][:30]
-    answers: dict[str, list[int | str]] = {robots(site): [f"https://{B}/common.txt"] for site in others}
+    answers: dict[str, list[RobotsReply]] = {robots(site): [f"https://{B}/common.txt"] for site in others}
     shards = crawl_of({**answers, f"https://{B}/common.txt": [FORBIDS]}, *others)
     assert {shards.reason(site) for site in others} == {"robots"}
     assert shards.asked(B) == 30
@@ -204,7 +204,7 @@ def test_a_failure_there_is_tried_again_from_the_beginning() -> None:
 @pytest.mark.parametrize("number", range(SHARDS))
 def test_a_process_that_ends_in_between_costs_nothing(number: int) -> None:
     """Questions and answers are part of the state, once they have arrived."""
-    answers: dict[str, list[int | str]] = {
+    answers: dict[str, list[RobotsReply]] = {
         robots(A): [f"https://{B}/1.txt"],
         f"https://{B}/1.txt": [f"https://{C}/2.txt"],
     }

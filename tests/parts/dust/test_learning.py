@@ -277,6 +277,16 @@ def test_rules_of_duplicate_url_discarder() -> None:
     assert rename("https://b.net/x/dp/1") == "https://b.net/dp/1"
     assert rename("https://s.c.net/?x=1&id=2") == "https://s.c.net/?id=2"
     assert rename("https://www2.d.net/x/") == "https://d.net/x"
+    paths = ["f.net/A/*.HTM|", "f.net/?v=x*z", "f.net/#!*"]
+    rename = from_discarder([{**rows[0], "urlPattern": {"include": paths}}]).renamed
+    shorter = {"/a/1.htm?a=1": "/a/1.htm", "/b?V=xyZ&a=1": "/b?V=xyZ", "/b?a=1#!c": "/b#!c"}
+    assert {path: rename(f"https://f.net{path}") for path in shorter} == {
+        path: f"https://f.net{short}" for path, short in shorter.items()
+    }
+    for elsewhere in ("/a/1.html?a=1", "/b?v=yz&a=1", "/b?a=1#c"):
+        assert rename(f"https://f.net{elsewhere}") == f"https://f.net{elsewhere}"
+    hostile = from_discarder([{**rows[0], "urlPattern": {"include": ["a.net/" + "*a" * 30 + "*b|"]}}]).renamed
+    assert hostile("https://a.net/" + "a" * 200) == "https://a.net/" + "a" * 200, "in linear time"
     with pytest.raises(ValueError, match="unknown processor"):
         from_discarder([{"order": 0, "processor": "other", "urlPattern": {"include": ["a.net"]}}])
 

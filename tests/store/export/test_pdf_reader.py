@@ -17,6 +17,7 @@ from periplus.content.pdf import html_of, pdf_title
 from periplus.store.export import pdf_reader
 from periplus.store.export.documents import markdown_of, read_body
 from periplus.store.export.pdf_reader import PdfReader
+from periplus.store.export.pdf_worker import LEAST_MEMORY, MEMORY, memory_limit
 
 pytest.importorskip("pypdfium2")
 
@@ -157,3 +158,27 @@ def test_a_pdf_is_read_as_a_page_with_sections() -> None:
     assert "halyard" in page.main_text
     assert b'<h2 id="page=2">Page 2</h2>' in made
     assert "## Page 2\n\nSecond page" in markdown_of(page, made)
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "limit"),
+    [
+        ("0::/user/crawl\n", {"user/crawl/memory.max": "max", "user/memory.max": f"{2 << 30}"}, 512 << 20),
+        ("0::/user/crawl\n", {"user/crawl/memory.max": f"{300 << 20}"}, LEAST_MEMORY),
+        ("0::/\n", {"memory.max": f"{1600 << 20}\n"}, 400 << 20),
+        ("4:cpu,memory:/of/the/host\n0::/\n", {"memory/memory.limit_in_bytes": f"{2 << 30}"}, 512 << 20),
+    ],
+)
+def test_the_memory_of_the_process_follows_its_control_group(
+    tmp_path: Path, groups: str, files: dict[str, str], limit: int
+) -> None:
+    """The smallest limit above it counts, of either version of control groups."""
+    for name, text in {"proc/self/cgroup": groups, **{f"sys/fs/cgroup/{key}": files[key] for key in files}}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert memory_limit(str(tmp_path)) == min(limit, memory_limit())
+
+
+def test_a_process_takes_what_the_machine_has_for_it() -> None:
+    """Without control groups a quarter of its memory counts, within bounds."""
+    assert LEAST_MEMORY <= memory_limit() <= MEMORY

@@ -122,7 +122,8 @@ class _Guarded(Struct, frozen=True):
         if inspect.iscoroutinefunction(self.endpoint):
             made: Response = await self.endpoint(request)
             return made
-        response: Any = await run_in_threadpool(self.endpoint, request)
+        async with served_of(request).turns_of(request.client.host if request.client else ""):
+            response: Any = await run_in_threadpool(self.endpoint, request)
         found: Response = response
         return found
 

@@ -8,6 +8,7 @@ Of the file of tokens the first line is the token of operators, the second, if t
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import secrets
@@ -17,6 +18,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
@@ -25,6 +27,8 @@ from periplus.apps.search.query_log import QueryLog
 from periplus.collection.collection import CollectionSetup, existing
 from periplus.insight.query_pool import QueryPool
 from periplus.model import UsageError
+
+from .connections import network_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -77,6 +81,8 @@ MIN_TOKEN = 16
 """Bytes of a token: 128 bits if they are random, which cannot be guessed."""
 _OPEN_INDEXES = 4
 """Indexes of one collection that stay open between requests; more are opened while more requests search at once."""
+MAX_AT_ONCE = 4
+"""Requests of one address that are worked on in threads at once. The server has 40 threads."""
 _REMEMBERED_FOR = 60.0
 """Seconds for which facts are kept that take a walk over a whole table or index."""
 _MAX_REMEMBERED = 256
@@ -131,7 +137,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
         if not self.token and (self.public_url or not self.is_loopback):
             raise UsageError(
                 f"{self.public_url or self.host} can be reached from other machines and needs a token",
-                hint="Add --token-file FILE; if the file does not exist, a token is written to it and printed once.",
+                hint="Add --token-file FILE; if the file does not exist, a token is written to it.",
             )
 
 
@@ -268,6 +274,7 @@ class Served:
             raise UsageError("no collection to serve", hint="Give the folder of a collection: periplus serve DIR")
         self.stopping = threading.Event()
         self.queries = QueryPool(self.stopping.is_set)
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self.collections: dict[str, ServedCollection] = {}
         for folder in folders:
             existing(folder)
@@ -278,6 +285,14 @@ class Served:
     def first(self) -> ServedCollection:
         """The collection that is meant where none is named."""
         return next(iter(self.collections.values()))
+
+    def turns_of(self, host: str) -> asyncio.Semaphore:
+        """The turns of a client, whose requests beyond `MAX_AT_ONCE` wait for each other."""
+        address = network_of(host)
+        turns = self._turns.get(address)
+        if turns is None:
+            turns = self._turns[address] = asyncio.Semaphore(MAX_AT_ONCE)
+        return turns
 
     def close(self) -> None:
         """Close every collection, and end the processes for queries."""
@@ -296,8 +311,8 @@ def served_with(
     public_url: str,
     receive: bool = False,
     additions: Sequence[Addition] = (),
-) -> tuple[Served, str]:
-    """What options of the command line ask for, and the token if one was made now; empty otherwise."""
+) -> tuple[Served, bool]:
+    """What options of the command line ask for, and whether a token was made now."""
     for folder in folders:  # before a token is made: a wrong folder must leave nothing behind
         existing(folder)
     tokens = Tokens() if token_file is None else read_tokens(token_file)
@@ -310,7 +325,7 @@ def served_with(
         public_url=public_url,
         receive=receive,
     )
-    return Served(folders, settings, additions), tokens.operator if tokens.is_new else ""
+    return Served(folders, settings, additions), tokens.is_new
 
 
 def served_of(request: Request) -> Served:

@@ -8,10 +8,12 @@ import re
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import grpc
+from google.protobuf.message import DecodeError
 from msgspec import Struct
 
 from periplus.apps.serve.served import ServeSettings
@@ -119,28 +121,44 @@ def _handlers(service: Service, settings: FrontierServerSettings) -> dict[str, A
             make = grpc.unary_stream_rpc_method_handler
         else:
             make = grpc.unary_unary_rpc_method_handler
-        answer = (_streamed if is_stream_out else _answered)(method, settings.token)
+        read = partial(_each_read if is_stream_in else _read, kind)
+        answer = (_streamed if is_stream_out else _answered)(method, read, settings.token)
         serialised = None if is_stream_out else MESSAGES[returns].SerializeToString
-        handlers[call] = make(answer, request_deserializer=kind.FromString, response_serializer=serialised)
+        handlers[call] = make(answer, response_serializer=serialised)
     return handlers
 
 
-def _answered(method: Callable[[Any], Any], token: str) -> Callable[[Any, Any], Any]:
+def _read(kind: Any, sent: bytes) -> Any:
+    """A message; gRPC would answer what is none with UNKNOWN, as if the fault were ours."""
+    try:
+        return kind.FromString(sent)
+    except DecodeError as error:
+        raise Refusal(f"not a {kind.DESCRIPTOR.name} of urlfrontier.proto: {error}") from error
+
+
+async def _each_read(kind: Any, sent: AsyncIterator[bytes]) -> AsyncIterator[Any]:
+    async for each in sent:
+        yield _read(kind, each)
+
+
+def _answered(method: Callable[[Any], Any], read: Callable[[Any], Any], token: str) -> Callable[[Any, Any], Any]:
     async def answer(request: Any, context: Any) -> Any:
         await _check(context, token)
         try:
-            return await method(request)
+            return await method(read(request))
         except (Refusal, CollectionError) as error:
             await context.abort(_code_of(error), str(error))
 
     return answer
 
 
-def _streamed(method: Callable[[Any], AsyncIterator[bytes]], token: str) -> Callable[[Any, Any], Any]:
+def _streamed(
+    method: Callable[[Any], AsyncIterator[bytes]], read: Callable[[Any], Any], token: str
+) -> Callable[[Any, Any], Any]:
     async def answer(request: Any, context: Any) -> AsyncIterator[bytes]:
         await _check(context, token)
         try:
-            async for message in method(request):
+            async for message in method(read(request)):
                 yield message
         except (Refusal, CollectionError) as error:
             await context.abort(_code_of(error), str(error))

@@ -11,6 +11,7 @@ systems, or the one of the package certifi.
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import ssl
 from functools import cache
@@ -256,6 +257,18 @@ class Transfer:
         outcome = self._outcome(code, message)
         self.release()
         return outcome
+
+    def end_doubtful_connection(self) -> None:
+        """End the connection of an answer with a length and chunks: servers and proxies may disagree on where it ends.
+
+        The chunks count (RFC 9112 section 6.3), and nothing else is asked over the connection. libcurl finds it dead
+        before it would use it again; its socket is known as long as the handle belongs to the multi.
+        """
+        if self._head.value(b"transfer-encoding:") is None or self._head.value(b"content-length:") is None:
+            return
+        number = self.handle.getinfo(pycurl.ACTIVESOCKET)
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(number)) as connection:
+            connection.shutdown(socket.SHUT_RDWR)
 
     def release(self) -> None:
         """Free the memory of the body."""

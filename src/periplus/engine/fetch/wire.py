@@ -265,6 +265,7 @@ class CurlWire:
 
     def _end(self, handle: Any, code: int, message: str) -> None:
         transfer = self._active.pop(handle)
+        transfer.end_doubtful_connection()
         self._multi.remove_handle(handle)
         outcome = transfer.end(code, message, self._clock.now())
         if self._ways and self._goes_another_way(transfer):

@@ -5,9 +5,12 @@ site cannot be asked (5xx, 429, no answer) nothing is, unless an older answer is
 five of them, also to other hosts. A web page in place of the file has no rules; sites that answer so at their bare name
 often have the real one under `www.` (the Berkeley report of web site metadata), which is then asked, once.
 
+A challenge of a bot wall or a login wall counts as no answer. Rules that were known hold for `STALE`, too, when a page,
+nothing, 401, 403 or redirects without an end come in their place.
+
 Reasons with which a URL is refused: `robots`, by the rule that is named; `robots-unreachable`, the rule being why the
 site could not be asked (a reason of the wire, `http-503`, `private-address`). Reasons of a `RobotsFile`: those, and
-`http-404` and its kin, `too-many-redirects`, `html-instead`.
+`challenge`, `http-404` and its kin, `too-many-redirects`, `html-instead`, `empty`.
 
 Reading the lines is the business of `formats.robots`. Fetching is the wire's; when, the scheduler's.
 """
@@ -20,6 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.content import decode_body
+from periplus.formats.challenges import challenge_in
 from periplus.formats.headers import Headers, fresh_for
 from periplus.formats.preferences import of_robots
 from periplus.formats.robots import MAX_BYTES, Access, looks_like_html, parse
@@ -44,9 +48,12 @@ FRESH = 86_400.0
 LEAST_FRESH = 600.0
 """Minimum seconds for which a file is used, whatever its cache headers say."""
 STALE = 7 * 86_400.0
-"""Seconds for which an earlier answer counts while a site cannot be reached."""
+"""Seconds for which an earlier answer counts while a site cannot be reached, or something hides its file."""
 _FALLBACK = MAX_ROBOTS_REDIRECTS + 1
 """Marks a request under `www.`, from which no redirect is followed."""
+
+_DOUBTFUL = frozenset({"http-401", "http-403", "html-instead", "too-many-redirects"})
+"""Reasons without rules that do not end those of a file that was known; `http-404` and its kin do."""
 
 _MAX_REMEMBERED_BYTES = 32 * 2**20
 _LEAST_WEIGHT = 500
@@ -87,6 +94,8 @@ class Ask(Struct, frozen=True):
 def next_step(site: Site, outcome: FetchOutcome, before: RobotsFile | None, now: float) -> Ask | RobotsFile:
     """The next step after an answer: request another URL, or accept it."""
     task = outcome.task
+    if _is_challenge(outcome):
+        return read_robots(site, outcome, before, now)
     if isinstance(outcome, Redirected) and task.redirects < MAX_ROBOTS_REDIRECTS:
         return Ask(outcome.target, task.redirects + 1)
     is_fallback = task.redirects >= _FALLBACK
@@ -95,7 +104,7 @@ def next_step(site: Site, outcome: FetchOutcome, before: RobotsFile | None, now:
         return Ask(sibling, _FALLBACK)
     is_file = isinstance(outcome, Fetched) and 200 <= outcome.status < 300 and not is_page
     if is_fallback and not is_file:
-        return RobotsFile(site, "all", b"", now, now + FRESH, None, "html-instead")
+        return _or_known(RobotsFile(site, "all", b"", now, now + FRESH, None, "html-instead"), before, now)
     return read_robots(site, outcome, before, now)
 
 
@@ -104,9 +113,23 @@ def _is_page(outcome: FetchOutcome) -> bool:
     return isinstance(outcome, Fetched) and 200 <= outcome.status < 300 and looks_like_html(_body(outcome))
 
 
+def _is_challenge(outcome: FetchOutcome) -> bool:
+    """Whether a bot wall or a login wall answered in place of the site."""
+    if not isinstance(outcome, Fetched | Redirected):
+        return False
+    body = _body(outcome) if isinstance(outcome, Fetched) else b""
+    return challenge_in(outcome.status, Headers(outcome.headers), body) != ""
+
+
 def read_robots(site: Site, outcome: FetchOutcome, before: RobotsFile | None, now: float) -> RobotsFile:
-    """The rules that follow from the answer to a request for robots.txt."""
+    """The rules that follow from the answer to a request for robots.txt, and from the file that was known before."""
+    return _or_known(_read_answer(site, outcome, now), before, now)
+
+
+def _read_answer(site: Site, outcome: FetchOutcome, now: float) -> RobotsFile:
     match outcome:
+        case Fetched(status=status) | Redirected(status=status) if _is_challenge(outcome):
+            reason = "challenge"
         case Fetched(status=status) if 200 <= status < 300:
             return RobotsFile(site, "rules", _body(outcome), now, now + _kept(outcome, now), status)
         case Fetched(status=status) if 400 <= status < 500 and status != 429:
@@ -121,9 +144,26 @@ def read_robots(site: Site, outcome: FetchOutcome, before: RobotsFile | None, no
             status = None
         case _:
             reason, status = "bad-response", None
-    if before is not None and before.access != "none" and now - before.fetched_at < STALE:
-        return RobotsFile(site, before.access, before.body, before.fetched_at, now + LEAST_FRESH, status, reason)
     return RobotsFile(site, "none", b"", now, now + LEAST_FRESH, status, reason)
+
+
+def _or_known(file: RobotsFile, before: RobotsFile | None, now: float) -> RobotsFile:
+    """The file; or the one known before, if it still counts and this one does not say that the rules have changed."""
+    if before is None or before.access == "none" or now - before.fetched_at >= STALE:
+        return file
+    if file.access != "none" and not (_has_rules(before) and _is_doubtful(file)):
+        return file
+    reason = file.reason or ("html-instead" if file.body.strip() else "empty")
+    return RobotsFile(file.site, before.access, before.body, before.fetched_at, now + LEAST_FRESH, file.status, reason)
+
+
+def _has_rules(file: RobotsFile) -> bool:
+    return file.access == "rules" and file.body.strip() != b"" and not looks_like_html(file.body)
+
+
+def _is_doubtful(file: RobotsFile) -> bool:
+    """Whether an answer without rules may be that of a wall, a login or an outage."""
+    return file.reason in _DOUBTFUL or (file.access == "rules" and not _has_rules(file))
 
 
 def to_be_sent(outcome: FetchOutcome) -> FetchOutcome:

@@ -24,6 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import duckdb
+import msgspec
 from msgspec import Struct
 
 from periplus.lazy_exports import LazyModule
@@ -46,6 +47,15 @@ else:
 _FROM: Final = re.compile(r'\b(?:from|join)\s+"?(\w+)')
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
 _ROWS_AT_ONCE: Final = 10_000
+_TABLE_FUNCTIONS: Final = frozenset({
+    "generate_series", "histogram", "histogram_values", "json_each", "json_tree", "range", "repeat", "repeat_row",
+    "summary", "unnest",
+})  # fmt: skip
+"""Functions that a user's query may read from; others show files, settings and logs, or run SQL that nobody checked."""
+_SHOW_PLACES: Final = frozenset({"current_setting", "json_serialize_plan"})
+"""Functions of values that name folders of this machine."""
+_SYSTEM_TABLES: Final = ("duckdb_", "pg_", "pragma_", "sqlite_")
+"""Beginnings of tables of the database itself, which name these folders too."""
 _SQL: Final = {
     ColumnType.TEXT: "varchar",
     ColumnType.WORD: "varchar",
@@ -225,8 +235,29 @@ class Views:
                 "a query must be one statement that only reads: select ..., describe ..., summarize ...",
                 hint="to keep the result, write it to a file: periplus query DIR --csv 'select ...' > answer.csv",
             )
+        self._check_names(sql)
         self.prepare(sql)
         self._lock()
+
+    def _check_names(self, sql: str) -> None:
+        """Refuse functions and tables of the database that show more than the collection, such as its settings."""
+        with _as_usage_errors(sql):
+            parsed = self.database.execute("select json_serialize_sql(?::varchar)", [sql]).fetchall()[0][0]
+        try:
+            waiting: list[Any] = [msgspec.json.decode(parsed)]
+        except RecursionError as error:
+            raise UsageError("the query is nested too deeply", hint="take it apart with `with`") from error
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, dict):
+                if (refused := _refused_name(node)) is not None:
+                    raise UsageError(
+                        f"a query reads the collection only: {refused} is not allowed",
+                        hint=f"`show tables` lists what there is; besides that: {', '.join(sorted(_TABLE_FUNCTIONS))}",
+                    )
+                waiting += node.values()
+            elif isinstance(node, list):
+                waiting += node
 
     def _run(self, sql: str, parameters: Sequence[object] | dict[str, object]) -> pa.RecordBatchReader:
         from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
@@ -385,6 +416,19 @@ def _cores() -> int:
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def _refused_name(node: dict[str, Any]) -> str | None:
+    """The function or table that a part of a parsed query must not name."""
+    name = str(node.get("function_name") or "").lower()
+    if node.get("type") == "TABLE_FUNCTION":
+        source = str(node["function"]["function_name"])
+        return None if source.lower() in _TABLE_FUNCTIONS else source
+    if name in _SHOW_PLACES:
+        return name
+    table, schema = str(node.get("table_name") or "").lower(), str(node.get("schema_name") or "").lower()
+    is_system = table.startswith(_SYSTEM_TABLES) or (schema, table) == ("information_schema", "views")
+    return table if is_system else None
 
 
 @contextmanager

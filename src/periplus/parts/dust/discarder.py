@@ -14,12 +14,13 @@ A URL is renamed by all rules whose patterns match it, and by those without a ho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qs, urlparse
 
 from msgspec import Struct
 
+from periplus.policy.filters.patterns import wildcards
 from periplus.urls import domain_of
 
 from .rules import DustRule, apply
@@ -49,12 +50,10 @@ class _Pattern:
         if not (parts.path or parts.query or parts.fragment):
             host = rf"(?:.*\.)?{host}"
         self._host = re.compile(rf"(?:www\.)?{host}", re.IGNORECASE) if parts.host else None
-        self._path = _wildcards(parts.path)
-        self._fragment = _wildcards(parts.fragment)
+        self._path = _beginning(parts.path)
+        self._fragment = _beginning(parts.fragment)
         self._query = {
-            name.lower().replace("*", ""): re.compile(
-                "|".join(re.escape(value).replace(r"\*", ".*") for value in values), re.IGNORECASE
-            )
+            name.lower().replace("*", ""): [wildcards(value.lower()) for value in values]
             for name, values in parse_qs(parts.query, keep_blank_values=True).items()
         }
         self._query.pop("", None)
@@ -63,16 +62,20 @@ class _Pattern:
         """Whether the pattern matches a URL."""
         if self.parts.scheme and self.parts.scheme != url.scheme:
             return False
-        for pattern, text in ((self._host, url.host), (self._path, url.path), (self._fragment, url.fragment)):
-            if pattern is not None and not pattern.fullmatch(text):
-                return False
+        if self._host is not None and not self._host.fullmatch(url.host):
+            return False
+        if not self._path(url.path.lower()) or not self._fragment(url.fragment.lower()):
+            return False
         return not self._query or self._has_parameters(url)
 
     def _has_parameters(self, url: _Parts) -> bool:
         given: dict[str, list[str]] = {}
         for name, values in parse_qs(url.query, keep_blank_values=True).items():
-            given[name.lower()] = values
-        return all(any(map(value.fullmatch, given.get(name, ()))) for name, value in self._query.items())
+            given[name.lower()] = [value.lower() for value in values]
+        return all(
+            any(matches(value) for matches in wanted for value in given.get(name, ()))
+            for name, wanted in self._query.items()
+        )
 
     @property
     def place(self) -> str:
@@ -217,12 +220,9 @@ def _parts(url: str) -> _Parts:
     return _Parts(scheme, host, f"{path};{parameters}" if parameters else path, query, fragment)
 
 
-def _wildcards(text: str) -> re.Pattern[str] | None:
-    """A pattern of a path: the beginning, or the whole if it ends in `|`."""
-    if not text:
-        return None
-    pattern = re.escape(text).replace(r"\*", ".*")
-    return re.compile(pattern[:-2] if pattern.endswith(r"\|") else pattern + ".*", re.IGNORECASE | re.DOTALL)
+def _beginning(text: str) -> Callable[[str], bool]:
+    """Whether a text begins as a pattern says, or is as it says if the pattern ends in `|`."""
+    return wildcards(text.lower()[:-1] if text.endswith("|") else text.lower() + "*")
 
 
 def _suffixes(host: str) -> list[str]:

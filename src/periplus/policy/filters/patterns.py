@@ -8,21 +8,21 @@ to match from end to end:
     */docs/*             the whole URL
     example.org/docs/*   without a scheme: host, path and query, by http or https
     /docs/*              from the root of any site: path and query
-    re:/v[0-9]+/api/     a regular expression of Python, found anywhere in the URL
+    re:/v[0-9]+/api/     a regular expression of RE2, found anywhere in the URL
 
 `exclude` wins. If `include` is not empty, one of its patterns must match; seeds need not match one.
 
-Globs take linear time. Regular expressions are the user's own, but hostile sites choose the URLs: an expression that
-may take exponential time is refused as a mistake (`backtracks`). Polynomial time is accepted, because `Shape`, which
-must come first, bounds the length of the URL.
+Both take linear time, since hostile sites choose the URLs and the settings may be those of somebody else: for globs see
+`glob`, and RE2 does not backtrack. `Shape`, which must come first, bounds the length of the URL.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
+import re2
 from msgspec import Struct
 
 from periplus.model import ConfigError, Discovery, Reject, Source, Verdict
@@ -37,7 +37,7 @@ def glob(pattern: str) -> Callable[[str], bool]:
     For each star the first place where the following text occurs is always right, so no star is tried twice: the time
     is linear, whatever the pattern and the URL.
     """
-    matches = _matcher(pattern)
+    matches = wildcards(pattern)
     if pattern.startswith("/"):
         return lambda url: matches(url[url.index("/", 8) :])
     if "://" not in pattern and not pattern.startswith("*"):
@@ -45,7 +45,8 @@ def glob(pattern: str) -> Callable[[str], bool]:
     return matches
 
 
-def _matcher(pattern: str) -> Callable[[str], bool]:
+def wildcards(pattern: str) -> Callable[[str], bool]:
+    """A function that returns whether a text matches from end to end, where `*` stands for anything."""
     first, *others = pattern.split("*")
     if not others:
         return pattern.__eq__
@@ -68,47 +69,23 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
     return matches
 
 
-_TOKEN = re.compile(
-    r"""
-      \\.                                     # an escaped character
-    | \[\^?\]?(?>(?:\\.|[^\]\\])*)\]          # a class
-    | \(\?\#[^)]*+\)                          # a comment
-    | (?P<open>\() (?P<atomic>\?>)?
-    | (?P<close>\)) (?P<repeat>[*+]|\{\d*+,\d*+\})? (?P<possessive>\+)? (?P<is_last>(?=\)))?
-    | (?P<vary>[*+?|]|\{\d*+,\d*+\}) (?P<kept>\+)?
-    | .
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def backtracks(expression: str) -> bool:
-    """Whether a group that holds a repetition or alternatives is itself repeated in a way that can go back.
-
-    `(a+)+`, `(a|ab)*` and similar can split one text in exponentially many ways, and a backtracking matcher tries them
-    all. The test errs on the safe side: `(?:/a|/b)*` is harmless and is refused as well. A repetition that ends an
-    atomic group, `(?>(a+)+)`, or is possessive, `(a+)++`, never goes back and is allowed. Atomic groups are the better
-    choice: Python before 3.11.5 misreads possessive groups.
-    """
-    varies, atomic = [False], [False]
-    for token in _TOKEN.finditer(expression):
-        if token["open"]:
-            varies.append(False)
-            atomic.append(token["atomic"] is not None)
-        elif token["close"] and len(varies) > 1:
-            inside = varies.pop()
-            atomic.pop()
-            is_kept = token["possessive"] or (token["is_last"] is not None and atomic[-1])
-            if token["repeat"] and not is_kept and inside:
-                return True
-            varies[-1] |= inside or bool(token["repeat"] and not is_kept)
-        elif token["vary"] and not token["kept"]:
-            varies[-1] = True
-    return False
-
-
 MAX_PATTERNS = 1000
 MAX_PATTERN_LENGTH = 2000
+_MAX_MEMORY = 2**18
+"""Bytes that a regular expression may take, compiled and while it searches: `MAX_PATTERNS` take 256 MiB."""
+
+_OPTIONS = re2.Options()
+_OPTIONS.max_mem, _OPTIONS.log_errors = _MAX_MEMORY, False
+
+_NOT_SUPPORTED = (
+    (re.compile(r"\(\?<?[=!]$"), "name what must match in `include`, and what must not in `exclude`"),
+    (re.compile(r"\\[1-9]$|\(\?P$"), "instead of a reference to a group write its alternatives out"),
+    (re.compile(r"\(\?>$|[*+?}]\+$"), "leave out the `?>` of the group or the second `+`: no search goes back"),
+    (re.compile(r"\\Z$"), r"the end is `$` or `\z`"),
+    (re.compile(r"\\[uUN]$"), "write the character itself"),
+    (re.compile(r"\{\d*,?\d*\}$|too large"), "repeat at most 1,000 times, or name fewer repetitions"),
+)
+"""What RE2 says of what Python has and it has not, and what to write instead."""
 
 
 class PatternSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -183,17 +160,13 @@ def compiled(pattern: str) -> Callable[[str], object]:
     return _expression(pattern[3:]).search if pattern.startswith("re:") else glob(pattern)
 
 
-def _expression(source: str) -> re.Pattern[str]:
+def _expression(source: str) -> Any:
     try:
-        pattern = re.compile(source)
-    except (re.error, RecursionError, OverflowError) as error:
+        return re2.compile(source, _OPTIONS)
+    except (re2.error, UnicodeEncodeError) as error:
+        detail = error.args[0].decode(errors="replace") if isinstance(error, re2.error) else str(error)
+        instead = next((hint for said, hint in _NOT_SUPPORTED if said.search(detail)), "")
         raise ConfigError(
-            f"not a regular expression: {source[:200]!r}: {error}",
-            hint="escape . ? + ( ) with a backslash, or leave out `re:` for a simple pattern with *",
+            f"{'not supported in' if instead else 'not'} a regular expression (RE2): {source[:200]!r}: {detail[:200]}",
+            hint=instead or "escape . ? + ( ) with a backslash, or leave out `re:` for a simple pattern with *",
         ) from error
-    if backtracks(source):
-        raise ConfigError(
-            f"a repetition inside a repetition: {source[:200]!r}",
-            hint="some URLs would take exponential time; put the outer repetition into an atomic group: (?>(...)*)",
-        )
-    return pattern

@@ -12,6 +12,7 @@ import os
 import resource
 import struct
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING or __name__ == "__main__":  # `pdf_reader` imports the frames, and must not load the library
@@ -24,6 +25,8 @@ FRAME = struct.Struct("<cI")
 TITLE, HEADING, LANGUAGE, PAGE, BAD_PAGE, FAILED, CUT, DONE, RETIRED = (bytes([kind]) for kind in b"THLPBFCDR")
 
 MEMORY = 1 << 30
+"""Bytes that this process may take at most; on a small machine a quarter of its memory, but `LEAST_MEMORY`."""
+LEAST_MEMORY = 256 << 20
 _FILES = 200
 """Files after which this process ends: what they leave behind in memory ends with it."""
 _SPENT = 256 << 20
@@ -37,7 +40,9 @@ def main() -> None:
     """Answer requests until standard input ends, or this process has read enough."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the library prints is not an answer
-    _limit(resource.RLIMIT_AS, MEMORY)
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - as below
+        file.write("1000")  # rather this process than any other
+    _limit(resource.RLIMIT_AS, memory_limit())
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
     for number in range(1, _FILES + 1):
@@ -60,13 +65,34 @@ def _limit(which: int, most: int) -> None:
     resource.setrlimit(which, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
+def memory_limit(root: str = "") -> int:
+    """Bytes that this process may take, by the memory of the machine and the limits of its control groups."""
+    found = [os.sysconf("SC_PHYS_PAGES") * resource.getpagesize()]
+    for line in _text(f"{root}/proc/self/cgroup").splitlines():
+        _, kinds, group = line.split(":", 2)
+        place, name = f"{root}/sys/fs/cgroup", "memory.max"
+        if "memory" in kinds.split(","):
+            place, name = f"{place}/memory", "memory.limit_in_bytes"
+        elif kinds:
+            continue
+        names = group.split("/")
+        texts = [_text("/".join([place, *names[1:depth], name])) for depth in range(1, len(names) + 1)]
+        found += [int(text) for text in texts if text.strip().isdigit()]
+    return max(LEAST_MEMORY, min(MEMORY, min(found) // 4))
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path) as file:  # noqa: PTH123 - nothing more is imported here
+            return file.read()
+    except OSError:
+        return ""
+
+
 def _resident() -> int:
     """Bytes in memory now; the largest so far would count what the parent had when it started this process."""
-    try:
-        with open("/proc/self/statm") as file:  # noqa: PTH123 - nothing more is imported here
-            return int(file.read().split()[1]) * resource.getpagesize()
-    except OSError:
-        return 0
+    pages = _text("/proc/self/statm").split()
+    return int(pages[1]) * resource.getpagesize() if pages else 0
 
 
 def _send(out: BinaryIO, kind: bytes, text: str = "") -> None:
