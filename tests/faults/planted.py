@@ -145,7 +145,7 @@ BUGS: Final = (
     ),
     Bug(
         "a checkpoint forgets what is read of sitemaps", "parts/sitemaps/part.py",
-        "[file.unfinished() for file in self._reading.values()], list(self.discovery.postponed)", "", (REPLAY,),
+        "SitemapState(unread, ", "SitemapState([], ", (REPLAY,),
     ),
     Bug(
         "the delay of a site begins with the request, not with its end", "engine/frontier/reports.py",

@@ -105,8 +105,8 @@ BUGS: Final = (
     ),
     Bug(
         "pause: a crawl that is paused goes on", "engine/engine.py",
-        "        if self.is_stopping or self.is_paused or self._machine.is_full:\n            return 0\n",
-        "        if self.is_stopping or self._machine.is_full:\n            return 0\n", (),
+        "        if self.is_stopping or self.is_paused or self._machine.router.is_full:\n            return 0\n",
+        "        if self.is_stopping or self._machine.router.is_full:\n            return 0\n", (),
     ),
 )  # fmt: skip
 
@@ -132,11 +132,9 @@ MISSED: Final = (
         "        return next_at is None or next_at > now + _LONG\n", "        return True\n", (),
     ),
     Bug(
-        "sitemaps: only the first file of a site is read in a step, and the others dropped",
+        "sitemaps: the first file of a site is read, and those that arrived meanwhile are dropped",
         "parts/sitemaps/part.py",
-        "            if room <= 0 or file.task.site in served:\n                continue\n",
-        "            if room <= 0 or file.task.site in served:\n                del self._reading[url]\n"
-        "                continue\n", (),
+        "            if files:\n", "            if files and not file.is_over:\n", (),
     ),
     Bug(
         "dust: a URL that is renamed while it waits is dropped", "engine/frontier/selection.py",

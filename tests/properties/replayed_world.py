@@ -311,7 +311,9 @@ class Collection:
         }
         for address in schedule.addresses:
             memory[f"address {address.key}"] = (address.next_at, address.share, address.is_idle, address.ready)
-        memory["sitemaps"] = (sorted(sitemaps._listed), sorted(sitemaps._hungry), list(sitemaps._reading))
+        unread = [(file.outcome.task.url, file.steps) for files in sitemaps._unread.values() for file in files]
+        memory["sitemaps"] = (sorted(sitemaps._listed), sorted(sitemaps._hungry), unread)
+        memory["held files"] = sorted(sitemaps.discovery.held)
         memory["random"] = self.machine._random.getstate()
         pipeline = self.machine._pipeline
         assert isinstance(pipeline, PagePipeline)

@@ -172,7 +172,7 @@ def reading(run: Collection) -> list[Url]:
     """The sitemaps that are being read."""
     sitemaps = run.machine.part(SitemapScheduler)
     assert sitemaps is not None
-    return list(sitemaps._reading)
+    return [file.outcome.task.url for files in sitemaps._unread.values() for file in files]
 
 
 def test_a_commit_holds_files_that_were_not_read_to_their_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,14 +213,14 @@ class Engine:
                 self._apply([Learnt(kind, generation, self._clock.now()) for kind, generation in newer.items()])
 
     def _slots(self, now: float) -> int:
-        if self.is_stopping or self.is_paused or self._machine.is_full:
+        if self.is_stopping or self.is_paused or self._machine.router.is_full:
             return 0
         return min(self._wire.free_slots, self._limiter.room(now))
 
     def _time_to_wait(self, now: float, timeout: float) -> float:
         if self._machine.wants_tick(now):
             return 0.0
-        if self.is_stopping or self.is_paused or not self._wire.free_slots or self._machine.is_full:
+        if self.is_stopping or self.is_paused or not self._wire.free_slots or self._machine.router.is_full:
             return timeout
         next_at = self._machine.frontier.next_at if self._limiter.room(now) else self._limiter.next_at(now)
         return timeout if next_at is None else min(max(next_at - now, 0.0) / self._speed, timeout)

@@ -63,7 +63,7 @@ from .inputs import (
 from .link_state import LinkState
 from .links import LinkValuation, PageReader
 from .machine_settings import LoadLearnt, MachineSettings, ShardMeta, UrlPolicy
-from .part import Desk, MakeParts, P, Part, TakeLearnt, TakeProbe, overriding
+from .part import Desk, MakeParts, P, TakeLearnt, TakeProbe, overriding
 from .pipeline import PagePipeline, Pipeline, Processed, follow_chains, with_last_visits
 from .router import ShardPlacement, ShardRouter
 from .stats import CrawlStats, EventCounter, IgnoredEvents
@@ -158,7 +158,6 @@ class Machine:
         self._renamed = overriding(parts, "renamed")
         self._exhausting = overriding(parts, "exhausted")
         self._wanting = overriding(parts, "wants_step")
-        self._filling = [part for part in parts if type(part).is_full is not Part.is_full]
 
     def part(self, kind: type[P]) -> P | None:
         """The part of this type, if the machine has one."""
@@ -443,11 +442,6 @@ class Machine:
             return True
         next_at = self.frontier.next_at
         return next_at is not None and next_at <= now
-
-    @property
-    def is_full(self) -> bool:
-        """Whether too much waits to be read or sent to fetch more."""
-        return self.router.is_full or any(part.is_full for part in self._filling)
 
     @property
     def is_reading(self) -> bool:

@@ -418,11 +418,6 @@ class Part:
         return True
 
     @property
-    def is_full(self) -> bool:
-        """Whether too much waits to be read to fetch more."""
-        return False
-
-    @property
     def is_reading(self) -> bool:
         """Whether something that has arrived was not read to its end."""
         return False

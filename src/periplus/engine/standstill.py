@@ -102,7 +102,7 @@ def stands_still(machine: Machine, now: float) -> bool:
     that for a visit that is worth its price, and a site for others that rest.
     """
     frontier, is_watching = machine.frontier, machine.revisits.is_watching
-    if machine.is_full or frontier.is_satisfied or machine.wants_tick(now) or machine.is_idle(now):
+    if machine.router.is_full or frontier.is_satisfied or machine.wants_tick(now) or machine.is_idle(now):
         return False
     if is_watching and not frontier.queued:
         return False

@@ -244,11 +244,11 @@ class Listings(Protocol):
     def add(self, site: Site, level: int, slices: Sequence[bytes]) -> None:
         """Keep slices of what is listed of a site, at the end of a level."""
 
-    def take(self, site: Site) -> bytes | None:
-        """Remove and return the first slice of a site, lowest level first."""
+    def take(self, site: Site, first: int = 0, last: int = 255) -> bytes | None:
+        """Remove and return the first slice of a site at these levels, lowest level first."""
 
-    def has(self, site: Site) -> bool:
-        """Whether something is listed of a site."""
+    def has(self, site: Site, first: int = 0, last: int = 255, *, least: int = 1) -> bool:
+        """Whether a site has at least so many slices at these levels."""
 
     def sites(self) -> Iterator[Site]:
         """Every site with listed URLs, each once."""

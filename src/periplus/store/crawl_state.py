@@ -58,23 +58,24 @@ class MemoryListings:
             self._slices.setdefault(site, {}).setdefault(level, deque()).extend(slices)
             self._count += len(slices)
 
-    def take(self, site: Site) -> bytes | None:
-        """The first slice of a site, lowest level first."""
-        levels = self._slices.get(site)
-        if levels is None:
+    def take(self, site: Site, first: int = 0, last: int = 255) -> bytes | None:
+        """The first slice of a site at these levels, lowest level first."""
+        levels = self._slices.get(site, {})
+        level = min((level for level in levels if first <= level <= last), default=None)
+        if level is None:
             return None
-        level = min(levels)
-        first = levels[level].popleft()
+        slice_ = levels[level].popleft()
         if not levels[level]:
             del levels[level]
         if not levels:
             del self._slices[site]
         self._count -= 1
-        return first
+        return slice_
 
-    def has(self, site: Site) -> bool:
-        """Whether something is listed of a site."""
-        return site in self._slices
+    def has(self, site: Site, first: int = 0, last: int = 255, *, least: int = 1) -> bool:
+        """Whether a site has at least so many slices at these levels."""
+        levels = self._slices.get(site, {})
+        return sum(len(slices) for level, slices in levels.items() if first <= level <= last) >= least
 
     def sites(self) -> Iterator[Site]:
         """Every site with listed URLs."""

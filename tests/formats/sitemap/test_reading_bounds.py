@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import sys
 import tracemalloc
 import zlib
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from tests.each_case import each_case
 from tests.formats.linear_time import assert_linear
 
-from periplus.formats.sitemap import Child, Entry, Limits, read
+from periplus.formats.sitemap import Child, Entry, Limits, read, read_columns
 from periplus.formats.sitemap.reading import WINDOW
 from periplus.model import Problem
 
@@ -241,6 +242,37 @@ def test_hostile_documents_cost_little(body: bytes) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8_000_000
+
+
+def calls(record: bytes) -> int:
+    """How many calls reading some thousands of such records takes."""
+    counted = 0
+
+    def count_call(*_: object) -> None:
+        nonlocal counted
+        counted += 1
+
+    reading = read_columns(HEAD + record * (300_000 // len(record)) + b"</urlset>", "http://e.com/")
+    sys.setprofile(count_call)
+    try:
+        for _ in reading.portions:
+            pass
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+@each_case("reference", [b"&lt;", b"&#97;", b"&#x61;", b"&amp;&quot;&#97;"])
+def test_references_cost_what_letters_cost(reference: bytes) -> None:
+    """The work does not grow with their number, and a URL that is full of them is read once."""
+    few, many = (calls(b"<url><loc>http://e.com/" + reference * count + b"</loc></url>") for count in (10, 400))
+    assert many < few
+
+
+def test_records_that_are_all_dirty_are_read_once() -> None:
+    """Where every record needs care, the fast readers soon stop trying."""
+    irregular = calls(b'<url><loc a="">http://e.com/?a=1</loc></url>')
+    assert calls(b"<url><loc>http://e.com/?a=1&b</loc></url>") < 2 * irregular
 
 
 @pytest.mark.parametrize(

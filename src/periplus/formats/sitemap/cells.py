@@ -273,17 +273,19 @@ def clean_urls(urls: Sequence[str], longest: int) -> Sequence[str]:
     at its ends.
     """
     joined = "".join(urls)
+    if "<" in joined:  # a tag
+        raise NotRegularError
     if "&" in joined:
         urls = [clean_text(url) if "&" in url else url for url in urls]
         joined = "".join(urls)
     if _has_space(joined):
         urls = [url.strip() for url in urls]
         joined = "".join(urls)
-    if "<" in joined or _has_space(joined) or (not joined.isascii() and ODD.search(joined)):
+    if _has_space(joined) or (not joined.isascii() and ODD.search(joined)):
         raise NotRegularError
-    joined = "<".join(("", *urls))
-    absolute = joined.count("<https://")
-    if absolute != len(urls) and absolute + joined.count("<http://") != len(urls):
+    joined = "\n".join(("", *urls))
+    absolute = joined.count("\nhttps://")
+    if absolute != len(urls) and absolute + joined.count("\nhttp://") != len(urls):
         raise NotRegularError
     if _has_longer(joined, longest):
         raise NotRegularError
@@ -299,7 +301,7 @@ def _has_longer(joined: str, longest: int) -> bool:
     """Whether a URL is longer than `longest`. The search goes from the start of one to the last start within reach."""
     start = 0
     while len(joined) - start > longest:
-        start = joined.rfind("<", start, start + longest + 1) + 1
+        start = joined.rfind("\n", start, start + longest + 1) + 1
         if not start:
             return True
     return False

@@ -50,6 +50,8 @@ class ColumnReading:
 
     def __init__(self, chunks: Iterable[bytes], url: str, limits: Limits, *, by_columns: bool = True) -> None:
         self.kind: Kind | None = None
+        self.length = 0
+        """Characters that were read."""
         self._outbox = Outbox(limits)
         self._fields = Fields(url, self._outbox, limits)
         self._reader: Reader | None = None
@@ -71,6 +73,7 @@ class ColumnReading:
         texts = decode(inflate(chunks, self._outbox, limits), self._outbox)
         for text, is_last in self._windows(texts):
             if text:
+                self.length += len(text)
                 self._feed(text)
             if is_last and not self._is_done:
                 self._outbox.report_late()

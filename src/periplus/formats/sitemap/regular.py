@@ -33,7 +33,10 @@ _TAIL = 16 * 1024
 """Characters without the end of a record that wait for it before the careful reader gets them."""
 
 _PATIENCE = 3
-"""How many windows may turn out not to be uniform before that is expected of all."""
+"""How many windows may turn out not to be uniform, or mostly not regular, before that is expected of all."""
+
+_FEW = 16
+"""Records with one that is not clean among them that all go to the careful reader: to look for it takes longer."""
 
 _WORTH_COLUMNS = 4 * 1024
 """Characters below which setting up columns takes longer than it saves."""
@@ -79,7 +82,7 @@ class RegularRecords:
         self._extensions = PlainExtensions(fields)
         self._pattern = _pattern(prefix, record)
         self._loc_section = re.compile(rf"(<{re.escape(prefix)}loc>\s*+)<!\[CDATA\[([^<\]\r]*+)\]\]>")
-        self._patience = _PATIENCE
+        self._patience = self._steps_patience = _PATIENCE
         self._tail = ""
 
     @property
@@ -130,7 +133,9 @@ class RegularRecords:
             self._careful.feed(window[start:])
             return
         window = window[start:]
-        if not self._read_uniform(window) and not self._read_varied(window):
+        if not self._steps_patience:
+            self._careful.feed(window)
+        elif not self._read_uniform(window) and not self._read_varied(window):
             self._read_by_steps(window)
 
     def _without_sections(self, window: str) -> str:
@@ -169,17 +174,21 @@ class RegularRecords:
     def _read_by_steps(self, window: str) -> None:
         """Read what is regular in runs, and what lies between them with care."""
         run: list[_Row] = []
+        regular = 0
         for match in self._pattern.finditer(window):
             row = self._row(match)
             if row is not None:
                 run.append(row)
                 continue
-            self._read_run(run)
+            regular += self._read_run(run)
             run.clear()
             if not self._feed_careful(match[0], is_followed=True):
                 self._careful.feed(window[match.end() :])
-                return
-        self._read_run(run)
+                break
+        else:
+            regular += self._read_run(run)
+        if 2 * regular < len(window):
+            self._steps_patience -= 1
 
     def _row(self, match: re.Match[str]) -> _Row | None:
         """A record that has the right tags; `None` for others, and for gaps."""
@@ -190,20 +199,23 @@ class RegularRecords:
         except NotRegularError:
             return None
 
-    def _read_run(self, run: Sequence[_Row]) -> None:
-        """Read records that have the right tags, but may have a value that is not clean: those with care."""
+    def _read_run(self, run: Sequence[_Row]) -> int:
+        """Read records that have the right tags, but may have a value that is not clean: those with care.
+
+        Returns how many characters were read without.
+        """
         if not run:
-            return
+            return 0
         try:
             columns = tuple(zip(*[row.fields for row in run], strict=True))
             self._put_varied(columns, [row.extensions for row in run])
         except NotRegularError:
-            if len(run) == 1:
-                self._careful.feed(run[0].text)
-                return
+            if len(run) <= _FEW:
+                self._careful.feed("".join([row.text for row in run]))
+                return 0
             half = len(run) // 2
-            self._read_run(run[:half])
-            self._read_run(run[half:])
+            return self._read_run(run[:half]) + self._read_run(run[half:])
+        return sum(len(row.text) for row in run)
 
     def _put_varied(self, columns: Sequence[tuple[str, ...]], extensions: Sequence[EntryExtensions]) -> None:
         urls, *fields = columns

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -29,10 +30,19 @@ _MAX_FEEDS = 10
 """Feeds of a site that are read: enough for all but those with one for every page."""
 _GUIDE = "/llms.txt"
 """Where a site's guide for language models is (llmstxt.org)."""
+HELD = 254
+"""The level, behind those of all pages, at which files of a site wait in its listings; new ones at the next."""
 UNNAMED = "bad-name"
 """Why an archive is not read whose name does not say which time it covers."""
 _AT_ONCE, _LATER = 3, 3600.0
 """Hosts for which a file is read again at once; for more hosts when nothing else is to be done, or this much later."""
+
+
+class Room(Protocol):
+    """How many files may be queued."""
+
+    def __call__(self, site: Site, *, is_new: bool) -> int:
+        """How many more of this site, new ones or others."""
 
 
 class SitemapDiscovery:
@@ -43,6 +53,7 @@ class SitemapDiscovery:
         desk: Desk,
         rules: SitemapRules,
         store: SitemapStore,
+        room: Room,
         postponed: Iterable[Url] = (),
     ) -> None:
         self._settings = rules.sitemaps
@@ -56,6 +67,11 @@ class SitemapDiscovery:
         self._is_ours = desk.router.owns_site
         self._records = desk.records
         self._events = desk.events
+        self._room = room
+        self.held = {site for site in desk.state.listings.sites() if desk.state.listings.has(site, HELD)}
+        """Sites with files that wait until fewer others do."""
+        self.freed = set(self.held)
+        """Those of them that may have room by now."""
         self.postponed: dict[Url, None] = dict.fromkeys(postponed)
         """Files to be read again for hosts that vouch for them by now, when there is nothing else to do."""
 
@@ -200,10 +216,41 @@ class SitemapDiscovery:
         self.enqueue_all([node], now)
 
     def enqueue_all(self, nodes: Sequence[SitemapNode], now: float) -> None:
-        """Keep nodes and queue their files together, as an index names them: one by one would take twice as long."""
+        """Keep nodes and queue their files together, as an index names them: one by one would take twice as long.
+
+        Where a site has others to be fetched or read, its files wait for `release`.
+        """
         files = [node for node in nodes if node.url != robots_url(node.url)]
         self._store.put_queued(files)
-        self._queue([node.url for node in files], now)
+        groups: dict[tuple[Site, bool], list[Url]] = {}
+        for node in files:
+            groups.setdefault((site_of(node.url), node.read_at is None), []).append(node.url)
+        for (site, is_new), urls in groups.items():
+            room = 0 if site in self.held else self._room(site, is_new=is_new)
+            self._queue(urls[:room], now)
+            if held := [url.encode() for url in urls[room:]]:
+                self._state.listings.add(site, HELD + is_new, held)
+                self.held.add(site)
+                self.freed.add(site)
+
+    def free(self, sites: Iterable[Site]) -> None:
+        """Look at the next step whether files of these sites need not wait any more."""
+        self.freed.update(self.held.intersection(sites))
+
+    @property
+    def is_due(self) -> bool:
+        """Whether sites with files that wait may have room for them."""
+        return bool(self.freed)
+
+    def release(self, now: float) -> None:
+        """Queue files that wait, where their sites have room for them now."""
+        listings, freed, self.freed = self._state.listings, sorted(self.freed), set()
+        for site in freed:
+            for is_new in (False, True):
+                while self._room(site, is_new=is_new) and (url := listings.take(site, HELD, HELD + is_new)):
+                    self._queue([Url(url.decode())], now)
+            if not listings.has(site, HELD):
+                self.held.discard(site)
 
     def received(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Files named by other shards or from outside. Of their tree only the file that named them is known."""

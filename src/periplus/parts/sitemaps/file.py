@@ -173,11 +173,12 @@ class SitemapFile:
         priorities_of: Callable[[Site], Priorities],
         media: MediaTypes | None = None,
     ) -> None:
+        self._unread = unread
         self.outcome = outcome = unread.outcome
-        self.stored = unread.stored
         self.task = outcome.task
         self.node = unread.node
         self.found_at = unread.found_at
+        self.size = len(outcome.body)
         self.entries = self.wanted = self.steps = 0
         self.children: list[Child] = []
         self.problems: Counter[str] = Counter()
@@ -191,11 +192,8 @@ class SitemapFile:
         self._priorities_of = priorities_of
 
     def unfinished(self) -> UnfinishedFile:
-        """The part of the reading that is committed. The body is left out where the archive has it."""
-        is_kept = self.stored is not None and not self.stored.is_revisit
-        outcome = replace(self.outcome, body=b"") if is_kept else self.outcome
-        vouching = tuple(sorted(self.voice.vouching))
-        return UnfinishedFile(outcome, self.stored, self.node, vouching, self.found_at, self.steps)
+        """The part of the reading that is committed."""
+        return replace(self._unread, steps=self.steps, size=self.size).unfinished()
 
     def skip(self, steps: int) -> None:
         """Read on as often as an earlier process did, without effects."""
@@ -204,6 +202,11 @@ class SitemapFile:
             self.take(None)
         self._priorities_of = priorities_of
         self.sites.clear()
+
+    @property
+    def length(self) -> int:
+        """Characters of text that were read so far."""
+        return self._parser.length
 
     @property
     def is_over(self) -> bool:

@@ -33,8 +33,8 @@ PARSER_LIMITS = Limits(size=256 * 1024**2, urls=1_000_000, ratio=200, problems=2
 
 _CHUNK = 32 * 1024
 """Bytes given to the reader at a time."""
-_WINDOWS = 8
-"""Windows of text that one `take` reads at most before others have their turn."""
+_WINDOWS, _TEXT = 8, 256 * 1024
+"""Windows and characters of text that one `take` reads before others have their turn."""
 _LONGEST_NAME = 16_384
 """Bytes at the beginning of a file in which the name of an archive is looked for: a line of a list."""
 _PORTION = 500
@@ -86,14 +86,19 @@ class IncrementalSitemapParser:
         return self._reading.gone
 
     @property
+    def length(self) -> int:
+        """Characters of text that were read."""
+        return self._reading.length
+
+    @property
     def is_over(self) -> bool:
         """Whether all was read and taken."""
         return self._is_read and not self._ready
 
     def take(self, limit: int) -> list[Part]:
         """The next values, at most `limit`; fewer, or none, if there was much text to read for them."""
-        windows = 0
-        while windows < _WINDOWS and self._length < limit and not self._is_read:
+        windows, end = 0, self.length + _TEXT
+        while windows < _WINDOWS and self.length < end and self._length < limit and not self._is_read:
             portion = next(self._portions, None)
             if portion is None:
                 self._is_read = True

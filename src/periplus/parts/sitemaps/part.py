@@ -1,13 +1,18 @@
 """Schedules sitemap fetches and refetches, and queues the URLs they list.
 
 A file is fetched when robots.txt, a well-known path, a page, a ping or the user names it (`discovery`), and again when
-its history says that it has probably changed (`parts.sitemaps`). Once it has arrived it is read a few thousand entries
-at a time, each in one `step`; entries wait on disk in slices until the queue of their site runs empty.
+its history says that it has probably changed (`parts.sitemaps`). Once it has arrived it is read a little at a time, in
+one `step` after the other; entries wait on disk in slices until the queue of their site runs empty.
+
+Nothing that a site lists holds back another one. Sites take turns at being read, one file of each at a time, so that
+one with many large files gets no more than others. Of a site only a few files wait to be fetched or read, and no new
+one is asked for while much of what its files list waits.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -44,7 +49,7 @@ from periplus.store import State
 from periplus.urls import canonical, site_of
 
 from .difference import is_appended, unpack
-from .discovery import SitemapDiscovery
+from .discovery import HELD, SitemapDiscovery
 from .file import SitemapFile, source_of, unpack_slice
 from .held_seeds import HeldSeeds
 from .parser import ARCHIVE
@@ -80,12 +85,20 @@ from .visits import (
 if TYPE_CHECKING:
     from periplus.store import KnownRanks
 
-ENTRIES_PER_STEP = 2000
-"""Entries after which a step of the crawl reads in no further file: others wait for the step to end."""
+_STEP = 256 * 1024
+"""Characters after which a step of the crawl reads in no further file: requests wait for the step to end."""
+_ENTRY, _TURN = 128, 8 * 1024
+"""Characters that an entry, and a turn of a site, count for at least."""
+_FILES_AT_ONCE = 2
+"""Files of a site that wait to be fetched or read; others are not asked for meanwhile."""
+_MOST_LISTED = 100
+"""Slices of a site that wait for its queue to run empty, beyond which no new file of it is asked for."""
 _DUE_TOGETHER = 100
 """Files that are due and queued in one step."""
-_MAX_UNREAD = 64 * 2**20
-"""Bytes of files that wait to be read, beyond which nothing is fetched."""
+_SMALL = 2**20
+"""Bytes of a small file: large ones do not hold it back."""
+_IN_MEMORY = {True: 32 * 2**20, False: 64 * 2**20}
+"""Bytes of small files, and of large ones, that are being read. Others wait in the archive."""
 _GUESS_REDIRECTS = 2
 """Redirects followed for a file that was only guessed: to `www.` perhaps, and to HTTPS."""
 _RESTORABLE = ("gone", "unreachable", "not-a-sitemap", "empty")
@@ -155,7 +168,8 @@ class SitemapScheduler(Part):
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
         """Sitemaps; and seeds that wait for them, if the crawl is for files and does not only visit pages again."""
         rules = setup.settings.some(SitemapRules)
-        sitemaps = cls(desk, rules, _rank_of(setup, rules.scores), partial(with_body, setup.layout.warc))
+        load_body = partial(with_body, setup.layout.warc)
+        sitemaps = cls(desk, rules, _rank_of(setup, rules.scores), load_body, holds=not setup.revisits_only)
         if not rules.media.types or not rules.media.html or setup.revisits_only:
             return [sitemaps]
         return [sitemaps, HeldSeeds(desk, setup.seeds, sitemaps)]
@@ -166,6 +180,8 @@ class SitemapScheduler(Part):
         rules: SitemapRules,
         rank_of: RankOf = lambda _url: None,
         load_body: LoadBody = lambda outcome, _stored: outcome,
+        *,
+        holds: bool = True,
     ) -> None:
         saved = desk.saved(SitemapState) or SitemapState()
         self._rules = rules
@@ -177,19 +193,29 @@ class SitemapScheduler(Part):
         self._is_ours = desk.router.owns_site
         self._events = desk.events
         self._store = SitemapStore(state)
-        self.discovery = SitemapDiscovery(desk, rules, self._store, saved.postponed)
-        self._score, self._rank_of = sitemap_score(rules.scores, rank_of), rank_of
-        self._reading: dict[Url, SitemapFile] = {}
-        self._listings = None if rules.sitemaps.only else state.listings
-        self._listed = set(state.listings.sites())
-        self._hungry = {site for site in self._listed if not self._is_fed(site)}
+        self._load_body = load_body
+        self._holds = holds
+        self._unread: dict[Site, list[UnfinishedFile | SitemapFile]] = {}
         for unfinished in saved.unfinished:
-            outcome = load_body(unfinished.outcome, unfinished.stored)
-            self._continue(replace(unfinished, outcome=outcome) if isinstance(outcome, Fetched) else unfinished)
+            self._unread.setdefault(unfinished.outcome.task.site, []).append(unfinished)
+        self.discovery = SitemapDiscovery(desk, rules, self._store, self._room, saved.postponed)
+        self._score, self._rank_of = sitemap_score(rules.scores, rank_of), rank_of
+        self._listings = None if rules.sitemaps.only else state.listings
+        self._listed = {site for site in state.listings.sites() if state.listings.has(site, last=HELD - 1)}
+        self._hungry = {site for site in self._listed if not self._is_fed(site)}
 
     def flush(self) -> SitemapState:
         """The state to commit besides rows."""
-        return SitemapState([file.unfinished() for file in self._reading.values()], list(self.discovery.postponed))
+        unread = [file.unfinished() for files in self._unread.values() for file in files]
+        return SitemapState(unread, list(self.discovery.postponed))
+
+    def _room(self, site: Site, *, is_new: bool) -> int:
+        """How many more files of a site may be asked for: any number where no listed page is visited that frees it."""
+        if not self._holds:
+            return sys.maxsize
+        if is_new and self._state.listings.has(site, last=HELD - 1, least=_MOST_LISTED):
+            return 0
+        return max(_FILES_AT_ONCE - self._state.queues.length(site, Lane.FILES) - len(self._unread.get(site, ())), 0)
 
     def received(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Take files that other shards or messages name."""
@@ -203,6 +229,7 @@ class SitemapScheduler(Part):
         """Take what names files, and the files."""
         outcome = processed.answer.outcome
         task = outcome.task
+        self.discovery.free([task.site])
         if processed.page is not None:
             self.discovery.linked(processed.page, now)
         elif task.purpose is Purpose.SITEMAP:
@@ -216,6 +243,7 @@ class SitemapScheduler(Part):
     def refused(self, outcome: Excluded, now: float) -> None:
         """A file was refused while it waited."""
         if outcome.task.purpose is Purpose.SITEMAP:
+            self.discovery.free([outcome.task.site])
             self.ended(outcome, now)
 
     def has_read(self, site: Site) -> bool:
@@ -235,17 +263,19 @@ class SitemapScheduler(Part):
             return
         node = node or SitemapNode(url, url, Origin.SUBMITTED, now, due_at=now)
         vouching = tuple(self._store.vouching(node))
-        self._reading[url] = self._file(UnfinishedFile(outcome, stored, node, vouching, now, 0))
+        unread = UnfinishedFile(outcome, stored, node, vouching, now, 0, len(outcome.body))
+        files = self._unread.setdefault(outcome.task.site, [])
+        files[:] = [file for file in files if file.outcome.task.url != url]
+        bodies = (len(file.outcome.body) for files in self._unread.values() for file in files)
+        files.append(unread if sum(bodies) + unread.size <= _IN_MEMORY[False] else unread.unfinished())
 
-    def _continue(self, unfinished: UnfinishedFile) -> None:
-        """Go on with a file that an earlier process had begun to read. Its body was put back by the caller."""
-        file = self._file(unfinished)
-        file.skip(unfinished.steps)
-        self._reading[file.task.url] = file
-
-    def _file(self, unread: UnfinishedFile) -> SitemapFile:
-        url = unread.node.url
-        return SitemapFile(
+    def _begun(self, unread: UnfinishedFile) -> SitemapFile:
+        """The reading of a file; one that an earlier process had begun is read up to where that was."""
+        url, outcome = unread.node.url, unread.outcome
+        if not outcome.body:
+            loaded = self._load_body(outcome, unread.stored)
+            unread = replace(unread, outcome=loaded if isinstance(loaded, Fetched) else outcome)
+        file = SitemapFile(
             unread,
             authority=SitemapAuthority(url, frozenset(unread.vouching), self._rules.authority),
             before=unpack(self._state.forest.memory(twin_key(url))),
@@ -254,6 +284,8 @@ class SitemapScheduler(Part):
             priorities_of=self._priorities,
             media=self.discovery.media,
         )
+        file.skip(unread.steps)
+        return file
 
     def _priorities(self, site: Site) -> Priorities:
         """The priorities that the sitemaps of a site have stated so far, to be added to."""
@@ -264,18 +296,20 @@ class SitemapScheduler(Part):
     @property
     def is_reading(self) -> bool:
         """Whether a file was not read to its end, or what one lists of other shards' sites was not all sent."""
-        return bool(self._reading) or any(not self._is_ours(site) for site in self._hungry)
+        return bool(self._unread) or any(not self._is_ours(site) for site in self._hungry)
 
     def give_up_reading(self, now: float) -> None:
         """End every file that is being read as one that cannot be."""
-        for file in list(self._reading.values()):
-            del self._reading[file.task.url]
+        unread = [file for files in self._unread.values() for file in files]
+        self.discovery.free(self._unread)
+        self._unread.clear()
+        for file in unread:
             node = self._store.get(file.node.url) or file.node
             self._keep(after_failure(node, "not-read", now, self._rules.revisit, self._rules.retirement, 200), now)
 
     def wants_step(self, now: float) -> bool:
         """Whether `step` has something to do: a file to read, one that is due, or a queue to fill."""
-        if self._reading or self._hungry or self._has_time_for_postponed:
+        if self._unread or self._hungry or self._has_time_for_postponed or self.discovery.is_due:
             return True
         due_at = self._state.forest.next_due()
         return due_at is not None and due_at <= now
@@ -285,16 +319,34 @@ class SitemapScheduler(Part):
         self._release(now)
         if self._has_time_for_postponed:
             self.discovery.read_postponed(now)
-        room, served = ENTRIES_PER_STEP, set[Site]()
-        for url, file in list(self._reading.items()):
-            if room <= 0 or file.task.site in served:
-                continue
-            served.add(file.task.site)
-            room -= self._read_on(file)
-            self._reading[url] = self._reading.pop(url)
-            if file.is_over:
-                self._finish(file, now)
+        self._read_some(now)
         self._fill_queues(now)
+        self.discovery.release(now)
+
+    def _read_some(self, now: float) -> None:
+        """Let the next sites have their turns. A large file is not begun before there is room for it in memory."""
+        room, taken = _STEP, {True: 0, False: 0}
+        for files in self._unread.values():
+            taken[files[0].size <= _SMALL] += files[0].size if files[0].steps else 0
+        for site, files in list(self._unread.items()):
+            file = files[0]
+            is_small = file.size <= _SMALL
+            if not file.steps:
+                if taken[is_small] and taken[is_small] + file.size > _IN_MEMORY[is_small]:
+                    taken[is_small] = _IN_MEMORY[is_small]  # those behind it wait, too
+                    continue
+                taken[is_small] += file.size
+            if isinstance(file, UnfinishedFile):
+                file = files[0] = self._begun(file)
+            room -= self._read_on(file)
+            del self._unread[site]
+            if file.is_over:
+                del files[0]
+                self._finish(file, now)
+            if files:
+                self._unread[site] = files
+            if room <= 0:
+                break
 
     @property
     def _has_time_for_postponed(self) -> bool:
@@ -310,6 +362,8 @@ class SitemapScheduler(Part):
             self.discovery.enqueue(node, now)
 
     def _read_on(self, file: SitemapFile) -> int:
+        """Read on in a file; the characters that this counts for."""
+        before = file.length
         entries = file.take(self._listings)
         if entries:
             self._events.record([SitemapEntriesRead(file.node.url, file.found_at, entries)])
@@ -317,7 +371,7 @@ class SitemapScheduler(Part):
         self._listed.update(listed)
         self._hungry.update(site for site in listed if not self._is_fed(site))
         file.sites.clear()
-        return max(len(entries), 1)
+        return max(file.length - before, len(entries) * _ENTRY, _TURN)
 
     # filling queues
 
@@ -332,10 +386,11 @@ class SitemapScheduler(Part):
     def _fill_queues(self, now: float) -> None:
         """Queue one slice for every site whose queue of listed pages is empty."""
         for site in sorted(self._hungry):
-            packed = self._state.listings.take(site)
+            packed = self._state.listings.take(site, last=HELD - 1)
             if packed is not None:
                 self._deliver(self._rescored(unpack_slice(packed).discoveries()), now)
-            if not self._state.listings.has(site):
+                self.discovery.free([site])
+            if not self._state.listings.has(site, last=HELD - 1):
                 self._listed.discard(site)
             if site not in self._listed or self._is_fed(site):
                 self._hungry.discard(site)
@@ -348,25 +403,25 @@ class SitemapScheduler(Part):
         return [each if rank is None else replace(each, score=rank) for each, rank in zip(listed, ranks, strict=True)]
 
     @property
-    def is_full(self) -> bool:
-        """Whether the files that wait to be read take too much memory to fetch more."""
-        return sum(len(file.outcome.body) for file in self._reading.values()) > _MAX_UNREAD
-
-    @property
     def has_unread(self) -> bool:
         """Whether a file is not read to its end, or URLs that one lists wait for their queue."""
-        return bool(self._reading or self._listed or self.discovery.postponed)
+        return bool(self._unread or self._listed or self.discovery.held or self.discovery.postponed)
 
     def is_idle(self, now: float) -> bool:
         """Whether no file is being read or due, and nothing is listed that waits for its queue."""
         due_at = self._state.forest.next_due()
         return not self.has_unread and (due_at is None or due_at > now)
 
+    def exhausted(self, sites: Sequence[Site], now: float) -> None:  # noqa: ARG002
+        """Nothing waits at these sites but what is held."""
+        self.discovery.free(sites)
+
     def restart(self, now: float, *, is_set_back: bool) -> None:
         """Continue in a new process: listed pages go by the ranks computed for it.
 
         If the clock was set back, files visited after now count as visited now.
         """
+        self.discovery.free(self.discovery.held)
         if self._rules.scores.score != "priority":
             self._frontier.rescore_listed(self._rank_of, now)
         if not is_set_back:
@@ -425,7 +480,7 @@ class SitemapScheduler(Part):
     def _finish(self, reading: SitemapFile, now: float) -> None:
         """Handle the end of reading a file."""
         outcome = reading.outcome
-        del self._reading[reading.task.url]
+        self.discovery.free([reading.task.site])
         node = self._store.get(reading.node.url) or reading.node
         is_whole = not outcome.is_truncated and "truncated" not in reading.problems
         compared = reading.end(is_whole=is_whole)

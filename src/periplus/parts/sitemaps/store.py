@@ -117,7 +117,8 @@ def visit_event(node: SitemapNode, visited_at: float) -> SitemapVisited:
 class UnfinishedFile(Struct, frozen=True, array_like=True):
     """A file that was not read to its end: the answer, where its body lies (or the body), and how far it was read.
 
-    `vouching` are the hosts whose robots.txt names the file; `found_at` is when it arrived.
+    `vouching` are the hosts whose robots.txt names the file; `found_at` is when it arrived; `size` are the bytes of its
+    body (0 in states of before).
     """
 
     outcome: Fetched
@@ -126,10 +127,16 @@ class UnfinishedFile(Struct, frozen=True, array_like=True):
     vouching: tuple[Site, ...]
     found_at: float
     steps: int
+    size: int = 0
+
+    def unfinished(self) -> UnfinishedFile:
+        """The part of it that is committed. The body is left out where the archive has it."""
+        is_kept = self.stored is not None and not self.stored.is_revisit
+        return replace(self, outcome=replace(self.outcome, body=b"")) if is_kept else self
 
 
 class SitemapState(Struct, array_like=True):
-    """The state to commit besides rows: files that are being read, in their order, and files to be read again."""
+    """The state to commit besides rows: unread files, in the order of their sites' turns, and files to read again."""
 
     unfinished: list[UnfinishedFile] = []
     postponed: list[Url] = []

@@ -114,20 +114,25 @@ class DiskListings:
         if rows:
             self._table.put_many(rows)
 
-    def take(self, site: Site) -> bytes | None:
-        """The first slice of a site, lowest level first."""
-        number = self._names.find(site)
-        row = None if number is None else self._table.at_or_after(number)
-        if row is None or number is None or not row[0].startswith(number):
+    def take(self, site: Site, first: int = 0, last: int = 255) -> bytes | None:
+        """The first slice of a site at these levels, lowest level first."""
+        rows = self._rows(site, first, last, 1)
+        if not rows:
             return None
-        self._table.delete(row[0])
-        return row[1]
+        [(key, slice_)] = rows
+        self._table.delete(key)
+        return slice_
 
-    def has(self, site: Site) -> bool:
-        """Whether something is listed of a site."""
+    def has(self, site: Site, first: int = 0, last: int = 255, *, least: int = 1) -> bool:
+        """Whether a site has at least so many slices at these levels."""
+        return len(self._rows(site, first, last, least)) >= least
+
+    def _rows(self, site: Site, first: int, last: int, limit: int) -> list[tuple[bytes, bytes]]:
+        """The first rows of a site at these levels."""
         number = self._names.find(site)
-        row = None if number is None else self._table.at_or_after(number)
-        return row is not None and number is not None and row[0].startswith(number)
+        if number is None:
+            return []
+        return self._table.between(number + bytes([first]), number + bytes([last]) + b"\xff" * 8, limit)
 
     def take_in(self, site: Site, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Store rows of a site that come from another state, in their order."""
