@@ -32,6 +32,7 @@ LINES: Final = "tests/faults/test_planted_lines.py"
 DURABLE: Final = "tests/faults/test_durable_files.py"
 REPLAY: Final = "tests/properties/test_replay.py"
 POLITENESS: Final = "tests/properties/test_politeness.py"
+REACH: Final = "tests/engine/frontier/test_reach.py"
 ROBOTS: Final = "tests/engine/frontier/test_robots_requests.py"
 EXCHANGE: Final = "tests/conformance/test_exchange.py"
 SET_BACK: Final = "tests/engine/test_clock_set_back.py"
@@ -179,6 +180,18 @@ BUGS: Final = (
         "the bound of decompression is ignored", "content/decode.py",
         "            if size > limit:\n", "            if size > limit << 10:\n",
         ("tests/content/test_decode.py", "tests/content/test_html_bounds.py"),
+    ),
+    Bug(
+        "what sites were charged while no server could be reached is not taken back", "engine/frontier/frontier.py",
+        "                self._take_back(now)\n", "                pass\n", (REACH,),
+    ),
+    Bug(
+        "sites are charged while no server can be reached", "engine/frontier/frontier.py",
+        "return outcome if reach.cut_off is None else", "return outcome if reach is not None else", (REACH,),
+    ),
+    Bug(
+        "only sites that failed are asked whether any server can be reached", "engine/frontier/reach.py",
+        "sites = failed + sites if self.is_of_lookups else sites + failed", "sites = failed", (REACH,),
     ),
     Bug(
         "a batch of another shard is taken twice", "store/state/exchange.py",

@@ -1,18 +1,23 @@
-"""What can go wrong when a user runs `periplus crawl`: seeds that lead nowhere, very many of them, a full disk."""
+"""What can go wrong in `periplus crawl`: seeds that lead nowhere, very many of them, a full disk, no name server."""
 
 from __future__ import annotations
 
 import json
+import logging
+import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 import pytest
-from tests.lab.crawling import rows, standing
+from tests.lab.crawling import crawl, rows, standing
 from warcio.archiveiterator import ArchiveIterator
 
 from periplus.apps.lab import World
@@ -143,3 +148,52 @@ def test_a_folder_that_cannot_be_made(typed: Typed) -> None:
     assert said.returncode == 3
     assert "/proc/nowhere" in said.stderr
     assert "Traceback" not in said.stderr
+
+
+class _Hub(BaseHTTPRequestHandler):
+    """The home page of every site, which links to those of five others."""
+
+    def do_GET(self) -> None:
+        port = self.headers["Host"].partition(":")[2]
+        links = "".join(f'<a href="http://s{number}.test:{port}/">s</a>' for number in range(1, 6))
+        page = f"<!doctype html><title>{self.headers['Host']}</title>{links}"
+        body = b"" if self.path == "/robots.txt" else page.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html" if body else "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def test_a_name_server_that_fails_for_a_while_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The crawl says so when it begins and ends, and then fetches every page; it gives up no site."""
+    failing = 25
+    looked_up: list[str] = []
+
+    def answer(host: str, *_: object, **_more: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+        if host != "s0.test":
+            looked_up.append(host)
+            if len(looked_up) <= failing:
+                raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))]
+
+    monkeypatch.setattr("periplus.engine.fetch.dns.socket.getaddrinfo", answer)
+    monkeypatch.setattr("periplus.engine.frontier.reach._FIRST_INTERVAL", 0.05)
+    monkeypatch.setattr("periplus.engine.frontier.reach._LONGEST_INTERVAL", 0.1)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Hub) as server, caplog.at_level(logging.WARNING, "periplus.engine"):
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        options: dict[str, object] = {
+            "scope.kind": "any", "dns.failure_lifetime": 0.0, "politeness.delay": 0.0, "retries.backoff": 0.02,
+            "wire.allow_private": [f"s{number}.test:{server.server_port}" for number in range(6)],
+        }  # fmt: skip
+        [status] = crawl(tmp_path, [f"http://s0.test:{server.server_port}/"], options)
+        server.shutdown()
+    assert (status.crawl.pages, status.frontier.queued, dict(status.crawl.excluded)) == (6, 0, {})
+    assert failing < len(looked_up) < failing + 10
+    said = [record.message for record in caplog.records]
+    assert re.fullmatch(r"cut off: none of \d sites can be reached \(dns-unavailable\); .*", said[0])
+    assert re.fullmatch(r"servers can be reached again after .*; the crawl goes on", said[-1])

@@ -60,6 +60,8 @@ def _lines(status: dict[str, Any]) -> list[tuple[str, str]]:
     progress, controls = status["progress"], status["controls"]
     tally = progress["tally"]
     state = "stopping" if status["is_stopping"] else "paused" if controls["is_paused"] else ""
+    if not state and (cut_off := progress["cut_off"]):
+        state = f"cut off: none of {counted(cut_off['sites'], 'site')} can be reached ({cut_off['reason']})"
     rate = "" if controls["rate"] is None else f"at most {controls['rate']:g} requests a second"
     return [
         ("state", ", ".join(filter(None, (state, rate))) or "running"),

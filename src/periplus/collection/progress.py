@@ -13,7 +13,7 @@ from itertools import chain
 
 from msgspec import Struct
 
-from periplus.engine.frontier import Setback
+from periplus.engine.frontier import CutOff, Setback
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.stats import CrawlStats
@@ -37,7 +37,7 @@ class Progress(Struct, frozen=True):
     `freshness`, and `next_visits`, the first one first. `leases` requests are out. `known` are URLs of pages; `records`
     counts sitemaps and feeds as well. So does `queued`, of which `queued_files` are such files. The
     oldest of the last commits of all shards was at `committed_at`; the longest took `commit_seconds`. `login_problem`
-    says why no shard could log in; it is empty if one could, or none has tried.
+    says why no shard could log in; it is empty if one could, or none has tried. `cut_off`: no server can be reached.
     """
 
     tally: CrawlStats
@@ -70,6 +70,7 @@ class Progress(Struct, frozen=True):
     committed_at: float = 0.0
     commit_seconds: float = 0.0
     login_problem: str = ""
+    cut_off: CutOff | None = None
 
     @property
     def queued_pages(self) -> int:
@@ -149,6 +150,7 @@ class Meter:
             committed_at=min((status.committed_at for status in statuses), default=0.0),
             commit_seconds=max((status.commit_seconds for status in statuses), default=0.0),
             login_problem=_login_problem(statuses),
+            cut_off=total.cut_off,
         )
 
     def _rate(self) -> float:
@@ -218,4 +220,5 @@ def _together(parts: Sequence[FrontierStats]) -> FrontierStats:
         setbacks=tuple(chain.from_iterable(part.setbacks for part in parts)),
         has_unread=any(part.has_unread for part in parts),
         leases=sum(part.leases for part in parts),
+        cut_off=next((part.cut_off for part in parts if part.cut_off is not None), None),
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from periplus.engine.frontier import Setback
+from periplus.engine.frontier import CutOff, Setback
 from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.view.wording import count, counted, lasting, pace, size
@@ -22,7 +20,7 @@ def progress_line(progress: Progress) -> str:
     tally = progress.tally
     limit = f" of {count(progress.limit)}" if progress.limit else ""
     pages = f"{count(progress.limited_pages)}{limit} pages" if limit else counted(tally.pages, "page")
-    if not (progress.ready or progress.visited) and (waiting := waiting_for(progress.setbacks, progress.at)):
+    if waiting := waiting_for(progress):
         return f"{lasting(progress.elapsed)}: {pages}, queue {count(progress.queued_pages)}; {waiting}"
     parts = [
         f"{lasting(progress.elapsed)}: {pages}, {pace(progress.rate)}",
@@ -48,7 +46,7 @@ def setback_line(setback: Setback, now: float, *, is_last: bool = False) -> str:
     """
     is_answer = setback.reason.startswith("http-")
     if is_answer and setback.retry_at is not None:
-        return f"retrying {setback.url} {_when(setback, now)}: {_answer(setback)}"
+        return f"retrying {setback.url} {_when(setback.retry_at, now)}: {_answer(setback)}"
     if is_answer:
         return f"{setback.url}: {_answer(setback)}"
     failure = failure_of(setback)
@@ -57,19 +55,27 @@ def setback_line(setback: Setback, now: float, *, is_last: bool = False) -> str:
     if setback.retry_at is None or is_last:
         steps.append("given up")
     else:
-        steps.append(f"retrying {_when(setback, now)}, Ctrl-C stops")
+        steps.append(f"retrying {_when(setback.retry_at, now)}, Ctrl-C stops")
     return "; ".join([text, *steps])
 
 
-def waiting_for(setbacks: Sequence[Setback], now: float) -> str:
+def waiting_for(progress: Progress) -> str:
     """What a crawl waits for that can make no request now; empty if nothing failed."""
-    first = min(
-        (each for each in setbacks if each.retry_at is not None), key=lambda each: each.retry_at or 0, default=None
-    )
-    if first is None:
+    if progress.cut_off is not None:
+        return cut_off_line(progress.cut_off, progress.at)
+    waited_for = (each for each in progress.setbacks if each.retry_at is not None)
+    first = min(waited_for, key=lambda each: each.retry_at or 0, default=None)
+    if first is None or progress.ready or progress.visited:
         return ""
     why = _answer(first) if first.reason.startswith("http-") else failure_of(first).problem
-    return f"retrying {first.url} {_when(first, now)}: {why}"
+    return f"retrying {first.url} {_when(first.retry_at, progress.at)}: {why}"
+
+
+def cut_off_line(cut_off: CutOff, now: float) -> str:
+    """Since when no server can be reached and why, and when the next is asked."""
+    sites, when = counted(cut_off.sites, "site"), _when(cut_off.next_try_at, now)
+    text = f"cut off for {lasting(now - cut_off.since)}: none of {sites} can be reached ({cut_off.reason})"
+    return f"{text}; trying again {when}"
 
 
 def hosts(progress: Progress) -> str:
@@ -84,8 +90,8 @@ def _answer(setback: Setback) -> str:
     return f"server error {status}" if status.startswith("5") else explained(setback.reason)
 
 
-def _when(setback: Setback, now: float) -> str:
-    seconds = max((setback.retry_at or now) - now, 0.0)
+def _when(at: float | None, now: float) -> str:
+    seconds = max((at or now) - now, 0.0)
     return f"in {seconds:.0f} s" if seconds >= 0.5 else "now"
 
 

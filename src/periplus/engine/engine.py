@@ -34,9 +34,10 @@ from periplus.model import (
 )
 from periplus.store import Archive, LearntFiles, State
 from periplus.store.tables import Tables
+from periplus.view.wording import lasting
 
 from .clock import RateLimiter, TokenBucket
-from .frontier import AddressClaims, AddressShares, ClaimsReport
+from .frontier import AddressClaims, AddressShares, ClaimsReport, CutOff
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -169,6 +170,7 @@ class Engine:
         self._learn_at = now
         self.is_stopping = self.is_paused = False
         self._standstill, self._defects = Standstill(PATIENCE * speed), DefectLog()
+        self._cut_off: CutOff | None = None
 
     # the loop
 
@@ -193,6 +195,16 @@ class Engine:
         elif not self._wire.under_way and now >= self._learn_at:  # it may wait for what a job learns
             self._learn()
         self._look_for_standstill(now)
+        self._log_cut_off(now)
+
+    def _log_cut_off(self, now: float) -> None:
+        """Log when no server can be reached any more, and when one can again."""
+        before, self._cut_off = self._cut_off, self._machine.frontier.reach.cut_off
+        if before is None and self._cut_off is not None:
+            sites, reason = self._cut_off.sites, self._cut_off.reason
+            log.warning("cut off: none of %d sites can be reached (%s); the crawl waits and tries again", sites, reason)
+        elif before is not None and self._cut_off is None:
+            log.warning("servers can be reached again after %s; the crawl goes on", lasting(now - before.since))
 
     def _look_for_standstill(self, now: float) -> None:
         """Schedule everything again if the crawl stands still; the second time in vain, end it."""

@@ -317,13 +317,15 @@ class Machine:
         self._send_robots()
         self.revisits.end_of_input()
 
-    def _answered(self, processed: Sequence[Processed], now: float) -> None:
-        for answer, _, reading in processed:
+    def _answered(self, processed: list[Processed], now: float) -> None:
+        for index, (answer, _, reading) in enumerate(processed):
             if answer.payload is not None:
                 self._state.payloads.add_new(answer.payload)
             self._events.stats.copies += reading is not None and reading.is_copy
-            self.frontier.report(answer.outcome, now, reading)
+            counted = self.frontier.report(answer.outcome, now, reading)
             self._send_robots(answer)
+            if counted is not None and counted is not answer.outcome:
+                processed[index] = Processed(replace(answer, outcome=counted), None, None)
         self._learn_from(processed, now)
         for each in processed:
             said = self._as_said(each)

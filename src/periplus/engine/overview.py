@@ -12,6 +12,7 @@ from msgspec import Struct
 from periplus.model import Lane, Site
 
 from .frontier.politeness import Setback, delay_after
+from .frontier.reach import CutOff
 from .frontier.site import NOT_PAGES, ActiveSite, SiteStage
 from .stats import waiting_urls
 
@@ -28,7 +29,7 @@ class FrontierStats(Struct, frozen=True):
     site's own pace. `setbacks` are the last failures of sites. `has_unread`: sitemaps or feeds wait or are not
     read to their end, and list URLs that are not counted yet. A URL that two sources name is counted once.
     `leases` tasks are out. `known` and `queued` count sitemaps, feeds, probes and files of pages, too; `files` of these
-    are queued at the first sites. `embeds`: files that pages embed are fetched.
+    are queued at the first sites. `embeds`: files that pages embed are fetched. `cut_off`: no server can be reached.
     """
 
     known: int
@@ -47,6 +48,7 @@ class FrontierStats(Struct, frozen=True):
     leases: int = 0
     files: int = 0
     embeds: bool = False
+    cut_off: CutOff | None = None
 
 
 class SiteNow(Struct, frozen=True):
@@ -115,6 +117,7 @@ def frontier_stats(
         leases=len(frontier.leases),
         files=_files(frontier),
         embeds=frontier.embeds,
+        cut_off=frontier.reach.cut_off,
     )
 
 

@@ -91,6 +91,7 @@ def test_figures_of_a_running_crawl_grow_and_it_is_ready(web: RunningLab, tmp_pa
         found = samples(site.get("/metrics").text)
         assert found["periplus_checkpoint_timestamp_seconds", (own,)] > 1.7e9
         assert found["periplus_checkpoint_duration_seconds", (own,)] > 0
+        assert found["periplus_cut_off", (own,)] == 0
         states = {dict(labels)["state"] for name, labels in found if name == "periplus_sites"}
         assert states == {"ready", "resting", "visited", "backing_off"}
         crawl.ask("pause")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from periplus.cli.crawl.live import MAX_WATCHED, SeedFailures
-from periplus.collection.progress import Meter
-from periplus.collection.progress_text import setback_line, waiting_for
+from periplus.collection.progress import Meter, Progress
+from periplus.collection.progress_text import progress_line, setback_line, waiting_for
 from periplus.collection.summary import failure_of, failures_of
 from periplus.engine.fetch import reasons
-from periplus.engine.frontier import Setback
+from periplus.engine.frontier import CutOff, Setback
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.stats import CrawlStats
@@ -67,8 +69,25 @@ def test_a_summary_has_the_failures_of_seeds() -> None:
 def test_what_a_crawl_waits_for_is_the_next_attempt() -> None:
     """Failures that are final are not waited for."""
     later, sooner, final = setback("tls", wait=30.0), setback("http-503", wait=4.0), setback("http-404", wait=None)
-    assert waiting_for([later, sooner, final], NOW) == "retrying https://a.test/robots.txt in 4 s: server error 503"
-    assert not waiting_for([final], NOW)
+    progress = Progress(CrawlStats(), at=NOW, setbacks=(later, sooner, final))
+    assert waiting_for(progress) == "retrying https://a.test/robots.txt in 4 s: server error 503"
+    assert not waiting_for(replace(progress, setbacks=(final,)))
+    assert not waiting_for(replace(progress, ready=1))
+
+
+def test_a_crawl_that_is_cut_off_says_so_before_anything_else() -> None:
+    """In the place of what single sites wait for, also while some are ready; one shard that is suffices."""
+    cut_off = CutOff(NOW - 3725.0, 5, "dns-unavailable", NOW + 40.0)
+    frontier = FrontierStats(1, 1, 6, 1, 5, 0, 5, 0, setbacks=(setback("tls"),))
+    statuses = [
+        ShardStatus(number, each, CrawlStats(), False, True)
+        for number, each in enumerate((frontier, replace(frontier, cut_off=cut_off)))
+    ]
+    progress = Meter(NOW).read(statuses, NOW)
+    assert progress.cut_off == cut_off
+    assert progress_line(progress).endswith(
+        "; cut off for 1 h 2 m: none of 5 sites can be reached (dns-unavailable); trying again in 40 s"
+    )
 
 
 def test_a_failure_of_a_seed_is_reported_once() -> None:

@@ -33,6 +33,8 @@ def view_of_status(status: dict[str, Any]) -> View:
     progress, controls = status["progress"], status["controls"]
     tally, fresh = progress["tally"], progress["freshness"]
     state = "stopping" if status["is_stopping"] else "paused" if controls["is_paused"] else "running"
+    if state == "running" and progress["cut_off"]:
+        state = f"cut off: no server can be reached ({progress['cut_off']['reason']})"
     return {
         "state": state,
         "kind": status["kind"],

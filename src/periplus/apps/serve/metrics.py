@@ -194,6 +194,7 @@ GAUGES = (
     ("periplus_known_urls", "URLs known.", ()),
     ("periplus_sites", "Active sites of a running crawl.", ("state",)),
     ("periplus_leases", "Requests under way.", ()),
+    ("periplus_cut_off", "1 while no server can be reached.", ()),
     ("periplus_checkpoint_duration_seconds", "How long the last commit took, of the slowest shard.", ()),
     ("periplus_checkpoint_timestamp_seconds", "When everything was last committed, by the slowest shard.", ()),
     ("periplus_freshness_ratio", "Estimated share of copies that are current.", ()),
@@ -277,6 +278,8 @@ class Known:
             resting = progress["resting"] - progress["backing_off"]
             counts = {**{each: progress[each] for each in ("ready", "visited", "backing_off")}, "resting": resting}
             return [((state,), count) for state, count in counts.items()]
+        if name == "periplus_cut_off":
+            return [((), int(progress["cut_off"] is not None))]
         fields = {
             "periplus_leases": "leases",
             "periplus_checkpoint_duration_seconds": "commit_seconds",

@@ -242,7 +242,7 @@ def _errors(tally: CrawlStats) -> Text:
 
 
 def _next(progress: Progress) -> str:
-    if not (progress.ready or progress.visited) and (waiting := waiting_for(progress.setbacks, progress.at)):
+    if waiting := waiting_for(progress):
         return waiting
     if progress.next_site is None or progress.next_in is None or progress.ready:
         return ""

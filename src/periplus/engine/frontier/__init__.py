@@ -15,10 +15,10 @@ their budgets and `discounts`, `heap` is the priority queue behind both. `select
 `revisiting` is what schedules further visits, `scores` keeps queues in the order of an ordering that learns, `steering`
 has patterns that people gave while the crawl ran. `preflight` asks each site for its address and its robots.txt,
 `robots` says what that allows, `politeness` how long a site rests and what a failure means, and remembers failures, for
-people. `leases` are the tasks that are out, `reports` decides what follows from an outcome, `frontier_state` is what a
-commit holds besides rows, `adoption` learns from archived answers of a crawl whose state is lost. All of it is pure:
-time is an argument, chance is a `Random` that was given. docs/politeness.md describes it for site owners,
-docs/internals.md for those who change it.
+people. `reach` notices that no server can be reached. `leases` are the tasks that are out, `reports` decides what
+follows from an outcome, `frontier_state` is what a commit holds besides rows, `adoption` learns from archived answers
+of a crawl whose state is lost. All of it is pure: time is an argument, chance is a `Random` that was given.
+docs/politeness.md describes it for site owners, docs/internals.md for those who change it.
 """
 
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .heap import IndexedHeap
     from .leases import Lease, Leases
     from .politeness import OUR_OWN, Setback, delay_after, is_temporary, is_tried_again, reason_of, retry_for
+    from .reach import CutOff
     from .revisiting import Revisiting
     from .robots import RobotsGate, robots_url
     from .schedule import Schedule
@@ -54,6 +55,7 @@ __all__ = [
     "AddressClaims",
     "AddressShares",
     "ClaimsReport",
+    "CutOff",
     "Discounts",
     "Domains",
     "Frontier",

@@ -13,22 +13,28 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from periplus.model import (
     BodyReading,
     Delegation,
     Discovery,
     Excluded,
     Failed,
+    Fetched,
     FetchEnded,
     FetchOutcome,
     FetchTask,
     InvariantError,
     Lane,
     Learning,
+    Located,
+    NotModified,
     Probe,
     Purpose,
     Queued,
     Ranking,
+    Redirected,
     RobotsAnswer,
     Site,
     Source,
@@ -45,8 +51,9 @@ from .domains import Domains
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
 from .outages import Outages
-from .politeness import Setbacks, is_temporary, is_tried_again
+from .politeness import Setbacks, is_temporary, is_tried_again, reason_of
 from .preflight import SitePreflight
+from .reach import UNREACHED, Before
 from .reports import Reports
 from .revisiting import ToldPage
 from .robots import RobotsGate
@@ -98,6 +105,7 @@ class Frontier:
             is_out, pages = self._leases.holds, saved.pages_done
             self.scores = PriorityIndex(desk.state, desk.ordering, is_out=is_out, pages=pages, saved=saved.scores)
         self.scores.queued_twice = saved.queued_twice
+        self.reach = saved.reach
         self.steering = self.scores.steering = Steering(saved.steering)
         self._admission = Admission(desk, self.schedule, self.scores, self.steering)
         self.setbacks = Setbacks(self._retries, desk.random)
@@ -161,6 +169,7 @@ class Frontier:
             self._selector.embedded_waiting,
             self.schedule.is_for_embedded,
             self.is_spent,
+            self.reach,
         )
 
     # discover
@@ -287,6 +296,8 @@ class Frontier:
         """Grant at most `limit` tasks that politeness allows now. An empty list is an answer."""
         while (lease := self._leases.next_expired(now)) is not None:
             self._lose(lease, now)
+        if self.reach.is_in_doubt and not self._is_at_end:
+            return self._try_one(now) if limit else []
         self._preflight.end_waiting(now)
         self._release(now, now)
         self._probe_due(now)
@@ -346,6 +357,26 @@ class Frontier:
             self._recovered[row.site] = None
             self._revisits.back(row.site, row.since, now)
             self._queued([*self._admission.retry_given_up(row.site)], now)
+
+    def _try_one(self, now: float) -> list[FetchTask]:
+        """While it is in doubt whether any server can be reached: the address or the robots.txt of one site."""
+        reach = self.reach
+        if reach.trying is not None or now < reach.next_try_at:
+            return []
+        site, url = reach.candidate
+        active = self.schedule.summon(site, now)
+        has_address = active.has_address(now)
+        ready_at = self.schedule.may_be_asked_at(active)
+        if ready_at > now or (has_address and reach.is_of_lookups):
+            reach.postpone(ready_at if ready_at > now else math.inf, now)
+            return []
+        request = RequestKind.ROBOTS if has_address else RequestKind.ADDRESS
+        task = self._preflight.task(active, request, url, now)
+        if task is None:
+            reach.postpone(math.inf, now)
+            return []
+        reach.trying = site
+        return [self._grant(active, Lease(task, None, site), now)]
 
     def _release(self, until: float, now: float) -> None:
         """Queue URLs whose back-off ends by then with their sites again."""
@@ -433,12 +464,13 @@ class Frontier:
 
     # report
 
-    def report(self, outcome: FetchOutcome, now: float, reading: BodyReading | None = None) -> bool:
-        """End a grant: the site rests, and what was seen is learnt. Whether it was open: a late report is ignored."""
+    def report(self, outcome: FetchOutcome, now: float, reading: BodyReading | None = None) -> FetchOutcome | None:
+        """End a grant: the site rests, and what was seen is learnt. The outcome as it counts; `None`: it was late.
+
+        What fails while no server can be reached counts as cancelled.
+        """
         lease = self._leases.end(outcome.task)
-        if lease is not None:
-            self._end(lease, outcome, reading, now)
-        return lease is not None
+        return None if lease is None else self._end(lease, outcome, reading, now)
 
     def _lose(self, lease: Lease, now: float) -> None:
         """Count an expired lease without a result as a failed attempt, or a URL that kills its fetcher never ends."""
@@ -452,9 +484,10 @@ class Frontier:
             raise InvariantError(f"a request to {lease.visited} is under way, but it is not active")
         return active
 
-    def _end(self, lease: Lease, outcome: FetchOutcome, reading: BodyReading | None, now: float) -> None:
+    def _end(self, lease: Lease, outcome: FetchOutcome, reading: BodyReading | None, now: float) -> FetchOutcome:
         active = self._visited(lease)
         self._pages_out -= lease.is_of_page
+        outcome = self._judged(active, outcome, now)
         if lease.ticket is not None:
             self._reports.page(active, lease.ticket, outcome, reading, now)
             self.requeue_refused(self._guard.lifted(), now)
@@ -464,6 +497,41 @@ class Frontier:
             self._preflight.answered(active, outcome, now, self._reports.finish_request)
         self._follow_outages(now)
         self.setbacks.ended(outcome)
+        return outcome
+
+    def _judged(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> FetchOutcome:
+        """The outcome as it counts: a failure that is ours counts as cancelled."""
+        reach, site, task = self.reach, active.site, outcome.task
+        was_cut_off = reach.cut_off is not None
+        if isinstance(outcome, Failed) and outcome.reason in UNREACHED:
+            server = active.domain.name if task.ip is None else task.ip
+            charged = active.lookups, active.record.failures, active.record.robots_tries, active.record.retired
+            if reach.not_reached(site, Before(task.url, server, task.ip is None, *charged), outcome.reason, now):
+                self._take_back(now)
+            return outcome if reach.cut_off is None else replace(outcome, reason="cancelled")
+        if isinstance(outcome, Fetched | NotModified | Redirected):
+            reach.answered(site, task.url, now)
+        elif isinstance(outcome, Located) or reason_of(outcome) == "dns-not-found":
+            reach.looked_up(site, now)
+        else:
+            reach.tried(site, now)
+        if was_cut_off and not reach.is_in_doubt:  # other shards have as long to answer as at first
+            self._preflight.restart(now)
+        return outcome
+
+    def _take_back(self, now: float) -> None:
+        """Take back what sites were charged since the last answer of a server: no server can be reached."""
+        for site, before in self.reach.failed.items():
+            record, file = self._records.get(site), self.gate.file(site)
+            record.failures, record.robots_tries = before.failures, before.robots_tries
+            if record.retired != before.retired or (file is not None and file.access == "none"):
+                record.retired, record.robots_expire_at = before.retired, 0.0
+                self._queued([*self._admission.retry_failed(site)], now)
+            active = self.schedule.get(site)
+            if active is not None:
+                active.lookups = before.lookups
+                self.schedule.changed(active)
+            self.schedule.end_back_off(record, now)
 
     # other shards
 
@@ -505,6 +573,7 @@ class Frontier:
         for lease in self._leases.end_all():
             self._preflight.interrupted(self._visited(lease), lease.task)
         self._pages_out = 0
+        self.reach.restart(now)
         self._preflight.restart(now)
         self.schedule.restart(now)
         if not self._is_revisits_only:
@@ -569,6 +638,9 @@ class Frontier:
         """When `take` may have something to grant again; `None`: not before something is reported or discovered."""
         if self._is_at_end:
             return self._leases.next_end
+        if self.reach.is_in_doubt:
+            tries = () if self.reach.trying is not None else (self.reach.next_try_at,)
+            return min((at for at in (self._leases.next_end, *tries) if at is not None), default=None)
         if self.scores.is_due:
             return 0.0
         waits = self._state.queues.next_release(), self._revisits.next_due(self._selector.revisits_waiting)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from .domains import PassState
 from .leases import Lease
+from .reach import Reach
 from .steering import SteeringState
 
 RandomState = tuple[int, tuple[int, ...], float | None]
@@ -25,7 +26,7 @@ class FrontierState(Struct, array_like=True):
     `is_crowded`, `rests_until` and `turn` are those of its schedule, `queued_twice` that of its scores; `steering` are
     patterns that people gave while a crawl ran; `passes` is the pass over all domains. `embedded_waiting`: files that
     pages embed, which wait; `is_for_embedded`: only those are granted, because the page budget has been fetched;
-    `is_spent`: that of all shards has.
+    `is_spent`: that of all shards has. `reach`: whether servers can be reached.
     """
 
     pages_done: int = 0
@@ -43,3 +44,4 @@ class FrontierState(Struct, array_like=True):
     embedded_waiting: int = 0
     is_for_embedded: bool = False
     is_spent: bool = False
+    reach: Reach = field(default_factory=Reach)

@@ -264,6 +264,21 @@ class Schedule:
             active.is_guest = self.room < 0
         return active
 
+    @staticmethod
+    def may_be_asked_at(active: ActiveSite) -> float:
+        """When a site may be asked out of turn; infinite if it is busy, held or given up."""
+        if active.address is None or active.record.retired:
+            return math.inf
+        return max(active.ready_at, active.address.next_at)
+
+    def end_back_off(self, record: SiteState, now: float) -> None:
+        """Let a site that backs off rest no longer than after a visit."""
+        record.ready_at = min(record.ready_at, now + self._delay_of(record))
+        self._records.changed(record)
+        active = self._sites.get(record.site)
+        if active is not None and active.stage is SiteStage.RESTING:
+            self.place(active, record.ready_at)
+
     def place(self, active: ActiveSite, until: float) -> None:
         """Where a site goes that has nothing under way: it rests until then, waits for another site, or is parked.
 

@@ -204,11 +204,15 @@ class ActiveSite:
             return RequestKind.DRAIN
         if not self.waiting and not self.delegated:
             return RequestKind.NOTHING
-        if record.ip is None or not _is_valid(record.ip_expires_at, now, MAX_ADDRESS_AGE):
+        if not self.has_address(now):
             return RequestKind.ADDRESS
         if self.delegated:
             return RequestKind.DELEGATED_ROBOTS
         return RequestKind.PAGE if self.has_rules(now) else RequestKind.ROBOTS
+
+    def has_address(self, now: float) -> bool:
+        """Whether the IP address of the site is recent enough to be used."""
+        return self.record.ip is not None and _is_valid(self.record.ip_expires_at, now, MAX_ADDRESS_AGE)
 
     def has_rules(self, now: float) -> bool:
         """Whether the robots.txt of the site is recent enough to be used."""
