@@ -13,7 +13,7 @@ class TableSettings(Struct, frozen=True, forbid_unknown_fields=True):
     rows_per_group: int = 100_000
     """Rows of a Parquet row group."""
     bytes_per_group: int = 16 << 20
-    """Bytes of a row group in the spool; time and memory of a checkpoint grow with it."""
+    """Bytes of a row group in memory; time and memory of a checkpoint grow with it."""
     rows_per_file: int = 2_000_000
     """Rows of a Parquet file."""
     bytes_per_file: int = 128 << 20

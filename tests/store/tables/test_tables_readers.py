@@ -6,6 +6,7 @@ import resource
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import astuple
 from tests import declared_tables
@@ -258,3 +259,21 @@ def test_a_disk_that_refuses_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(CollectionError) as caught:
         Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=None)
     assert caught.value.hint
+
+
+def test_what_sites_list_takes_little_disk_and_memory(tmp_path: Path) -> None:
+    """The spool of listed URLs is compressed, and row groups are as large as their rows are in memory."""
+    settings = TableSettings(bytes_per_group=1 << 20)
+    tables = Tables(tmp_path / "tables", tmp_path / "spool", settings, shard=0, mark=None)
+    for part in range(20):
+        urls = [f"https://example.org/{part}/{number}/{'a' * 200}" for number in range(1000)]
+        tables.record([SitemapEntriesRead(URL, NOW, [SitemapEntry(Url(url)) for url in urls])])
+        tables.checkpoint()
+    [spool] = (tmp_path / "spool").glob("sitemap_entries-*")
+    assert spool.stat().st_size < 20 * 1000 * 20
+    tables.settle()
+    tables.close()
+    [path] = (tmp_path / "tables" / "sitemap_entries").glob("*.parquet")
+    file = pq.ParquetFile(path)
+    assert max(file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)) <= 5000
+    assert len(read(tmp_path / "tables", "sitemap_entries")) == 20_000

@@ -2,8 +2,9 @@
 
 A Parquet file cannot be read before its end is written, and a crawl may be killed at any moment. So rows go to this
 file first; it can be cut at the end of any batch. Each batch has its own schema (a kilobyte), so that
-appending after a restart needs no knowledge of what is there. Not compressed: it lives for minutes, and compressing
-it would cost more than everything else that happens to a row before Parquet.
+appending after a restart needs no knowledge of what is there. Mostly not compressed: it lives for minutes, and
+compressing it would cost more than everything else that happens to a row before Parquet. But what sites list, as much
+as they like, is compressed, which costs little of reading it.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from ..folders import repair_hint, sync_folder
 from . import pandas_import  # noqa: F401 - before the first array is made
 
 _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
+_PACKED = pa.ipc.IpcWriteOptions(use_threads=False, compression=pa.Codec("zstd", compression_level=1))
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
 class Spool:
     """One such file, open for appending. What lies beyond `length` is cut off."""
 
-    def __init__(self, path: Path, length: int) -> None:
+    def __init__(self, path: Path, length: int, *, is_packed: bool = False) -> None:
         self.path = path
+        self._options = _PACKED if is_packed else _OPTIONS
         self.length = length
         self._synced = length
         is_new = not path.exists()
@@ -44,7 +47,7 @@ class Spool:
     def append(self, batch: pa.RecordBatch) -> None:
         """Hand the batch to the operating system: safe from the death of the process, not yet from the machine's."""
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as stream:
+        with pa.ipc.new_stream(sink, batch.schema, options=self._options) as stream:
             stream.write_batch(batch)
         data = memoryview(sink.getvalue())
         written = 0

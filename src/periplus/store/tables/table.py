@@ -33,6 +33,8 @@ else:
 
 _RANDOM = frozenset({"sketch", "raw_digest", "text_digest", "main_digest", "links_digest"})
 _VARIED = frozenset({"anchor", "digest", "text", "main_text", "markdown"})
+_PACKED = frozenset({"sitemap_entries"})
+"""Tables whose spool is compressed."""
 
 
 class ParquetFile:
@@ -109,10 +111,13 @@ class Table:
         """Go on with a spool. Nothing of it is in its Parquet file yet."""
         self._number = place.number
         self._rows = place.rows
-        self._spool = Spool(spool_path(self._spool_folder, self._name, place.number), place.length)
+        path = spool_path(self._spool_folder, self._name, place.number)
+        self._spool = Spool(path, place.length, is_packed=self._name in _PACKED)
         self._file: ParquetFile | None = None
         self._grouped_rows = 0
         self._grouped_length = 0
+        self._waiting = place.length
+        """Bytes in memory of the rows that are in no row group; of those of an earlier process, at least so many."""
 
     @property
     def place(self) -> Place:
@@ -126,6 +131,7 @@ class Table:
         """
         self._spool.append(batch)
         self._rows += batch.num_rows
+        self._waiting += batch.nbytes
         self._write_full_groups()
 
     def advance(self, *, everything: bool = False) -> Place:
@@ -161,21 +167,22 @@ class Table:
 
     def _write_full_groups(self) -> None:
         settings = self._settings
-        rows, length = self._rows - self._grouped_rows, self._spool.length - self._grouped_length
-        if rows >= settings.rows_per_group or length >= settings.bytes_per_group:
+        if self._rows - self._grouped_rows >= settings.rows_per_group or self._waiting >= settings.bytes_per_group:
             self._write_groups()
 
     def _write_groups(self, *, everything: bool = False) -> None:
         """Move row groups from the spool to the Parquet file, one in memory at a time."""
         settings = self._settings
         group: list[pa.RecordBatch] = []
-        rows, end = 0, self._grouped_length
+        rows, size, end = 0, 0, self._grouped_length
         for batch, end in read_spool(self._spool.path, self._grouped_length, self._spool.length):
             group.append(batch)
             rows += batch.num_rows
-            if rows >= settings.rows_per_group or end - self._grouped_length >= settings.bytes_per_group:
+            size += batch.nbytes
+            if rows >= settings.rows_per_group or size >= settings.bytes_per_group:
                 self._write(group, rows, end)
-                group, rows = [], 0
+                group, rows, size = [], 0, 0
+        self._waiting = size
         if everything and group:
             self._write(group, rows, end)
 
