@@ -54,7 +54,7 @@ def row(run: tuple[str, str, bool], measured: Measured) -> list[str]:
         f"{measured.vain} ({measured.vain_share:.1%})",
         str(measured.requests),
         "never" if fresh is None else f"{fresh:.1f}",
-        f"{measured.others:.0%}",
+        f"{measured.others:.0%}" if measured.outage.days >= 1.0 else "",
         f"no: {wrong[-1]}" if wrong else "yes",
     ]
 

@@ -29,6 +29,7 @@ from tests.outages.failing_web import FEW_PAGES, HEALTHY, PAGES, FailingWeb, Out
 
 from periplus.apps.changes.since import changes_since
 from periplus.apps.changes.visits import ChangeKind
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.engine.frontier import PolitenessSettings
 from periplus.insight.views import Views
@@ -42,8 +43,8 @@ from periplus.urls import site_of
 HOUR: Final = 3600.0
 VISITS_PER_PAGE: Final = 4.0
 """Visits a day for each page of the web: the budget of the watch."""
-SHORTEST, LONGEST = DAY / VISITS_PER_PAGE, DAY
-"""Seconds between two visits of a page, at least and at most: the budget is enough for all, so none is late."""
+LONGEST: Final = DAY
+"""Seconds between two visits of a page, at most; the least is so long that the budget is enough, and none is late."""
 DAYS_BEFORE: Final = 2.0
 """Days of the watch before an outage."""
 DAYS_AFTER: Final = 5.0
@@ -152,9 +153,11 @@ class OutageWatch(WatchSimulation):
     jumps = (0.0,)
 
     def __init__(self, folder: Path, *, is_dated: bool, visits_per_page: float = VISITS_PER_PAGE) -> None:
+        shortest = DAY / visits_per_page
         options = {
             "scope.kind": "host",
-            "refresh.shortest": SHORTEST,
+            "crawl.workers": 1,
+            "refresh.shortest": shortest,
             "refresh.longest": LONGEST,
             "engine.checkpoint_interval": _COMMITS,
         }
@@ -164,7 +167,7 @@ class OutageWatch(WatchSimulation):
         self.world, self.web, self.seeds = cast("ChangingWorld", web), web, tuple(web.urls)
         self.longest = LONGEST
         self._budget = visits_per_page * (PAGES + HEALTHY * FEW_PAGES)
-        rules = Rules(self._budget, SHORTEST, config.politeness.lease)
+        rules = Rules(self._budget, shortest, config.politeness.lease)
         self.servers = FailingServers(web, config.politeness, rules)
         self.events: list[tuple[float, Callable[[Process], None]]] = []
         self.ends_at = 0.0
@@ -207,6 +210,10 @@ class OutageWatch(WatchSimulation):
 
     def _until(self, is_last: bool) -> float:
         return self.ends_at
+
+    def save(self) -> None:
+        """Write the settings beside the tables, as commands that read the collection need them."""
+        CollectionSetup(self.folder, self.plan.config, self.seeds, is_new=True).save()
 
     def kill(self, process: Process) -> None:
         """An event: the process is killed at one of its next operations on the disk."""
