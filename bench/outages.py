@@ -1,6 +1,6 @@
 """What an outage of one site does to a watched collection: 22 kinds, three lengths, with a dated sitemap and without.
 
-    python -m bench.outages                             # all, in virtual time: about ten minutes
+    python -m bench.outages                             # all, in virtual time: about 20 minutes of CPU
     python -m bench.outages --kind 404 --length 2d      # some of them; may be given several times
     python -m bench.outages --killed                    # the process is killed in the middle of each
 

@@ -5,8 +5,8 @@ state on disk, tables and archive are what ships (`tests.faults`), and its serve
 Retry-After, the budget, and a robots.txt that forbids everything. The first days are the same for all outages and are
 run once in a process.
 
-Ten minutes into the outage, half way and at its end the watch is asked what a reader of the collection would get: the
-current versions of an export, the pages of an index, and which pages have vanished.
+Ten minutes into the outage, half way, at its end and when the run is over, the watch is asked what a reader of the
+collection would get: the current versions of an export, the pages of an index, and which pages have vanished.
 """
 
 from __future__ import annotations
@@ -277,6 +277,8 @@ class OutageRun:
         watch.events = sorted(events, key=lambda event: event[0])
         watch.is_over, watch.at_end = self._is_over, self._end
         watch.watch_until(until + DAYS_AFTER * DAY, is_killed=is_killed)
+        if is_killed and not any("crashed" in line for line in watch.story):
+            raise Broken("the process was not killed")
         vain, visits = self._visits(since + HOUR, until)
         return Measured(
             self.outage, self._lost, vain, visits, self.web.requests_while_down,
@@ -333,6 +335,7 @@ class OutageRun:
         return self._fresh_at is not None and now >= self._fresh_at + HOUR
 
     def _end(self, process: Process) -> None:
+        self._look(process)
         self._lost = self.watch.lost_pages(process, self.outage.until)
 
 
