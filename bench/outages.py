@@ -1,6 +1,6 @@
 """What an outage of one site does to a watched collection: 22 kinds, three lengths, with a dated sitemap and without.
 
-    python -m bench.outages                             # all, in virtual time: about ten minutes
+    python -m bench.outages                             # all, in virtual time: about 20 minutes of CPU
     python -m bench.outages --kind 404 --length 2d      # some of them; may be given several times
     python -m bench.outages --killed                    # the process is killed in the middle of each
 
@@ -54,7 +54,7 @@ def row(run: tuple[str, str, bool], measured: Measured) -> list[str]:
         f"{measured.vain} ({measured.vain_share:.1%})",
         str(measured.requests),
         "never" if fresh is None else f"{fresh:.1f}",
-        f"{measured.others:.0%}",
+        f"{measured.others:.0%}" if measured.outage.days >= 1.0 else "",
         f"no: {wrong[-1]}" if wrong else "yes",
     ]
 

@@ -53,7 +53,7 @@ ADDRESS_LIFETIME: Final = 600.0
 TIMEOUT: Final = 30.0
 PERIODS: Final = (DAY, 3 * DAY, 1e9)
 """Seconds between two changes of a page."""
-PAGES, FEW_PAGES, HEALTHY = 31, 6, 3
+PAGES, FEW_PAGES, HEALTHY = 31, 10, 3
 """Pages of the site that fails, of each of the others, and how many others there are."""
 _WORDS: Final = 40
 _TOOK: Final = 0.05

@@ -5,8 +5,8 @@ state on disk, tables and archive are what ships (`tests.faults`), and its serve
 Retry-After, the budget, and a robots.txt that forbids everything. The first days are the same for all outages and are
 run once in a process.
 
-Ten minutes into the outage, half way and at its end the watch is asked what a reader of the collection would get: the
-current versions of an export, the pages of an index, and which pages have vanished.
+Ten minutes into the outage, half way, at its end and when the run is over, the watch is asked what a reader of the
+collection would get: the current versions of an export, the pages of an index, and which pages have vanished.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tests.outages.failing_web import FEW_PAGES, HEALTHY, PAGES, FailingWeb, Out
 
 from periplus.apps.changes.since import changes_since
 from periplus.apps.changes.visits import ChangeKind
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.engine.frontier import PolitenessSettings
 from periplus.insight.views import Views
@@ -42,8 +43,8 @@ from periplus.urls import site_of
 HOUR: Final = 3600.0
 VISITS_PER_PAGE: Final = 4.0
 """Visits a day for each page of the web: the budget of the watch."""
-SHORTEST, LONGEST = DAY / VISITS_PER_PAGE, DAY
-"""Seconds between two visits of a page, at least and at most: the budget is enough for all, so none is late."""
+LONGEST: Final = DAY
+"""Seconds between two visits of a page, at most; the least is so long that the budget is enough, and none is late."""
 DAYS_BEFORE: Final = 2.0
 """Days of the watch before an outage."""
 DAYS_AFTER: Final = 5.0
@@ -152,9 +153,11 @@ class OutageWatch(WatchSimulation):
     jumps = (0.0,)
 
     def __init__(self, folder: Path, *, is_dated: bool, visits_per_page: float = VISITS_PER_PAGE) -> None:
+        shortest = DAY / visits_per_page
         options = {
             "scope.kind": "host",
-            "refresh.shortest": SHORTEST,
+            "crawl.workers": 1,
+            "refresh.shortest": shortest,
             "refresh.longest": LONGEST,
             "engine.checkpoint_interval": _COMMITS,
         }
@@ -164,7 +167,7 @@ class OutageWatch(WatchSimulation):
         self.world, self.web, self.seeds = cast("ChangingWorld", web), web, tuple(web.urls)
         self.longest = LONGEST
         self._budget = visits_per_page * (PAGES + HEALTHY * FEW_PAGES)
-        rules = Rules(self._budget, SHORTEST, config.politeness.lease)
+        rules = Rules(self._budget, shortest, config.politeness.lease)
         self.servers = FailingServers(web, config.politeness, rules)
         self.events: list[tuple[float, Callable[[Process], None]]] = []
         self.ends_at = 0.0
@@ -207,6 +210,10 @@ class OutageWatch(WatchSimulation):
 
     def _until(self, is_last: bool) -> float:
         return self.ends_at
+
+    def save(self) -> None:
+        """Write the settings beside the tables, as commands that read the collection need them."""
+        CollectionSetup(self.folder, self.plan.config, self.seeds, is_new=True).save()
 
     def kill(self, process: Process) -> None:
         """An event: the process is killed at one of its next operations on the disk."""
@@ -270,6 +277,8 @@ class OutageRun:
         watch.events = sorted(events, key=lambda event: event[0])
         watch.is_over, watch.at_end = self._is_over, self._end
         watch.watch_until(until + DAYS_AFTER * DAY, is_killed=is_killed)
+        if is_killed and not any("crashed" in line for line in watch.story):
+            raise Broken("the process was not killed")
         vain, visits = self._visits(since + HOUR, until)
         return Measured(
             self.outage, self._lost, vain, visits, self.web.requests_while_down,
@@ -326,6 +335,7 @@ class OutageRun:
         return self._fresh_at is not None and now >= self._fresh_at + HOUR
 
     def _end(self, process: Process) -> None:
+        self._look(process)
         self._lost = self.watch.lost_pages(process, self.outage.until)
 
 
