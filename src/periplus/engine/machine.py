@@ -322,6 +322,7 @@ class Machine:
             self._events.stats.copies += reading is not None and reading.is_copy
             self.frontier.report(answer.outcome, now, reading)
             self._send_robots(answer)
+        processed = [each for each in processed if not isinstance(each.answer.outcome, Located)]  # nothing was asked
         self._learn_from(processed, now)
         for each in processed:
             for read in self._readers:
@@ -375,7 +376,7 @@ class Machine:
             self.router.deliver(found, now)
         if task.purpose is Purpose.PROBE:
             take = self._probes.get(task.probe)
-            if take is not None and not isinstance(outcome, Located):
+            if take is not None:
                 take(outcome, self._pipeline.read_probe(processed.answer), now)
         else:
             if page is not None:

@@ -521,6 +521,66 @@ def test_dns_rebinding_is_refused() -> None:
         assert server.connections == 0
 
 
+@contextlib.contextmanager
+def naming(port: int, *addresses: list[str]) -> Iterator[tuple[CurlWire, FetchTask]]:
+    """A wire on which a name has these addresses, one list for each lookup, and the task to look it up."""
+    clock, left = SystemClock(), list(addresses)
+    resolver = Resolver(clock=clock, look_up=lambda _host: left.pop(0))
+    guard = AddressGuard(allow_private=[f"*.test:{port}"])
+    wire = CurlWire(identity=CrawlerIdentity(), clock=clock, resolver=resolver, guard=guard)
+    try:
+        yield wire, task(f"http://a.test:{port}/", ip=None)
+    finally:
+        wire.close()
+    assert not left
+
+
+def at(located: FetchOutcome) -> FetchTask:
+    """The task at the address that was found for it."""
+    assert isinstance(located, Located)
+    return msgspec.structs.replace(located.task, ip=located.ip)
+
+
+def test_another_address_is_named_after_a_failed_connection() -> None:
+    """Each address of an answer once; after the last one the host is looked up again."""
+    with Scripted(OK) as server, naming(server.port, ["127.0.0.2", "127.0.0.3"], [HOME]) as (wire, lookup):
+        first = at(fetch(wire, lookup))
+        second = at(fetch(wire, first))
+        assert (first.ip, second.ip) == ("127.0.0.2", "127.0.0.3")
+        last = fetch(wire, second)
+        assert isinstance(last, Failed)
+        assert last.reason == "connect-refused"
+        assert isinstance(fetch(wire, at(fetch(wire, lookup))), Fetched)
+
+
+def test_address_that_failed_for_one_host_is_not_tried_for_the_next() -> None:
+    """Its task is answered with the other address, without a connection."""
+    with Scripted(OK) as server, naming(server.port, *[["127.0.0.2", HOME]] * 2) as (wire, lookup):
+        other = task(f"http://b.test:{server.port}/", ip=None)
+        first, second = at(fetch(wire, lookup)), at(fetch(wire, other))
+        assert first.ip == second.ip == "127.0.0.2"
+        at(fetch(wire, first))
+        with socket.create_server(("127.0.0.2", server.port)) as listener:
+            assert at(fetch(wire, second)).ip == HOME
+            listener.settimeout(0.05)
+            with pytest.raises(TimeoutError):
+                listener.accept()
+
+
+def test_private_address_of_a_name_is_never_opened() -> None:
+    """Another one of the name is used, and after that has failed no other; private ones alone exclude the URL."""
+    private = "169.254.1.1"
+    with Scripted(OK) as server, naming(server.port, [private, HOME]) as (wire, lookup):
+        assert isinstance(fetch(wire, at(fetch(wire, lookup))), Fetched)
+    with socket.create_server((HOME, 0)) as listener:
+        port = listener.getsockname()[1]
+    with naming(port, [private, HOME], [private]) as (wire, lookup):
+        allowed = at(fetch(wire, lookup))
+        assert allowed.ip == HOME
+        assert isinstance(fetch(wire, allowed), Failed)
+        assert fetch(wire, lookup) == Excluded(lookup, "private-address", private)
+
+
 def test_connection_refused(make_wire: MakeWire) -> None:
     """Refused at once."""
     with socket.create_server((HOME, 0)) as listener:

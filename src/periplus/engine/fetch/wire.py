@@ -1,7 +1,9 @@
 """The wire itself: libcurl's multi interface behind the port `Wire`, one thread, no asyncio.
 
-Tasks without an address are looked up (`Located`), tasks with one are fetched from exactly that address. Every task
-that was started ends in exactly one outcome: an answer, a limit, a cancellation, or the closing of the wire.
+Tasks without an address are looked up (`Located`), tasks with one are fetched from exactly that address. If no
+connection to it can be made and the host has another one, the outcome is `Located`, too: politeness is to be applied
+to that one before it is asked. Every task that was started ends in exactly one outcome: an answer, a limit, a
+cancellation, or the closing of the wire.
 
 The address is checked for the site of the task's URL (`AddressGuard`) when a task is looked up, when it is started, and
 when the connection is opened. The URL decides, not `task.site`: a robots.txt that another site redirected to is fetched
@@ -30,6 +32,7 @@ from periplus.model import (
 )
 from periplus.urls import host_of, site_of
 
+from ..frontier.politeness import NO_CONNECTION
 from .addresses import AddressGuard, has_bad_port, special_block
 from .connections import Connections
 from .dns import Answer, HostAddress, NoAddress, Resolver
@@ -127,6 +130,8 @@ class CurlWire:
             self._locate(task)
         elif not self._may_connect(task, task.ip):
             self._done.append(Excluded(task, PRIVATE_ADDRESS, task.ip))
+        elif self._resolver.failed_until(task.ip) and (located := self._elsewhere(task, task.ip)):
+            self._done.append(located)
         else:
             self._fetch(task)
 
@@ -210,13 +215,38 @@ class CurlWire:
         if isinstance(answer, NoAddress):
             took = max(0.0, self._clock.now() - started_at)
             return Failed(task, answer.reason, started_at, took, detail=answer.detail)
-        if not self._may_connect(task, answer.ip):
+        ip = next((ip for ip in answer.all if self._may_connect(task, ip)), None)
+        if ip is None:
             return Excluded(task, PRIVATE_ADDRESS, answer.ip)
-        if (
-            has_bad_port(site_of(task.url)) and special_block(answer.ip) is None
-        ):  # a special one was opened for its port
+        if has_bad_port(site_of(task.url)) and special_block(ip) is None:  # a special one was opened for its port
             return Failed(task, "bad-url", started_at, 0.0, detail="the port belongs to another protocol")
-        return Located(task, answer.ip, answer.expires_at)
+        return Located(task, ip, answer.expires_at)
+
+    def _elsewhere(self, task: FetchTask, failed: str) -> Located | None:
+        """Another address of the host of a task, which has not failed since this one has."""
+        host = host_of(task.url)
+        answer = None if self._proxies else self._resolver.known(host)
+        if isinstance(answer, HostAddress):
+            latest = self._resolver.failed_until(failed)
+            for ip in answer.all:
+                if ip != failed and self._resolver.failed_until(ip) <= latest and self._may_connect(task, ip):
+                    self._resolver.leave(host, failed)
+                    return Located(task, ip, answer.expires_at)
+        return None
+
+    def moved(self, outcome: FetchOutcome) -> FetchOutcome:
+        """The outcome; `Located` if no connection could be made and the host has another address to try.
+
+        Without another one, the host is looked up again when it is needed next.
+        """
+        task = outcome.task
+        if self._proxies or task.ip is None or not isinstance(outcome, Failed) or outcome.reason not in NO_CONNECTION:
+            return outcome
+        self._resolver.failed(task.ip)
+        located = self._elsewhere(task, task.ip)
+        if located is None:
+            self._resolver.forget(host_of(task.url))
+        return located or outcome
 
     # Fetching.
 
@@ -278,7 +308,7 @@ class CurlWire:
         if isinstance(outcome, Fetched | Redirected):
             self._ended += len(outcome.body)
             self._buffers.held += len(outcome.body)
-        self._done.append(outcome)
+        self._done.append(self.moved(outcome) if isinstance(outcome, Failed) else outcome)
 
     def _goes_another_way(self, transfer: Transfer) -> bool:
         """Whether a task whose proxy opened no connection is sent again through another one."""

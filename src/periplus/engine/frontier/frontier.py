@@ -25,6 +25,7 @@ from periplus.model import (
     InvariantError,
     Lane,
     Learning,
+    Located,
     Probe,
     Purpose,
     Queued,
@@ -44,7 +45,7 @@ from .discounts import Discounts
 from .domains import Domains
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
-from .politeness import Setbacks, is_tried_again
+from .politeness import NO_CONNECTION, Setbacks, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
 from .revisiting import ToldPage
@@ -406,12 +407,14 @@ class Frontier:
 
     def _end(self, lease: Lease, outcome: FetchOutcome, reading: BodyReading | None, now: float) -> None:
         active = self._visited(lease)
+        if isinstance(outcome, Failed) and outcome.reason in NO_CONNECTION:
+            active.record.ip_expires_at = 0.0
         self._pages_out -= lease.is_of_page
-        if lease.ticket is not None:
+        if outcome.task.ip is None or isinstance(outcome, Located):
+            self._preflight.located(active, outcome, now)
+        elif lease.ticket is not None:
             self._reports.page(active, lease.ticket, outcome, reading, now)
             self.requeue_refused(self._guard.lifted(), now)
-        elif outcome.task.ip is None:
-            self._preflight.located(active, outcome, now)
         else:
             self._preflight.answered(active, outcome, now, self._reports.finish_request)
         self.setbacks.ended(outcome)
