@@ -45,7 +45,7 @@ from .discounts import Discounts
 from .domains import Domains
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
-from .politeness import NO_CONNECTION, Setbacks, is_tried_again
+from .politeness import NO_CONNECTION, Setbacks, is_tried_again, seconds_of
 from .preflight import SitePreflight
 from .reports import Reports
 from .revisiting import ToldPage
@@ -89,6 +89,7 @@ class Frontier:
         budgets = None if rules.revisits_only else rules.budgets
         domains = Domains(desk.state.domains, budgets, suffixes=rules.suffixes, seeds=rules.seeds, saved=saved.passes)
         self.schedule = Schedule(desk, domains, self._leases.under_way, saved)
+        self.schedule.addresses.resume(lease.task.ip for lease in saved.leases if lease.task.ip is not None)
         self.scores: Scores = FixedScores(desk.state)
         if isinstance(desk.ordering, Learning | Ranking):
             is_out, pages = self._leases.holds, saved.pages_done
@@ -354,6 +355,8 @@ class Frontier:
         return [] if task is None else [self._grant(active, Lease(task, None, active.site), now)]
 
     def _grant_pages(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
+        if limit > 1:
+            limit = min(limit, self.schedule.room_at(active))
         tasks: list[FetchTask] = []
         refused = 0
         while len(tasks) < limit and refused < REFUSED_PER_VISIT and not self.is_satisfied:
@@ -407,6 +410,8 @@ class Frontier:
 
     def _end(self, lease: Lease, outcome: FetchOutcome, reading: BodyReading | None, now: float) -> None:
         active = self._visited(lease)
+        if lease.task.ip is not None:
+            self.schedule.addresses.answered(lease.task.ip, seconds_of(outcome, active.record.failures))
         if isinstance(outcome, Failed) and outcome.reason in NO_CONNECTION:
             active.record.ip_expires_at = 0.0
         self._pages_out -= lease.is_of_page
@@ -533,6 +538,7 @@ class Frontier:
     def check_invariants(self) -> None:
         """Check what must hold between any two calls."""
         self.schedule.check_invariants()
+        self.schedule.addresses.check_under_way(lease.task.ip for lease in self._leases if lease.task.ip is not None)
         delegated = (lease.task.site for lease in self._leases if lease.task.site != lease.visited)
         self._preflight.check_invariants(delegated)
         for site, under_way in Counter(self._visited(lease).site for lease in self._leases).items():

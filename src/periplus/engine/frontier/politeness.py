@@ -13,6 +13,7 @@ not retried together. `Retry-After` is obeyed up to the cap (RFC 9110 section 10
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from random import Random
 from typing import Final
@@ -130,6 +131,19 @@ def reason_of(outcome: FetchOutcome) -> str:
 def retry_for(reason: str) -> Retry:
     """The row of the table for a reason."""
     return RETRIES.get(reason, _NEVER)
+
+
+def seconds_of(outcome: FetchOutcome, failures: int) -> float | None:
+    """How long an address took for an answer: infinitely long if it failed; `None` if that is not known.
+
+    A site that has failed `failures` times before says nothing new about its address.
+    """
+    if isinstance(outcome, Excluded):
+        return None
+    reason = reason_of(outcome)
+    if isinstance(outcome, Located) or retry_for(reason).again:
+        return None if reason in OUR_OWN or failures else math.inf
+    return outcome.duration
 
 
 def is_temporary(reason: str) -> bool:
