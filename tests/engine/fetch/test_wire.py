@@ -11,12 +11,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 
 import msgspec
 import pycurl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.each_case import each_case
+from tests.engine.fetch.raw_servers import RawServer
 from tests.hypothesis_depth import examples
 from tests.lab.loopback_guard import LoopbackGuard
 from tests.typed_seeds import guard_of
@@ -355,7 +358,7 @@ def test_no_answer_is_too_strange(mad: tuple[Scripted, CurlWire], answer: bytes)
     assert isinstance(outcome, Fetched | Redirected | Failed)
     assert getattr(outcome, "reason", "") != "other"
     assert isinstance(outcome, Failed) or outcome.status >= 200
-    assert wire.under_way == wire.buffered_bytes == 0
+    assert (wire.under_way, wire.buffered_bytes) == (0, len(getattr(outcome, "body", b"")))
 
 
 @pytest.fixture(scope="module")
@@ -579,6 +582,35 @@ def test_private_address_of_a_name_is_never_opened() -> None:
         assert allowed.ip == HOME
         assert isinstance(fetch(wire, allowed), Failed)
         assert fetch(wire, lookup) == Excluded(lookup, "private-address", private)
+
+
+@each_case("needs", [0.03, 0.3])
+def test_time_that_we_are_busy_is_not_the_time_of_the_server(make_wire: MakeWire, needs: float) -> None:
+    """Other work of 0.3 s at a time: the answers are as long under way as the server needs, and end when they come."""
+    busy, wire = 0.3, make_wire()
+    took: list[float] = []
+    ended: list[float] = []
+
+    def converse(sock: socket.socket) -> None:
+        while sock.recv(65536):
+            begun = time.monotonic()
+            time.sleep(needs)
+            took.append(time.monotonic() - begun)
+            ended.append(time.time())
+            sock.sendall(OK)
+
+    with RawServer(converse) as server:
+        found: list[FetchOutcome] = []
+        while len(found) < 8:
+            if not wire.under_way:
+                wire.start(task(f"http://a.test:{server.port}/"))
+            found += wire.finished(0.0)
+            time.sleep(busy)
+    answers = [each for each in found if isinstance(each, Fetched)]
+    assert len(answers) == len(found)
+    late = [each.started_at + each.duration - at for each, at in zip(answers, ended, strict=False)]
+    assert abs(median(late)) < busy / 4
+    assert abs(median(each.duration for each in answers) - median(took)) < busy / 4
 
 
 def test_connection_refused(make_wire: MakeWire) -> None:

@@ -89,14 +89,14 @@ class CurlWire:
         wants_http3 = self._settings.http3 == "advertised" and not self._settings.is_proxied and is_supported()
         self._http3 = Http3() if wants_http3 else None
         self._ended = self._taken = 0  # bytes of bodies that ended, and of those that `finished` returned last
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_MAXCONNECTS, self._settings.max_idle_connections)
+        self._poller = Poller(self._multi, self._collect)
         self._idle = [self._make()]  # made now, so that wrong settings are reported now
         self._active: dict[Any, Transfer] = {}
         self._locating: dict[str, list[tuple[FetchTask, float]]] = {}
         self._lookups = 0
         self._done: list[FetchOutcome] = []
-        self._multi = pycurl.CurlMulti()
-        self._multi.setopt(pycurl.M_MAXCONNECTS, self._settings.max_idle_connections)
-        self._poller = Poller(self._multi)
         self._is_closed = False
         resolver.on_answer = self._poller.wake
 
@@ -147,7 +147,8 @@ class CurlWire:
             deadline = self._resolver.next_deadline()
             latest = until if deadline is None else min(until, deadline)
             woken = self._poller.turn(0.0 if is_over else latest)
-            self._collect()
+            if answers := self._resolver.answered():
+                self._take_answers(answers)
             is_over = bool(self._done) or woken or time.monotonic() >= until
             if is_over:
                 break
@@ -169,6 +170,7 @@ class CurlWire:
             transfer.release()
             self._idle.append(transfer)
         self._active.clear()
+        self._poller.transfers = 0
         self._ways.clear()
         for waiting in self._locating.values():
             self._done += [Failed(task, "cancelled", started_at, 0.0) for task, started_at in waiting]
@@ -267,6 +269,7 @@ class CurlWire:
         transfer.begin(task, now, proxy)
         self._active[transfer.handle] = transfer
         self._multi.add_handle(transfer.handle)
+        self._poller.transfers += 1
 
     def _make(self) -> Transfer:
         return Transfer(
@@ -279,10 +282,11 @@ class CurlWire:
             self._connections,
             self._http3,
             self._signer,
+            self._poller,
         )
 
     def _collect(self) -> None:
-        """Collect the transfers and lookups that have ended."""
+        """Collect the transfers that have ended."""
         more = 1 if self._active else 0
         while more:
             more, well, badly = self._multi.info_read()
@@ -290,12 +294,11 @@ class CurlWire:
                 self._end(handle, 0, "")
             for handle, code, message in badly:
                 self._end(handle, code, message)
-        if answers := self._resolver.answered():
-            self._take_answers(answers)
 
     def _end(self, handle: Any, code: int, message: str) -> None:
         transfer = self._active.pop(handle)
         self._multi.remove_handle(handle)
+        self._poller.transfers -= 1
         outcome = transfer.end(code, message, self._clock.now())
         if self._ways and self._goes_another_way(transfer):
             return
