@@ -326,6 +326,7 @@ class Machine:
             self._send_robots(answer)
             if counted is not None and counted is not answer.outcome:
                 processed[index] = Processed(replace(answer, outcome=counted), None, None)
+        processed = [each for each in processed if not isinstance(each.answer.outcome, Located)]  # nothing was asked
         self._learn_from(processed, now)
         for each in processed:
             said = self._as_said(each)
@@ -387,7 +388,7 @@ class Machine:
             self.router.deliver(found, now)
         if task.purpose is Purpose.PROBE:
             take = self._probes.get(task.probe)
-            if take is not None and not isinstance(outcome, Located):
+            if take is not None:
                 take(outcome, self._pipeline.read_probe(processed.answer), now)
         else:
             if page is not None:

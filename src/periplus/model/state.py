@@ -187,13 +187,16 @@ class SiteVisits(Struct, frozen=True, array_like=True):
 class AddressVisits(Struct, frozen=True, array_like=True):
     """When an IP address (as a hash) may next be asked, and among how many shards it is shared (0: not known yet).
 
-    `is_idle`: it had no site when last checked.
+    `is_idle`: it had no site when last checked. `window`: how many requests may be under way there; `best`: the seconds
+    that its fastest answers take lately, 0 before the first.
     """
 
     key: int
     next_at: float
     share: int = 1
     is_idle: bool = False
+    window: float = 1.0
+    best: float = 0.0
 
 
 class DomainVisits(Struct, frozen=True, array_like=True):

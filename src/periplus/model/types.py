@@ -338,7 +338,10 @@ class Rendering(Struct, frozen=True):
 
 
 class Located(Struct, frozen=True, tag=True):
-    """The site has an address. Nothing was asked of it yet; the address holds until it expires."""
+    """The site has an address. Nothing was asked of it yet; the address holds until it expires.
+
+    The task was a lookup, or a request to another address to which no connection could be made.
+    """
 
     task: FetchTask
     ip: str

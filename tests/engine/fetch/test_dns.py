@@ -78,13 +78,42 @@ def test_a_name_keeps_its_address_while_it_is_still_named() -> None:
     clock = SteppedClock(1000.0)
     names = Names(a_test=["192.0.2.1", "192.0.2.2"])
     with resolving(names, clock) as resolver:
-        assert find(resolver, "a.test") == HostAddress("192.0.2.1", 4600.0)
+        assert find(resolver, "a.test") == HostAddress("192.0.2.1", 4600.0, ("192.0.2.2",))
         names.records["a.test"] = ["192.0.2.2", "192.0.2.1"]
         clock.advance(3600.0)
-        assert find(resolver, "a.test") == HostAddress("192.0.2.1", 8200.0)
+        assert find(resolver, "a.test") == HostAddress("192.0.2.1", 8200.0, ("192.0.2.2",))
         names.records["a.test"] = ["192.0.2.3", "192.0.2.2"]
         clock.advance(3600.0)
-        assert find(resolver, "a.test") == HostAddress("192.0.2.3", 11800.0)
+        assert find(resolver, "a.test") == HostAddress("192.0.2.3", 11800.0, ("192.0.2.2",))
+
+
+def test_address_that_failed_goes_behind_the_others() -> None:
+    """Of every name, for a while; among several that failed, the one that failed last is the last."""
+    clock = SteppedClock(1000.0)
+    names = Names(a_test=["192.0.2.1", "192.0.2.2"], b_test=["192.0.2.1", "192.0.2.3"])
+    with resolving(names, clock, failure_lifetime=60.0) as resolver:
+        find(resolver, "a.test")
+        resolver.failed("192.0.2.1")
+        for host, other in (("a.test", "192.0.2.2"), ("b.test", "192.0.2.3")):
+            assert find(resolver, host) == HostAddress(other, 4600.0, ("192.0.2.1",))
+        clock.advance(1.0)
+        resolver.failed("192.0.2.2")
+        assert find(resolver, "a.test") == HostAddress("192.0.2.1", 4600.0, ("192.0.2.2",))
+        clock.advance(60.0)
+        assert find(resolver, "a.test") == HostAddress("192.0.2.1", 4600.0, ("192.0.2.2",))
+    assert names.asked == ["a.test", "b.test"]
+
+
+def test_name_that_is_forgotten_is_looked_up_again() -> None:
+    """An address that the name was left at is not returned before that."""
+    names = Names(a_test=["192.0.2.1", "192.0.2.2"])
+    with resolving(names) as resolver:
+        find(resolver, "a.test")
+        resolver.leave("a.test", "192.0.2.1")
+        assert find(resolver, "a.test") == HostAddress("192.0.2.2", 4600.0)
+        names.records["a.test"] = ["192.0.2.3"]
+        resolver.forget("a.test")
+        assert find(resolver, "a.test") == HostAddress("192.0.2.3", 4600.0)
 
 
 @each_case(

@@ -11,12 +11,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 
 import msgspec
 import pycurl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.each_case import each_case
+from tests.engine.fetch.raw_servers import RawServer
 from tests.hypothesis_depth import examples
 from tests.lab.loopback_guard import LoopbackGuard
 from tests.typed_seeds import guard_of
@@ -355,7 +358,7 @@ def test_no_answer_is_too_strange(mad: tuple[Scripted, CurlWire], answer: bytes)
     assert isinstance(outcome, Fetched | Redirected | Failed)
     assert getattr(outcome, "reason", "") != "other"
     assert isinstance(outcome, Failed) or outcome.status >= 200
-    assert wire.under_way == wire.buffered_bytes == 0
+    assert (wire.under_way, wire.buffered_bytes) == (0, len(getattr(outcome, "body", b"")))
 
 
 @pytest.fixture(scope="module")
@@ -519,6 +522,95 @@ def test_dns_rebinding_is_refused() -> None:
         assert fetch(wire, one) == Excluded(one, "private-address", HOME)
         wire.close()
         assert server.connections == 0
+
+
+@contextlib.contextmanager
+def naming(port: int, *addresses: list[str]) -> Iterator[tuple[CurlWire, FetchTask]]:
+    """A wire on which a name has these addresses, one list for each lookup, and the task to look it up."""
+    clock, left = SystemClock(), list(addresses)
+    resolver = Resolver(clock=clock, look_up=lambda _host: left.pop(0))
+    guard = AddressGuard(allow_private=[f"*.test:{port}"])
+    wire = CurlWire(identity=CrawlerIdentity(), clock=clock, resolver=resolver, guard=guard)
+    try:
+        yield wire, task(f"http://a.test:{port}/", ip=None)
+    finally:
+        wire.close()
+    assert not left
+
+
+def at(located: FetchOutcome) -> FetchTask:
+    """The task at the address that was found for it."""
+    assert isinstance(located, Located)
+    return msgspec.structs.replace(located.task, ip=located.ip)
+
+
+def test_another_address_is_named_after_a_failed_connection() -> None:
+    """Each address of an answer once; after the last one the host is looked up again."""
+    with Scripted(OK) as server, naming(server.port, ["127.0.0.2", "127.0.0.3"], [HOME]) as (wire, lookup):
+        first = at(fetch(wire, lookup))
+        second = at(fetch(wire, first))
+        assert (first.ip, second.ip) == ("127.0.0.2", "127.0.0.3")
+        last = fetch(wire, second)
+        assert isinstance(last, Failed)
+        assert last.reason == "connect-refused"
+        assert isinstance(fetch(wire, at(fetch(wire, lookup))), Fetched)
+
+
+def test_address_that_failed_for_one_host_is_not_tried_for_the_next() -> None:
+    """Its task is answered with the other address, without a connection."""
+    with Scripted(OK) as server, naming(server.port, *[["127.0.0.2", HOME]] * 2) as (wire, lookup):
+        other = task(f"http://b.test:{server.port}/", ip=None)
+        first, second = at(fetch(wire, lookup)), at(fetch(wire, other))
+        assert first.ip == second.ip == "127.0.0.2"
+        at(fetch(wire, first))
+        with socket.create_server(("127.0.0.2", server.port)) as listener:
+            assert at(fetch(wire, second)).ip == HOME
+            listener.settimeout(0.05)
+            with pytest.raises(TimeoutError):
+                listener.accept()
+
+
+def test_private_address_of_a_name_is_never_opened() -> None:
+    """Another one of the name is used, and after that has failed no other; private ones alone exclude the URL."""
+    private = "169.254.1.1"
+    with Scripted(OK) as server, naming(server.port, [private, HOME]) as (wire, lookup):
+        assert isinstance(fetch(wire, at(fetch(wire, lookup))), Fetched)
+    with socket.create_server((HOME, 0)) as listener:
+        port = listener.getsockname()[1]
+    with naming(port, [private, HOME], [private]) as (wire, lookup):
+        allowed = at(fetch(wire, lookup))
+        assert allowed.ip == HOME
+        assert isinstance(fetch(wire, allowed), Failed)
+        assert fetch(wire, lookup) == Excluded(lookup, "private-address", private)
+
+
+@each_case("needs", [0.03, 0.3])
+def test_time_that_we_are_busy_is_not_the_time_of_the_server(make_wire: MakeWire, needs: float) -> None:
+    """Other work of 0.3 s at a time: the answers are as long under way as the server needs, and end when they come."""
+    busy, wire = 0.3, make_wire()
+    took: list[float] = []
+    ended: list[float] = []
+
+    def converse(sock: socket.socket) -> None:
+        while sock.recv(65536):
+            begun = time.monotonic()
+            time.sleep(needs)
+            took.append(time.monotonic() - begun)
+            ended.append(time.time())
+            sock.sendall(OK)
+
+    with RawServer(converse) as server:
+        found: list[FetchOutcome] = []
+        while len(found) < 8:
+            if not wire.under_way:
+                wire.start(task(f"http://a.test:{server.port}/"))
+            found += wire.finished(0.0)
+            time.sleep(busy)
+    answers = [each for each in found if isinstance(each, Fetched)]
+    assert len(answers) == len(found)
+    late = [each.started_at + each.duration - at for each, at in zip(answers, ended, strict=False)]
+    assert abs(median(late)) < busy / 4
+    assert abs(median(each.duration for each in answers) - median(took)) < busy / 4
 
 
 def test_connection_refused(make_wire: MakeWire) -> None:

@@ -87,12 +87,17 @@ class ScheduledSites:
 
     def end(self, active: ActiveSite, until: float) -> None:
         """The request ends, and the site rests."""
-        self.under_way[active.site] -= 1
+        self._answered(active)
         self.schedule.place(active, until)
 
     def empty(self, active: ActiveSite, now: float) -> None:
         """The request ends, and nothing more waits at the site."""
-        self.under_way[active.site] -= 1
+        self._answered(active)
         self.state.queues.remove(self.state.queues.heads(active.site, Lane.DISCOVERY, 9))
         active.count(Lane.DISCOVERY, -1)
         self.schedule.place(active, now)
+
+    def _answered(self, active: ActiveSite) -> None:
+        self.under_way[active.site] -= 1
+        if active.record.ip is not None:
+            self.schedule.addresses.answered(active.record.ip, 0.1)

@@ -1,11 +1,44 @@
-"""How shards share an address: what each reports, which share it is sent, and how long it then waits there."""
+"""How shards share an address: what each reports, which share it is sent, and how long it then waits there. And how
+many requests are under way at an address.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from heapq import heappop, heappush
+from math import inf
+from random import Random
+
+from msgspec import Struct
+from tests.each_case import each_case
+from tests.engine.frontier.opened_frontier import FrontierOptions, OpenedFrontier
 from tests.engine.frontier.scheduled_sites import ScheduledSites
 
-from periplus.engine.frontier import ActiveSite, AddressClaims, AddressShares, ClaimsReport, key_of
+from periplus.engine.frontier import (
+    ActiveSite,
+    AddressClaims,
+    AddressShares,
+    ClaimsReport,
+    PolitenessSettings,
+    key_of,
+)
+from periplus.engine.frontier.addresses import Addresses
+from periplus.engine.frontier.politeness import seconds_of
 from periplus.engine.sharding import ClaimRegistry
+from periplus.model import (
+    Discovery,
+    Failed,
+    Fetched,
+    FetchOutcome,
+    FetchTask,
+    Lane,
+    Located,
+    Purpose,
+    Site,
+    Source,
+    Url,
+)
+from periplus.store import MemoryState
 
 IP, OTHER = "192.0.2.1", "192.0.2.2"
 KEY = key_of(IP)
@@ -247,3 +280,126 @@ def test_share_of_an_earlier_claim_does_not_count() -> None:
     assert claims.share(KEY) == 0
     claims.update(AddressShares(0, 2, 3, ((KEY, 2),)))
     assert claims.share(KEY) == 2
+
+
+# How many requests are under way.
+
+
+class Crowd(Struct):
+    """What a crowd of hosts at one address does to its server, in virtual time."""
+
+    most: int = 0
+    answered: int = 0
+    longest: float = 0.0
+
+
+def crowd(took: Callable[[float], float], *, ip_delay: float = 0.25, shards: int = 1, seconds: float = 300.0) -> Crowd:
+    """Ask the server as often as it may be asked; `took` returns when the answer to a request at a time comes."""
+    addresses = [Addresses(MemoryState().addresses, ip_delay=ip_delay, shards=shards) for _ in range(shards)]
+    for each in addresses:
+        each.at(IP)
+        each.set_shares({KEY: shards}, 0.0)
+    found, now = Crowd(), 0.0
+    under_way: list[tuple[float, float, int]] = []
+    while now < seconds:
+        for number, each in enumerate(addresses):
+            address = each.at(IP)
+            if address.room > 0 and address.next_at <= now:
+                each.asked(IP, now)
+                heappush(under_way, (took(now), now, number))
+        found.most = max(found.most, len(under_way))
+        times = [each.at(IP).next_at for each in addresses if each.at(IP).room > 0]
+        ended = under_way[0][0] if under_way else inf
+        if ended > min(times, default=inf):
+            now = min(times)
+            continue
+        now, begun, number = heappop(under_way)
+        addresses[number].answered(IP, now - begun)
+        found.answered, found.longest = found.answered + 1, max(found.longest, now - begun)
+    return found
+
+
+def in_turn(seconds: float) -> Callable[[float], float]:
+    """A server that answers one request after the other."""
+    free_at = 0.0
+
+    def took(now: float) -> float:
+        nonlocal free_at
+        free_at = max(free_at, now) + seconds
+        return free_at
+
+    return took
+
+
+def test_quick_hosts_are_asked_as_often_as_the_pause_allows() -> None:
+    """One at a time suffices at 5 ms; at 0.9 s the window grows until the pause is the limit again."""
+    found = crowd(lambda now: now + 0.005)
+    assert (found.most, found.answered) == (1, 1200)
+    found = crowd(lambda now: now + 0.9)
+    assert found.answered > 1180
+    assert found.most <= 5
+
+
+@each_case("shards", [1, 2, 4])
+def test_few_requests_are_under_way_at_a_slow_server(shards: int) -> None:
+    """Answers that take 5 to 10 seconds, of whatever host: no more than four, of all shards together."""
+    random = Random(7)
+    found = crowd(lambda now: now + random.uniform(5.0, 10.0), ip_delay=0.25, shards=shards)
+    assert found.most <= 4
+    assert found.answered > 40
+
+
+@each_case("seconds", [0.05, 0.5, 1.0, 3.0])
+def test_requests_do_not_queue_at_a_server_that_answers_in_turn(seconds: float) -> None:
+    """It is busy nearly all the time, and an answer takes little longer than it has to."""
+    found = crowd(in_turn(seconds), ip_delay=0.01)
+    assert found.answered > 0.9 * 300 / seconds
+    assert found.longest < 4 * seconds + 0.5
+
+
+def test_window_is_not_larger_than_was_used() -> None:
+    """A server that was quick and becomes slow has few requests at once, however long it was quick."""
+    found = crowd(lambda now: now + (0.005 if now < 250 else 8.0))
+    assert found.most <= 4
+
+
+def test_window_is_halved_by_a_failure_that_is_news() -> None:
+    """By that of a site which has failed before it is not, and neither by our own."""
+    addresses = Addresses(MemoryState().addresses, ip_delay=0.25, shards=1)
+    address = addresses.at(IP)
+    address.window = 8.0
+    task = FetchTask(Url("http://a.test/"), Site("a.test"), Purpose.PAGE, Lane.DISCOVERY, 0.0, ip=IP)
+    ends: list[tuple[FetchOutcome, int, float]] = [
+        (Failed(task, "timeout", 0.0, 30.0), 0, 4.0),
+        (Failed(task, "timeout", 0.0, 30.0), 1, 4.0),
+        (Failed(task, "cancelled", 0.0, 30.0), 0, 4.0),
+        (Fetched(task, 503, (), b"", 0.0, 0.1), 0, 2.0),
+        (Fetched(task, 404, (), b"", 0.0, 0.1), 0, 2.0),
+        (Located(task, OTHER, 0.0), 0, 1.0),
+        (Failed(task, "timeout", 0.0, 30.0), 0, 1.0),
+    ]
+    for outcome, failures, window in ends:
+        addresses.asked(IP, 0.0)
+        addresses.answered(IP, seconds_of(outcome, failures))
+        assert address.window == window
+    assert address.under_way == 0
+
+
+def test_what_is_under_way_is_counted_after_a_restart() -> None:
+    """A frontier that is opened again counts open requests; in a new process there are none. The window is kept."""
+    state, options = MemoryState(), FrontierOptions(politeness=PolitenessSettings(slow_factor=0.0))
+    opened = OpenedFrontier(state, options)
+    opened.frontier.discover([Discovery(Url(f"http://{name}.test/"), Source.SEED, 0.0) for name in "abcd"], 0.0)
+    for task in opened.frontier.take(10, 0.0):
+        opened.frontier.report(Located(task, IP, 1e6), 0.0)
+    first = opened.frontier.take(10, 0.0)
+    assert [len(first), opened.frontier.take(10, 100.0)] == [1, []]
+    opened.frontier.report(Fetched(first[0], 404, (), b"", 100.0, 0.5, IP), 100.0)
+    assert [len(opened.frontier.take(10, now)) for now in (101.0, 102.0, 103.0)] == [1, 1, 0]
+    opened.frontier.check_invariants()
+    opened = OpenedFrontier(state, options, opened.commit())
+    opened.frontier.check_invariants()
+    assert opened.frontier.take(10, 103.0) == []
+    opened.frontier.restart(103.0)
+    opened.frontier.check_invariants()
+    assert [len(opened.frontier.take(10, now)) for now in (110.0, 111.0, 112.0)] == [1, 1, 0]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tests.each_case import each_case
 from tests.engine.frontier.opened_frontier import FrontierOptions, OpenedFrontier, open_frontier
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import Frontier
-from periplus.engine.frontier.politeness import MAX_SETBACKS
+from periplus.engine.frontier.politeness import MAX_SETBACKS, NO_CONNECTION
 from periplus.engine.overview import frontier_stats
 from periplus.model import Discovery, Excluded, Failed, Fetched, FetchEnded, FetchTask, Located, Source, Url
 from periplus.store import MemoryState
@@ -61,6 +62,40 @@ def test_a_server_error_is_reported_until_an_answer_comes() -> None:
     now = setback.retry_at + 0.001
     frontier.report(Fetched(taken(frontier, now), 200, (), b"", now, 0.1, "192.0.2.1"), now)
     assert not list(frontier.setbacks)
+
+
+@each_case("purpose", ["robots", "page"])
+def test_request_moves_to_another_address_without_a_failed_attempt(purpose: str) -> None:
+    """At once, for robots.txt and for pages: no request was made at the first address."""
+    frontier = seeded([PAGE])
+    now = located(frontier, 0.0) if purpose == "page" else 0.0
+    first = taken(frontier, now)
+    if purpose == "robots":
+        frontier.report(Located(first, "192.0.2.1", now + 1e6), now)
+        first = taken(frontier, now)
+    frontier.report(Located(first, "192.0.2.2", now + 1e6), now)
+    frontier.check_invariants()
+    again = taken(frontier, now)
+    assert (again.url, again.purpose, again.ip, again.attempt) == (first.url, first.purpose, "192.0.2.2", 1)
+    assert not list(frontier.setbacks)
+
+
+@each_case(("reason", "is_looked_up"), [(reason, True) for reason in sorted(NO_CONNECTION)] + [("reset", False)])
+def test_address_is_looked_up_again_after_a_failed_connection(reason: str, is_looked_up: bool) -> None:
+    """It may have moved. Until a request succeeds, the failure is what the site waits for."""
+    frontier = seeded([PAGE])
+    now = located(frontier, 0.0)
+    frontier.report(Failed(taken(frontier, now), reason, now, 0.1, ip="192.0.2.1"), now)
+    (setback,) = frontier.setbacks
+    assert setback.retry_at is not None
+    now = setback.retry_at + 0.001
+    task = taken(frontier, now)
+    assert (task.ip is None) == is_looked_up
+    if is_looked_up:
+        frontier.report(Located(task, "192.0.2.2", now + 1e6), now)
+        assert list(frontier.setbacks) == [setback]
+        task = taken(frontier, now)
+        assert (task.url, task.ip, task.attempt) == (PAGE, "192.0.2.2", 2)
 
 
 def test_a_missing_robots_file_is_not_a_failure() -> None:

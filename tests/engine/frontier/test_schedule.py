@@ -70,6 +70,8 @@ def test_one_site_at_a_time_is_ready_at_an_address() -> None:
     assert sites.schedule.pop_ready(0.0) is first
     assert sites.schedule.pop_ready(100.0) is None
     sites.grant(first, 100.0)
+    assert sites.schedule.pop_ready(100.5) is None  # the first answer has not come
+    sites.end(first, 101.4)
     assert sites.schedule.pop_ready(100.4) is None
     assert sites.schedule.next_at == 100.5
     assert sites.schedule.pop_ready(100.5) is second

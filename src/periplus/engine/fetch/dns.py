@@ -1,9 +1,13 @@
 """Names to addresses: the system's resolver, called in threads with a time limit, and a cache of its answers.
 
-A site gets one address and keeps it while the answer is valid, because politeness is counted by address: a name with
-sixteen addresses is still one server. IPv4 is preferred. The system's resolver does not report how long an answer is
-valid, so addresses are kept for a fixed time and failures for a shorter one. On renewal the address stays the same if
-it is still among the answers.
+A site gets one address and keeps it while it works, because politeness is counted by address: a name with sixteen
+addresses is still one server. Addresses that this machine has a route to come first, and IPv4 before IPv6. On renewal
+the address stays the same if it is still among the answers. After a failed connection a name gets another address of
+its answer, each once; with none left it is looked up again. For `failure_lifetime` an address that failed goes behind
+the others of every name.
+
+The system's resolver does not report how long an answer is valid, so answers are kept for a fixed time and failures
+for a shorter one.
 
 Reasons of `NoAddress`:
 
@@ -26,6 +30,7 @@ from threading import Thread
 from typing import Annotated, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from periplus.model import Clock, ConfigError
 from periplus.model.flags import HOW, PERSONAL, REQUESTS, Flag
@@ -38,6 +43,10 @@ LookUp = Callable[[str], Sequence[str]]
 _NOT_FOUND: Final = {
     getattr(socket, name) for name in ("EAI_NONAME", "EAI_NODATA", "EAI_ADDRFAMILY") if hasattr(socket, name)
 }
+
+
+_MAX_ADDRESSES: Final = 8
+"""Addresses of a name that are kept: each may cost the time limit of a connection before a page has failed."""
 
 
 class ResolverSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,11 +68,11 @@ class ResolverSettings(Struct, frozen=True, forbid_unknown_fields=True):
     timeout: float = 10.0
     """Time limit of a lookup."""
     lifetime: float = 3600.0
-    """How long an address is kept."""
+    """How long an address is kept, if connections to it can be made."""
     not_found_lifetime: float = 300.0
     """The same for a name that does not exist."""
     failure_lifetime: float = 60.0
-    """The same for a lookup that failed."""
+    """The same for a lookup that failed. For as long, an address that failed is tried after others."""
     max_names: int = 20_000
     """Maximum answers in the cache."""
     threads: int = 16
@@ -76,10 +85,16 @@ class ResolverSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostAddress(Struct, frozen=True, gc=False):
-    """The address of a host, and until when it is valid."""
+    """The address of a host, until when it is valid, and the host's other addresses, the preferred ones first."""
 
     ip: str
     expires_at: float
+    others: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every address, in the order in which they are to be tried."""
+        return (self.ip, *self.others)
 
 
 class NoAddress(Struct, frozen=True, gc=False):
@@ -94,9 +109,19 @@ Answer = HostAddress | NoAddress
 
 
 def system_lookup(host: str) -> list[str]:
-    """Query the system's resolver (hosts file, name servers), IPv4 addresses first."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return [str(entry[4][0]) for entry in sorted(found, key=lambda entry: entry[0] != socket.AF_INET)]
+    """Query the system's resolver (hosts file, name servers). Addresses with a route come first, then those of IPv4."""
+    found = [(entry[0], str(entry[4][0])) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+    return [ip for _, ip in sorted(found, key=lambda each: (not _has_route(*each), each[0] != socket.AF_INET))]
+
+
+def _has_route(family: int, ip: str) -> bool:
+    """Whether this machine has a route to an address. Connecting a UDP socket looks for one, and sends nothing."""
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((ip, 9))
+    except OSError:
+        return False
+    return True
 
 
 class Resolver:
@@ -110,6 +135,7 @@ class Resolver:
         self._clock = clock
         self._look_up = look_up
         self._answers: OrderedDict[str, Answer] = OrderedDict()
+        self._failed: OrderedDict[str, float] = OrderedDict()  # until when each address goes behind others
         self._asked: dict[str, float] = {}
         self._deadlines: deque[tuple[float, str]] = deque()
         self._questions: SimpleQueue[str | None] = SimpleQueue()
@@ -128,7 +154,37 @@ class Resolver:
         if answer is None or answer.expires_at <= now:
             return None
         self._answers.move_to_end(host)
-        return answer
+        return self._ordered(answer) if self._failed and isinstance(answer, HostAddress) else answer
+
+    def failed(self, ip: str) -> None:
+        """Record that no connection to an address could be made."""
+        self._failed[ip] = self._clock.now() + self._settings.failure_lifetime
+        self._failed.move_to_end(ip)
+        if len(self._failed) > self._settings.max_names:
+            self._failed.popitem(last=False)
+
+    def failed_until(self, ip: str) -> float:
+        """Until when an address goes behind others, because no connection could be made; 0 if it does not."""
+        until = self._failed.get(ip, 0.0)
+        return until if until > self._clock.now() else 0.0
+
+    def leave(self, host: str, ip: str) -> None:
+        """Drop an address of a host, which has others, until the host is looked up again."""
+        answer = self._answers.get(host)
+        if isinstance(answer, HostAddress):
+            first, *others = [other for other in answer.all if other != ip]
+            self._answers[host] = HostAddress(first, answer.expires_at, tuple(others))
+
+    def forget(self, host: str) -> None:
+        """Look a host up again when it is needed next; its address is the same if it is among the answers."""
+        answer = self._answers.get(host)
+        if answer is not None:
+            self._answers[host] = replace(answer, expires_at=0.0)
+
+    def _ordered(self, answer: HostAddress) -> HostAddress:
+        """The answer with addresses that have failed behind the others, the latest one last."""
+        ip, *others = sorted(answer.all, key=self.failed_until)
+        return HostAddress(ip, answer.expires_at, tuple(others))
 
     def ask(self, host: str) -> None:
         """Start a lookup; `answered` returns its answer. A lookup of the same host that is under way is shared."""
@@ -188,9 +244,10 @@ class Resolver:
         if not found:
             return self._no_address("dns-not-found")
         before = self._answers.get(host)
-        keeps = isinstance(before, HostAddress) and before.ip in found
-        ip = before.ip if keeps and isinstance(before, HostAddress) else found[0]
-        return HostAddress(ip, self._clock.now() + self._settings.lifetime)
+        present = before.ip if isinstance(before, HostAddress) else None
+        ordered = dict.fromkeys(sorted(found, key=lambda ip: ip != present))
+        ip, *others = list(ordered)[:_MAX_ADDRESSES]
+        return self._ordered(HostAddress(ip, self._clock.now() + self._settings.lifetime, tuple(others)))
 
     def _no_address(self, reason: str, detail: str = "") -> NoAddress:
         chosen = self._settings

@@ -121,14 +121,19 @@ class SingleRequests:
         )
 
     def _fetched(self, wire: CurlWire, url: Url) -> FetchOutcome:
-        located = self._outcome_of(wire, self._task(url))
-        return self._outcome_of(wire, replace(located.task, ip=located.ip)) if isinstance(located, Located) else located
+        outcome = self._outcome_of(wire, self._task(url))
+        while isinstance(outcome, Located):
+            outcome = self._outcome_of(wire, replace(outcome.task, ip=outcome.ip))
+        return outcome
 
     def _posted(self, wire: CurlWire, url: Url, body: bytes, lines: Sequence[str]) -> FetchOutcome:
-        located = self._outcome_of(wire, self._task(url))
-        if not isinstance(located, Located):
-            return located
-        task = replace(located.task, ip=located.ip)
+        outcome = self._outcome_of(wire, self._task(url))
+        while isinstance(outcome, Located):
+            outcome = wire.moved(self._posted_to(replace(outcome.task, ip=outcome.ip), body, lines))
+        return outcome
+
+    def _posted_to(self, task: FetchTask, body: bytes, lines: Sequence[str]) -> FetchOutcome:
+        url = task.url
         settings = replace(self._settings, max_page_bytes=_MAX_ANSWER, head_only=False)
         requests = Requests(self._identity, session=self._session)
         transfer = Transfer(settings, requests, self._guard, WantedTypes(("*/*",)), Buffers(_MAX_ANSWER))

@@ -14,6 +14,7 @@ import contextlib
 import os
 import socket
 import ssl
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +43,7 @@ from .connections import MAX_IDLE, Connections, plain_protocol, protocols, read_
 from .head import STOP, Head, WantedTypes
 from .http3 import Http3
 from .limits import WireSettings
+from .poller import Poller
 from .reasons import HANDSHAKE_STALLED, PRIVATE_ADDRESS, is_of_server, proxied, reason_of, tls_problem
 from .request import HeaderFields, Requests, RequestSigner, lines_of, without_credentials
 
@@ -136,8 +138,13 @@ class Transfer:
         connections: Connections | None = None,
         http3: Http3 | None = None,
         signer: RequestSigner | None = None,
+        poller: Poller | None = None,
     ) -> None:
-        """`broken` are the sites of all transfers of a wire that are asked with HTTP/1.1, `http3` those with HTTP/3."""
+        """`broken` are the sites of all transfers of a wire that are asked with HTTP/1.1, `http3` those with HTTP/3.
+
+        `poller` drives the transfer; without one it is performed at once.
+        """
+        self._poller = poller
         self._signer = signer
         self.signature: HeaderFields = ()
         self._settings = settings
@@ -202,6 +209,8 @@ class Transfer:
         self.task = task
         self.is_unproxied = False
         self.started_at = self.ended_at = now
+        self._begun, self._sent, self._connecting = time.monotonic(), 0.0, 0.0
+        self._waited = 0.0 if self._poller is None else self._poller.waited
         self.why = ""
         self._is_cut = False
         self._requests_left = 2 if task.attempt == 1 else 1
@@ -253,7 +262,7 @@ class Transfer:
 
     def end(self, code: int, message: str, now: float) -> FetchOutcome:
         """Make the outcome; the handle is free for the next task."""
-        self.ended_at = now
+        self._set_times(now)
         outcome = self._outcome(code, message)
         self.release()
         return outcome
@@ -269,6 +278,22 @@ class Transfer:
         number = self.handle.getinfo(pycurl.ACTIVESOCKET)
         with contextlib.suppress(OSError), socket.socket(fileno=os.dup(number)) as connection:
             connection.shutdown(socket.SHUT_RDWR)
+
+    def _set_times(self, now: float) -> None:
+        """Set when the request began and when its answer arrived, as if we had not been busy with other work.
+
+        Connecting counts as far as it was waited for. libcurl's times cannot be used: they are taken when it gets to a
+        handle. Our clock may run at another pace than real time.
+        """
+        self.ended_at = now
+        real_now = time.monotonic()
+        elapsed = real_now - self._begun
+        if self._poller is None or not self._sent or elapsed <= 0.0 or now <= self.started_at:
+            return
+        arrived_at = min(max(self._poller.arrived_at, self._sent), real_now)
+        pace = (now - self.started_at) / elapsed
+        self.ended_at = now - (real_now - arrived_at) * pace
+        self.started_at = self.ended_at - (self._connecting + arrived_at - self._sent) * pace
 
     def release(self) -> None:
         """Free the memory of the body."""
@@ -296,6 +321,9 @@ class Transfer:
         """
         if self._requests_left:
             self._requests_left -= 1
+            self._sent = time.monotonic()
+            if self._poller is not None:
+                self._connecting = self._poller.waited - self._waited
             return int(pycurl.PREREQFUNC_OK)
         self.why = "closed-early"
         return int(pycurl.PREREQFUNC_ABORT)
@@ -441,7 +469,7 @@ class Transfer:
         return protocols(version, is_secure=True, tls=tls)
 
     def _duration(self) -> float:
-        """Seconds by our clock: libcurl's starts later, when it gets to the handle, and delays would be too short."""
+        """Seconds by our clock."""
         return max(0.0, self.ended_at - self.started_at)
 
     def _ip(self) -> str | None:

@@ -1,7 +1,9 @@
 """The wire itself: libcurl's multi interface behind the port `Wire`, one thread, no asyncio.
 
-Tasks without an address are looked up (`Located`), tasks with one are fetched from exactly that address. Every task
-that was started ends in exactly one outcome: an answer, a limit, a cancellation, or the closing of the wire.
+Tasks without an address are looked up (`Located`), tasks with one are fetched from exactly that address. If no
+connection to it can be made and the host has another one, the outcome is `Located`, too: politeness is to be applied
+to that one before it is asked. Every task that was started ends in exactly one outcome: an answer, a limit, a
+cancellation, or the closing of the wire.
 
 The address is checked for the site of the task's URL (`AddressGuard`) when a task is looked up, when it is started, and
 when the connection is opened. The URL decides, not `task.site`: a robots.txt that another site redirected to is fetched
@@ -30,6 +32,7 @@ from periplus.model import (
 )
 from periplus.urls import host_of, site_of
 
+from ..frontier.politeness import NO_CONNECTION
 from .addresses import AddressGuard, has_bad_port, special_block
 from .connections import Connections
 from .dns import Answer, HostAddress, NoAddress, Resolver
@@ -86,14 +89,14 @@ class CurlWire:
         wants_http3 = self._settings.http3 == "advertised" and not self._settings.is_proxied and is_supported()
         self._http3 = Http3() if wants_http3 else None
         self._ended = self._taken = 0  # bytes of bodies that ended, and of those that `finished` returned last
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_MAXCONNECTS, self._settings.max_idle_connections)
+        self._poller = Poller(self._multi, self._collect)
         self._idle = [self._make()]  # made now, so that wrong settings are reported now
         self._active: dict[Any, Transfer] = {}
         self._locating: dict[str, list[tuple[FetchTask, float]]] = {}
         self._lookups = 0
         self._done: list[FetchOutcome] = []
-        self._multi = pycurl.CurlMulti()
-        self._multi.setopt(pycurl.M_MAXCONNECTS, self._settings.max_idle_connections)
-        self._poller = Poller(self._multi)
         self._is_closed = False
         resolver.on_answer = self._poller.wake
 
@@ -127,6 +130,8 @@ class CurlWire:
             self._locate(task)
         elif not self._may_connect(task, task.ip):
             self._done.append(Excluded(task, PRIVATE_ADDRESS, task.ip))
+        elif self._resolver.failed_until(task.ip) and (located := self._elsewhere(task, task.ip)):
+            self._done.append(located)
         else:
             self._fetch(task)
 
@@ -142,7 +147,8 @@ class CurlWire:
             deadline = self._resolver.next_deadline()
             latest = until if deadline is None else min(until, deadline)
             woken = self._poller.turn(0.0 if is_over else latest)
-            self._collect()
+            if answers := self._resolver.answered():
+                self._take_answers(answers)
             is_over = bool(self._done) or woken or time.monotonic() >= until
             if is_over:
                 break
@@ -164,6 +170,7 @@ class CurlWire:
             transfer.release()
             self._idle.append(transfer)
         self._active.clear()
+        self._poller.transfers = 0
         self._ways.clear()
         for waiting in self._locating.values():
             self._done += [Failed(task, "cancelled", started_at, 0.0) for task, started_at in waiting]
@@ -210,13 +217,38 @@ class CurlWire:
         if isinstance(answer, NoAddress):
             took = max(0.0, self._clock.now() - started_at)
             return Failed(task, answer.reason, started_at, took, detail=answer.detail)
-        if not self._may_connect(task, answer.ip):
+        ip = next((ip for ip in answer.all if self._may_connect(task, ip)), None)
+        if ip is None:
             return Excluded(task, PRIVATE_ADDRESS, answer.ip)
-        if (
-            has_bad_port(site_of(task.url)) and special_block(answer.ip) is None
-        ):  # a special one was opened for its port
+        if has_bad_port(site_of(task.url)) and special_block(ip) is None:  # a special one was opened for its port
             return Failed(task, "bad-url", started_at, 0.0, detail="the port belongs to another protocol")
-        return Located(task, answer.ip, answer.expires_at)
+        return Located(task, ip, answer.expires_at)
+
+    def _elsewhere(self, task: FetchTask, failed: str) -> Located | None:
+        """Another address of the host of a task, which has not failed since this one has."""
+        host = host_of(task.url)
+        answer = None if self._proxies else self._resolver.known(host)
+        if isinstance(answer, HostAddress):
+            latest = self._resolver.failed_until(failed)
+            for ip in answer.all:
+                if ip != failed and self._resolver.failed_until(ip) <= latest and self._may_connect(task, ip):
+                    self._resolver.leave(host, failed)
+                    return Located(task, ip, answer.expires_at)
+        return None
+
+    def moved(self, outcome: FetchOutcome) -> FetchOutcome:
+        """The outcome; `Located` if no connection could be made and the host has another address to try.
+
+        Without another one, the host is looked up again when it is needed next.
+        """
+        task = outcome.task
+        if self._proxies or task.ip is None or not isinstance(outcome, Failed) or outcome.reason not in NO_CONNECTION:
+            return outcome
+        self._resolver.failed(task.ip)
+        located = self._elsewhere(task, task.ip)
+        if located is None:
+            self._resolver.forget(host_of(task.url))
+        return located or outcome
 
     # Fetching.
 
@@ -237,6 +269,7 @@ class CurlWire:
         transfer.begin(task, now, proxy)
         self._active[transfer.handle] = transfer
         self._multi.add_handle(transfer.handle)
+        self._poller.transfers += 1
 
     def _make(self) -> Transfer:
         return Transfer(
@@ -249,10 +282,11 @@ class CurlWire:
             self._connections,
             self._http3,
             self._signer,
+            self._poller,
         )
 
     def _collect(self) -> None:
-        """Collect the transfers and lookups that have ended."""
+        """Collect the transfers that have ended."""
         more = 1 if self._active else 0
         while more:
             more, well, badly = self._multi.info_read()
@@ -260,13 +294,12 @@ class CurlWire:
                 self._end(handle, 0, "")
             for handle, code, message in badly:
                 self._end(handle, code, message)
-        if answers := self._resolver.answered():
-            self._take_answers(answers)
 
     def _end(self, handle: Any, code: int, message: str) -> None:
         transfer = self._active.pop(handle)
         transfer.end_doubtful_connection()
         self._multi.remove_handle(handle)
+        self._poller.transfers -= 1
         outcome = transfer.end(code, message, self._clock.now())
         if self._ways and self._goes_another_way(transfer):
             return
@@ -279,7 +312,7 @@ class CurlWire:
         if isinstance(outcome, Fetched | Redirected):
             self._ended += len(outcome.body)
             self._buffers.held += len(outcome.body)
-        self._done.append(outcome)
+        self._done.append(self.moved(outcome) if isinstance(outcome, Failed) else outcome)
 
     def _goes_another_way(self, transfer: Transfer) -> bool:
         """Whether a task whose proxy opened no connection is sent again through another one."""

@@ -1,8 +1,14 @@
-"""Paces requests by IP address: when each address is due, and which of its sites has waited longest.
+"""Paces requests by IP address: when each is due, how many may be under way there, which of its sites waits longest.
 
 Requests of a shard to one address begin at least `ip_delay` apart. Sites at one address may belong to several shards:
 each of these then waits `ip_delay` times the number of shards at the address (its share), and sends nothing there
 before the coordinator has sent it that number. They do not take turns: requests of two shards may begin together.
+
+How many requests of a shard may be under way at an address, the *window*, follows from its answers, as that of TCP does
+(Jacobson 1988; Brakmo & Peterson 1995): it starts at 1, grows while answers are quick and every place in it is taken,
+shrinks by one after an answer that took much longer than the fastest lately, and is halved after a failure. A site
+that fails again and again says nothing new about its address. The shards at an address divide the maximum.
+
 `AddressClaims` is the shard's side of this exchange, `engine.sharding.claims` the coordinator's. `Addresses` has the
 times.
 """
@@ -10,7 +16,9 @@ times.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -165,15 +173,26 @@ if TYPE_CHECKING:
 
 _NO_ADDRESS = -1
 """The key of the place where sites rest whose address is not known, or does not matter."""
+_MAX_UNDER_WAY = 64
+"""Maximum requests under way at an address, of all shards together."""
+_QUICK = 1.0
+"""Seconds within which an answer is quick: the window grows by one."""
+_MAX_SLOW = 4
+"""As `_MAX_UNDER_WAY`, where answers take longer than that: the window grows by one in as many answers as it has."""
+_SLOWER, _SLACK = 1.5, 0.25
+"""An answer takes too long beyond this multiple of the fastest, and this many seconds for what differs anyway."""
+_DRIFT = 1 / 8
+"""By which share of the difference an answer that was alone raises what counts as the fastest: servers change."""
 
 
 class Address:
     """The sites at one address: those that rest, by when each may be visited, and how many are ready.
 
-    `pause` is the time between two requests in seconds, infinite while our share of the address is not known.
+    `pause` is the time between two requests in seconds, infinite while our share of the address is not known. Of
+    `window` requests `under_way` are; `best` is how many seconds the fastest answers take lately, 0 before the first.
     """
 
-    __slots__ = ("is_idle", "key", "next_at", "pause", "ready", "resting", "share")
+    __slots__ = ("best", "is_idle", "key", "next_at", "pause", "ready", "resting", "share", "under_way", "window")
 
     def __init__(self, key: int, share: int, pause: float, next_at: float = 0.0) -> None:
         self.key = key
@@ -181,7 +200,8 @@ class Address:
         self.is_idle = False
         self.pause = pause
         self.next_at = next_at if pause < math.inf else math.inf
-        self.ready = 0
+        self.ready = self.under_way = 0
+        self.window, self.best = 1.0, 0.0
         self.resting: IndexedHeap[float, ActiveSite] = IndexedHeap()
 
     @property
@@ -189,14 +209,39 @@ class Address:
         """Whether only one of its sites may be ready at a time."""
         return self.key != _NO_ADDRESS
 
+    @property
+    def room(self) -> int:
+        """How many more requests may begin."""
+        return int(self.window) - self.under_way if self.is_exclusive else sys.maxsize
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether none of its sites may become ready: one is, or as many requests are under way as may be."""
+        return self.is_exclusive and (self.ready > 0 or self.under_way >= int(self.window))
+
+    def adapt(self, seconds: float) -> None:
+        """Adapt the window to an answer that took some seconds, infinitely many if the server failed."""
+        if seconds == math.inf:
+            self.window = max(self.window / 2, 1.0)
+            return
+        if self.best and seconds > self.best * _SLOWER + _SLACK:
+            self.window = max(self.window - 1.0, 1.0)
+        elif self.under_way >= int(self.window):
+            most, step = (_MAX_UNDER_WAY, 1.0) if seconds < _QUICK else (_MAX_SLOW, 1.0 / self.window)
+            self.window = max(min(self.window + step, most // max(self.share, 1)), self.window, 1.0)
+        if self.window < 2.0 and self.best:  # no other request of ours made it slower
+            self.best += (seconds - self.best) * _DRIFT
+        self.best = min(seconds, self.best or seconds)
+
     def change_share(self, share: int, pause: float, now: float) -> None:
         """Change the share; what is left of a pause is scaled with it, so the shards together never exceed the rate."""
         left = max(self.next_at - now, 0.0) * pause / self.pause if self.pause < math.inf else 0.0
         self.share, self.next_at, self.pause = share, now + left, pause
+        self.window = max(min(self.window, _MAX_UNDER_WAY // max(share, 1)), 1.0)
 
     def row(self) -> AddressVisits:
         """The address as it is written."""
-        return AddressVisits(self.key, self.next_at, self.share, self.is_idle)
+        return AddressVisits(self.key, self.next_at, self.share, self.is_idle, self.window, self.best)
 
 
 class Addresses:
@@ -214,7 +259,7 @@ class Addresses:
         self._released: list[int] = []
         for row in rows:
             address = self._addresses[row.key] = Address(row.key, row.share, self._pause(row.share), row.next_at)
-            address.is_idle = row.is_idle
+            address.is_idle, address.window, address.best = row.is_idle, row.window, row.best
 
     def __len__(self) -> int:
         return len(self._addresses)
@@ -265,9 +310,9 @@ class Addresses:
         return self._ip_delay * share if share else math.inf
 
     def file(self, address: Address) -> None:
-        """Set when the address is due: not while no site rests there, or one that is ready waits."""
+        """Set when the address is due: not while no site rests there, one that is ready waits, or it has no room."""
         at = address.resting.first
-        if at is None or (address.is_exclusive and address.ready):
+        if at is None or address.is_blocked:
             self._due.drop(address)
         else:
             self._due.put(address, max(at, address.next_at), address.key)
@@ -281,8 +326,28 @@ class Addresses:
         address = self.at(ip)
         if address.is_exclusive:
             address.next_at = max(address.next_at, now + address.pause)
+            address.under_way += 1
             self._changed[address.key] = None
         return address
+
+    def answered(self, ip: str, seconds: float | None) -> None:
+        """A request to this IP has ended after some seconds, infinitely many if the server failed.
+
+        `None`: the end says nothing about the server.
+        """
+        address = self.at(ip)
+        if address.is_exclusive:
+            if seconds is not None:
+                address.adapt(seconds)
+            address.under_way -= 1
+            self._changed[address.key] = None
+            self.file(address)
+
+    def resume(self, ips: Iterable[str]) -> None:
+        """Count the requests that are under way when a state is opened."""
+        for address in map(self.at, ips):
+            address.under_way += address.is_exclusive
+            self.file(address)
 
     def set_shares(self, shares: Mapping[int, int], now: float) -> None:
         """Among how many shards some of our addresses are divided from now on."""
@@ -293,8 +358,9 @@ class Addresses:
                 self.file(address)
 
     def restart(self, now: float) -> None:
-        """A new process: shares are void, and times too far ahead were written by a clock that ran fast."""
+        """A new process: nothing is under way, shares are void, and times far ahead were written by a fast clock."""
         for key, address in self._addresses.items():
+            address.under_way = 0
             address.share, address.pause = self._first_share, self._pause(self._first_share)
             is_known = address.pause < math.inf
             address.next_at = min(address.next_at, now + self.longest_pause) if is_known else math.inf
@@ -303,9 +369,9 @@ class Addresses:
             self.file(address)
 
     def review(self, now: float) -> None:
-        """Remove addresses without sites that are not resting; with several shards, when seen so twice."""
+        """Remove addresses without sites and requests that are not resting; with several shards, when seen so twice."""
         for key, address in list(self._addresses.items()):
-            if len(address.resting) or address.ready or address.next_at > now:
+            if len(address.resting) or address.ready or address.under_way or address.next_at > now:
                 continue
             self._changed[key] = None
             if address.is_idle or self._shards == 1:
@@ -326,11 +392,17 @@ class Addresses:
         self._rows.remove([key for key in self._changed if key not in self._addresses])
         self._changed.clear()
 
+    def check_under_way(self, ips: Iterable[str]) -> None:
+        """Check that these requests are under way, and no others."""
+        counted = Counter(address.key for address in map(self.find, ips) if address is not None)
+        if any(address.is_exclusive and address.under_way != counted[address.key] for address in self):
+            raise InvariantError("requests under way at an address were miscounted")
+
     def check_invariants(self, ready: int) -> None:
         """Check that every address is due when the first of its sites may be woken; `ready` sites are ready in all."""
         if ready != sum(address.ready for address in self):
             raise InvariantError(f"{ready} sites are ready, but not at their addresses")
         for address in self:
-            is_awaited = len(address.resting) > 0 and not (address.is_exclusive and address.ready)
+            is_awaited = len(address.resting) > 0 and not address.is_blocked
             if is_awaited != (address in self._due) or (address.is_exclusive and address.ready > 1):
                 raise InvariantError("an address is due that should not be, or is never due")

@@ -51,7 +51,7 @@ from .domains import Domains
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
 from .outages import Outages
-from .politeness import Setbacks, is_temporary, is_tried_again, reason_of
+from .politeness import NO_CONNECTION, Setbacks, is_temporary, is_tried_again, reason_of, seconds_of
 from .preflight import SitePreflight
 from .reach import UNREACHED, Before
 from .reports import Reports
@@ -100,6 +100,7 @@ class Frontier:
         budgets = None if rules.revisits_only else rules.budgets
         domains = Domains(desk.state.domains, budgets, suffixes=rules.suffixes, seeds=rules.seeds, saved=saved.passes)
         self.schedule = Schedule(desk, domains, self._leases.under_way, saved)
+        self.schedule.addresses.resume(lease.task.ip for lease in saved.leases if lease.task.ip is not None)
         self.scores: Scores = FixedScores(desk.state)
         if isinstance(desk.ordering, Learning | Ranking):
             is_out, pages = self._leases.holds, saved.pages_done
@@ -431,6 +432,8 @@ class Frontier:
         return [] if task is None else [self._grant(active, Lease(task, None, active.site), now)]
 
     def _grant_pages(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
+        if limit > 1:
+            limit = min(limit, self.schedule.room_at(active))
         tasks: list[FetchTask] = []
         refused = 0
         while len(tasks) < limit and refused < REFUSED_PER_VISIT and not self.is_satisfied:
@@ -486,13 +489,17 @@ class Frontier:
 
     def _end(self, lease: Lease, outcome: FetchOutcome, reading: BodyReading | None, now: float) -> FetchOutcome:
         active = self._visited(lease)
+        if lease.task.ip is not None:
+            self.schedule.addresses.answered(lease.task.ip, seconds_of(outcome, active.record.failures))
+        if isinstance(outcome, Failed) and outcome.reason in NO_CONNECTION:
+            active.record.ip_expires_at = 0.0
         self._pages_out -= lease.is_of_page
         outcome = self._judged(active, outcome, now)
-        if lease.ticket is not None:
+        if outcome.task.ip is None or isinstance(outcome, Located):
+            self._preflight.located(active, outcome, now)
+        elif lease.ticket is not None:
             self._reports.page(active, lease.ticket, outcome, reading, now)
             self.requeue_refused(self._guard.lifted(), now)
-        elif outcome.task.ip is None:
-            self._preflight.located(active, outcome, now)
         else:
             self._preflight.answered(active, outcome, now, self._reports.finish_request)
         self._follow_outages(now)
@@ -660,6 +667,7 @@ class Frontier:
     def check_invariants(self) -> None:
         """Check what must hold between any two calls."""
         self.schedule.check_invariants()
+        self.schedule.addresses.check_under_way(lease.task.ip for lease in self._leases if lease.task.ip is not None)
         delegated = (lease.task.site for lease in self._leases if lease.task.site != lease.visited)
         self._preflight.check_invariants(delegated)
         for site, under_way in Counter(self._visited(lease).site for lease in self._leases).items():

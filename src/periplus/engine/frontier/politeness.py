@@ -13,6 +13,7 @@ not retried together. `Retry-After` is obeyed up to the cap (RFC 9110 section 10
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from random import Random
 from typing import Final
@@ -20,7 +21,7 @@ from typing import Final
 from msgspec import Struct
 
 from periplus.formats.headers import read_retry_after
-from periplus.model import Excluded, Failed, Fetched, FetchOutcome, Purpose, Redirected, Site, Url
+from periplus.model import Excluded, Failed, Fetched, FetchOutcome, Located, Purpose, Redirected, Site, Url
 from periplus.urls import site_of
 
 from ..settings import PolitenessSettings, RetrySettings
@@ -116,6 +117,9 @@ NO_SERVER = frozenset({"dns-not-found", "dns-unavailable", "connect-refused", "c
 """Reasons that mean that the server does not exist, mostly a mistyped host or port. If all seeds fail for one of them,
 the crawl ends without retries. A timeout is not one of them: a slow server may answer the next time."""
 
+NO_CONNECTION = frozenset({"connect-refused", "connect-timeout", "connect-failed", "tls"})
+"""Reasons that concern one address of a host: no request was sent, and another address may work."""
+
 OUR_OWN = frozenset({"cancelled", "over-budget"})
 """Reasons on our side: they do not count as an attempt."""
 
@@ -130,6 +134,19 @@ def reason_of(outcome: FetchOutcome) -> str:
 def retry_for(reason: str) -> Retry:
     """The row of the table for a reason."""
     return RETRIES.get(reason, _NEVER)
+
+
+def seconds_of(outcome: FetchOutcome, failures: int) -> float | None:
+    """How long an address took for an answer: infinitely long if it failed; `None` if that is not known.
+
+    A site that has failed `failures` times before says nothing new about its address.
+    """
+    if isinstance(outcome, Excluded):
+        return None
+    reason = reason_of(outcome)
+    if isinstance(outcome, Located) or retry_for(reason).again:
+        return None if reason in OUR_OWN or failures else math.inf
+    return outcome.duration
 
 
 def is_temporary(reason: str) -> bool:
@@ -201,7 +218,7 @@ class Setbacks:
         """Record that a request was reported, and every wait that follows from it was decided."""
         site, reason, retry_at = site_of(outcome.task.url), reason_of(outcome), self._retry_at
         self._retry_at = None
-        if reason in OUR_OWN or isinstance(outcome, Excluded):
+        if reason in OUR_OWN or isinstance(outcome, Excluded | Located):
             return
         self._by_site.pop(site, None)
         if not reason or _is_missing_file(outcome):

@@ -119,7 +119,7 @@ class SitePreflight:
         return FetchTask(url, site, Purpose.ROBOTS, lane, lease_ends, attempt=attempt, ip=ip, redirects=redirects)
 
     def interrupted(self, visited: ActiveSite, task: FetchTask) -> None:
-        """Restore a request that was under way when the process ended: a delegated one is made again, first of all."""
+        """Restore a request that was not made, or was under way when the process ended: delegated ones come first."""
         if task.ip is not None and task.site != visited.site:
             first = Delegation(task.site, task.url, task.redirects, task.attempt)
             visited.delegated = {task.site: first, **visited.delegated}
@@ -233,9 +233,10 @@ class SitePreflight:
     # the address
 
     def located(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> None:
-        """Handle the outcome of a DNS lookup."""
+        """Handle the outcome of a DNS lookup, or of a request to an address that is to be made to another one."""
         match outcome:
-            case Located(ip=ip, expires_at=expires_at):
+            case Located(task=task, ip=ip, expires_at=expires_at):
+                self.interrupted(active, task)
                 active.record.ip, active.record.ip_expires_at = ip, _address_expiry(expires_at, now)
                 active.lookups = 0
                 self._schedule.place(active, active.ready_at)

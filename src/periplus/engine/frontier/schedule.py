@@ -3,7 +3,7 @@
 Two levels, as in BUbiNG's workbench: addresses by the time at which one may next be asked, and at each address its
 sites by the time at which each may be. Sites whose time has come are READY, in the order in which the ordering wants
 them. Of the sites at one address one at a time is ready: the others there wait for it, or two of them would be asked at
-once.
+once. None is while as many requests are under way there as the address bears.
 
 Only a bounded number of sites is active; those beyond wait in their queues on disk until there is room. So memory grows
 neither with URLs nor with sites. Every change is remembered until `flush` writes it, and `Schedule` opened on the same
@@ -336,6 +336,10 @@ class Schedule:
                 self.addresses.file(address)
         self.domains.asked(active.domain)
         self._move(active, Move.GRANT)
+
+    def room_at(self, active: ActiveSite) -> int:
+        """How many requests may begin at the address of a ready site."""
+        return 1 if active.address is None else max(active.address.room, 1)
 
     def pop_ready(self, now: float) -> ActiveSite | None:
         """The most wanted site of those that may be visited now. The caller grants it a request or places it."""
