@@ -310,10 +310,6 @@ class Admission:
         """Queue again what was refused because a site could not be reached."""
         yield from self._queue_again(site, _has_failed, limit)
 
-    def retry_failed(self, site: Site) -> Iterator[Queued]:
-        """Queue again what was given up at a site because it could not be reached."""
-        yield from self._queue_again(site, _has_failed)
-
     def forgo_renamed(self, read: Mapping[Url, UrlRecord], rule: str) -> None:
         """Do not fetch these URLs: by a rule that was learnt, each is another name of a page that was read.
 

@@ -533,7 +533,7 @@ class Frontier:
             record.failures, record.robots_tries = before.failures, before.robots_tries
             if record.retired != before.retired or (file is not None and file.access == "none"):
                 record.retired, record.robots_expire_at = before.retired, 0.0
-                self._queued([*self._admission.retry_failed(site)], now)
+                self._queued([*self._admission.retry_given_up(site)], now)
             active = self.schedule.get(site)
             if active is not None:
                 active.lookups = before.lookups
