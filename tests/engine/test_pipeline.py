@@ -109,7 +109,10 @@ def test_reading_of_a_page() -> None:
     page = outcome[1]
     assert page is not None
     placement = Placement(0, Url(ONE), 1, 1.0, False, site=Site("a.test"))
-    expected = BodyReading(page.digests, False, is_indexable=False, version=version_of(page), placement=placement)
+    words = page.statistics.words
+    expected = BodyReading(
+        page.digests, False, is_indexable=False, version=version_of(page), placement=placement, words=words
+    )
     assert deduplicator(MemoryState()).judge([outcome], 5.0) == [expected]
 
 
