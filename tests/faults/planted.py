@@ -39,6 +39,8 @@ SET_BACK: Final = "tests/engine/test_clock_set_back.py"
 LOST: Final = "tests/faults/test_lost_machines.py"
 LMDB: Final = "tests/faults/test_lmdb_faults.py"
 WARC: Final = "tests/store/warc/test_archive_durability.py"
+DOWN: Final = "tests/engine/frontier/test_outages.py"
+LOST: Final = "tests/outages/test_outages.py"
 
 
 class Bug(Struct, frozen=True):
@@ -263,6 +265,36 @@ BUGS: Final = (
         "a state whose commit failed is used on", "store/state/environment.py",
         "        self._abort()\n        self._is_broken = True\n        return translated",
         "        self._abort()\n        return translated", (LMDB,),
+    ),
+    Bug(
+        "a lost page counts before another has answered", "engine/frontier/outages.py",
+        "            self._ask(others, 1)\n        return True\n\n    def _suspect",
+        "            self._ask(others, 1)\n        return False\n\n    def _suspect", (DOWN,),
+    ),
+    Bug(
+        "pages are not asked again after an outage that was none", "engine/frontier/outages.py",
+        "            self._ask(found, len(found))\n", "", (DOWN,),
+    ),
+    Bug(
+        "one page that is there ends an outage", "engine/frontier/outages.py",
+        "_BACK: Final = 2\n", "_BACK: Final = 1\n", (DOWN,),
+    ),
+    Bug(
+        "an outage is never believed", "engine/frontier/outages.py",
+        "            if now - row.since > BELIEVED_AFTER:\n", "            if now < row.since:\n", (DOWN,),
+    ),
+    Bug(
+        "what a site answers while it is down is stored as its page", "engine/frontier/reports.py",
+        "put_off(as_kept(record, after), now)", "put_off(after, now)", (LOST,),
+    ),
+    Bug(
+        "pages of a site that is given up get no next visit", "engine/frontier/selection.py",
+        "                self._state.records.put([self._revisits.put_off(self.record_of(ticket.entry), now)])\n",
+        "", (LOST,),
+    ),
+    Bug(
+        "readers see what was shown in an outage", "store/tables/reader.py",
+        "    if table in TIMES and (", "    if table in () and (", (LOST,),
     ),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from tests.meeting.world import MeetingWorld
 from periplus.collection.collection import states
 from periplus.engine.frontier.politeness import is_tried_again, reason_of
 from periplus.engine.inputs import FetchAnswer
-from periplus.model import Fetched, NotModified, Purpose, Redirected, Url, UrlRecord
+from periplus.model import Fetched, NotModified, Purpose, Redirected, Site, Url, UrlRecord
 from periplus.policy.filters.patterns import compiled
 from periplus.store import DiskState
 from periplus.store.layout import Layout
@@ -38,6 +38,8 @@ class Evidence:
         self.pages = 0
         self.excluded: set[str] = set()
         self.learnt_kinds: set[str] = set()
+        self.down: set[Site] = set()
+        """Sites that were down for a while."""
 
     def applied(self, answer: FetchAnswer, world: MeetingWorld) -> None:
         """A machine has applied an answer."""
@@ -182,5 +184,6 @@ def _allowed(run: Meeting, url: Url, retired: dict[str, str]) -> dict[str, bool]
         "robots": is_robots_broken,
         "timeout": retired.get(site) == "timeout" and world.asked[world.slow_file(site), False] > 0,
         "robots-unreachable": is_robots_broken or run.traffic.sleeps > 0,
+        "http-404": site in run.evidence.down,
         "dns-not-found": has_one_try and world.names[site] == "once",
     }

@@ -31,7 +31,7 @@ from tests.meeting.drawn import Plan, Stage, plan_of
 from tests.meeting.learning import write_learnt
 from tests.meeting.teams import Complaints, InnerTeam, InnerWorker
 from tests.meeting.traffic import Traffic
-from tests.meeting.wires import Network, VirtualBrowser, VirtualWire
+from tests.meeting.wires import Network, Outage, VirtualBrowser, VirtualWire
 from tests.meeting.world import MeetingWorld
 from tests.properties.replayed_world import ObservedMachine
 from tests.small_index import small_index
@@ -177,6 +177,8 @@ class Meeting:
         self.story.append(f"{stage.kind} with {stage.shards} shards, deaths {stage.deaths}, at {self.hours:.2f} h")
         self._deaths = list(stage.deaths)
         self._stop_at = self.plan.stops_after if stops or self.plan.stops_after else 0
+        if stage.kind != "crawl":
+            self._draw_outage(stage)
         if stage.kind == "refresh":
             self._refresh(layout)
         elif stage.kind == "watch":
@@ -185,6 +187,16 @@ class Meeting:
             is_complete = self._until_done(self.config)
             if not stops and is_complete:
                 check_end(self)
+
+    def _draw_outage(self, stage: Stage) -> None:
+        """Sometimes a site is down for a while, when its pages are visited again."""
+        chance = Random(f"outage {self.plan.seed} {self.hours}")
+        if chance.random() < 0.5:
+            until = self.true.at + 3600 * chance.uniform(0.1, 0.7) * max(stage.hours, 1.0)
+            outage = Outage(chance.choice(sorted(self.world.sound)), until, chance.choice((404, 503, None)))
+            self.network.outage = outage
+            self.evidence.down.add(outage.site)
+            self.story.append(f"{outage.site} answers {outage.status or 'nothing'} until {self.hours:.2f} h")
 
     def _run_jobs(self) -> None:
         """Run the jobs over the tables of what was crawled so far; the next process uses what they learn."""

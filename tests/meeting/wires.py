@@ -7,24 +7,48 @@ from itertools import count
 from random import Random
 from typing import Final
 
+from msgspec import Struct
 from tests.faults.web import Broken, Clock
 from tests.meeting.traffic import Traffic
 from tests.meeting.world import MeetingWorld
 
-from periplus.model import SOFT_404, Failed, FetchOutcome, FetchTask
+from periplus.model import SOFT_404, Failed, Fetched, FetchOutcome, FetchTask, Purpose, Site
 from periplus.parts.render.pool import Rendered, RenderJob
+from periplus.urls import site_of
 
 _KEYS: Final = count()
 _MOMENT: Final = 1e-5
 """Seconds that pass at least: even a wait for nothing takes some time."""
 
 
+class Outage(Struct, frozen=True):
+    """Pages of a site answer with this status, or its server refuses connections, until a time."""
+
+    site: Site
+    until: float
+    status: int | None
+
+    def answer(self, task: FetchTask, now: float) -> FetchOutcome:
+        """What the site answers instead."""
+        if self.status is None:
+            return Failed(task, "connect-refused", now, 0.01, ip=task.ip)
+        return Fetched(task, self.status, (), b"", now, 0.01, task.ip)
+
+
 class Network:
-    """Everything that is under way anywhere: when the next of it ends."""
+    """Everything that is under way anywhere: when the next of it ends; and the site that is down, if one is."""
 
     def __init__(self, world: MeetingWorld, traffic: Traffic, chance: Random) -> None:
         self.world, self.traffic, self.chance = world, traffic, chance
         self.parts: list[Callable[[], float]] = []
+        self.outage: Outage | None = None
+
+    def answer(self, task: FetchTask, now: float) -> FetchOutcome:
+        """What the site of a task answers now."""
+        down = self.outage
+        if down is None or task.ip is None or site_of(task.url) != down.site or self.traffic.true.at >= down.until:
+            return self.world.answer(task, now)
+        return down.answer(task, now) if task.purpose is Purpose.PAGE else self.world.answer(task, now)
 
     def wait(self, timeout: float, own: float) -> None:
         """Let time pass until something ends, at most for the timeout. `own`: when something of the caller's does.
@@ -60,7 +84,7 @@ class VirtualWire:
         traffic = self._network.traffic
         if task.probe == SOFT_404 and task.url in self._network.world.pages:
             raise Broken(f"{task.url} is a page, and is asked for as one that cannot exist")
-        outcome = self._network.world.answer(task, self._clock.now())
+        outcome = self._network.answer(task, self._clock.now())
         took, key = getattr(outcome, "duration", 0.01), next(_KEYS)
         traffic.began(self._shard, key, task, took)
         self._pending[key] = traffic.true.at + took, outcome

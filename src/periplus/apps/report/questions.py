@@ -341,6 +341,14 @@ BY_CHAPTER: Final = (
         "errors",
     ),
     Question(
+        "outages", "troubles", "Sites that were down",
+        "Most of their pages failed, were gone or showed one page in the same hours; no time of return: down now.",
+        "Their pages keep their good versions, and are visited when the site is back.",
+        "select site, epoch(since) as since, epoch(until) as until, reason from (\n" + _sql("outages") + ")",
+        (_SITE, Column("since", "since", "moment"), Column("until", "back", "moment"), Column("reason", "reason")),
+        "outages",
+    ),
+    Question(
         "wasted", "troubles", "Who wasted our budget, and why",
         "Sites, domains and URLs that judges found wanting (spam, mirrors, soft 404s, ...), and the requests they had.",
         "They get less from now on; name those judged wrongly in `[spam] trusted`.",

@@ -121,6 +121,14 @@ _OF_EVERY_CRAWL: Final = (
         "select * from statuses order by urls desc, site",
     ),
     TableQuestion(
+        "outages",
+        "Which sites were down, and why; those that still are come first.",
+        "Their pages keep their good versions; `periplus info DIR SITE` says when a site is tried next.",
+        "select site, since, max(until) as until, arg_max(reason, seen_at) as reason from outages\n"
+        "group by site, since having max(until) is null or max(until) > since\n"
+        "order by until desc nulls first, since desc limit 50",
+    ),
+    TableQuestion(
         "slowest",
         "The pages that took longest to answer.",
         "A slow site deserves a longer delay between requests.",
