@@ -40,7 +40,7 @@ LOST: Final = "tests/faults/test_lost_machines.py"
 LMDB: Final = "tests/faults/test_lmdb_faults.py"
 WARC: Final = "tests/store/warc/test_archive_durability.py"
 DOWN: Final = "tests/engine/frontier/test_outages.py"
-LOST: Final = "tests/outages/test_outages.py"
+OUTAGES: Final = "tests/outages/test_outages.py"
 
 
 class Bug(Struct, frozen=True):
@@ -285,16 +285,16 @@ BUGS: Final = (
     ),
     Bug(
         "what a site answers while it is down is stored as its page", "engine/frontier/reports.py",
-        "put_off(as_kept(record, after), now)", "put_off(after, now)", (LOST,),
+        "put_off(as_kept(record, after), now)", "put_off(after, now)", (OUTAGES,),
     ),
     Bug(
         "pages of a site that is given up get no next visit", "engine/frontier/selection.py",
         "                self._state.records.put([self._revisits.put_off(self.record_of(ticket.entry), now)])\n",
-        "", (LOST,),
+        "", (OUTAGES,),
     ),
     Bug(
         "readers see what was shown in an outage", "store/tables/reader.py",
-        "    if table in TIMES and (", "    if table in () and (", (LOST,),
+        "    if table in TIMES and (", "    if table in () and (", (OUTAGES,),
     ),
 )  # fmt: skip
 

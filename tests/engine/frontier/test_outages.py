@@ -114,6 +114,13 @@ class Sited:
         """Whether it counts as down."""
         return self.outages.of(SITE) is not None
 
+    def goes_down(self, *reasons: str) -> None:
+        """A page is lost, and so are the two that are asked then."""
+        number = 1
+        for place, reason in enumerate(reasons or ("http-404",) * 3):
+            assert self.answers(number, reason, NOW + place)
+            number = self.next_asked() if self.outages.asked else number
+
     def next_asked(self) -> int:
         """The number of the page that was asked last."""
         return int(self.outages.asked.pop().url.rpartition("/")[2])
@@ -135,9 +142,7 @@ def test_a_page_that_is_gone_is_put_down_to_its_site_until_another_is_there() ->
 def test_three_pages_that_are_gone_are_an_outage() -> None:
     """From the first of them on; the site gets no further visit but probes."""
     site = Sited(10)
-    assert site.answers(1, "http-404")
-    assert site.answers(2, "http-503", NOW + 1)
-    assert site.answers(3, "connect-refused", NOW + 2)
+    site.goes_down("http-404", "http-503", "connect-refused")
     assert site.is_down()
     assert site.records.get(SITE).retired
     last = site.rows[-1]
@@ -147,8 +152,7 @@ def test_three_pages_that_are_gone_are_an_outage() -> None:
 def test_a_site_is_back_when_two_pages_are_there() -> None:
     """One is not enough where the site answered all the time: its home page may be the only one left."""
     site = Sited(10)
-    for number in range(3):
-        site.answers(number, "http-404", NOW + number)
+    site.goes_down()
     assert site.outages.due(NOW + 100, 9) == [SITE]
     assert not site.answers(4, at=NOW + 101)
     assert site.is_down()
@@ -161,8 +165,7 @@ def test_a_site_is_back_when_two_pages_are_there() -> None:
 def test_probes_are_a_day_apart_at_most() -> None:
     """The first after ten seconds, then fourfold pauses."""
     site = Sited(10)
-    for number in range(3):
-        site.answers(number, "http-404", NOW + number)
+    site.goes_down()
     times: list[float] = []
     now = NOW
     while len(times) < 12:
@@ -179,8 +182,7 @@ def test_probes_are_a_day_apart_at_most() -> None:
 def test_an_outage_of_more_than_a_month_is_believed() -> None:
     """What was seen since counts, and pages that are gone do not make another outage."""
     site = Sited(10)
-    for number in range(3):
-        site.answers(number, "http-404", NOW + number)
+    site.goes_down()
     late = NOW + BELIEVED_AFTER + DAY
     assert not site.answers(5, "http-404", late)
     assert not site.is_down()

@@ -346,7 +346,6 @@ BY_CHAPTER: Final = (
         "Their pages keep their good versions, and are visited when the site is back.",
         "select site, epoch(since) as since, epoch(until) as until, reason from (\n" + _sql("outages") + ")",
         (_SITE, Column("since", "since", "moment"), Column("until", "back", "moment"), Column("reason", "reason")),
-        "outages",
     ),
     Question(
         "wasted", "troubles", "Who wasted our budget, and why",

@@ -111,6 +111,7 @@ class Frontier:
         self._admission = Admission(desk, self.schedule, self.scores, self.steering)
         self.setbacks = Setbacks(self._retries, desk.random)
         self.outages = Outages(desk)
+        self._asks_sites_down = saved.asks_sites_down
         self.preflight = self._preflight = SitePreflight(
             self.schedule,
             self.gate,
@@ -171,6 +172,7 @@ class Frontier:
             self.schedule.is_for_embedded,
             self.is_spent,
             self.reach,
+            self._asks_sites_down,
         )
 
     # discover
@@ -328,21 +330,24 @@ class Frontier:
 
     def _probe_due(self, now: float) -> None:
         """Ask the sites that are down and whose turn it is; a crawl that does not watch asks them when it begins."""
-        if self._revisits.is_watching:
-            for site in self.outages.due(now, _PROBED_TOGETHER):
+        if self._asks_sites_down or self._revisits.is_watching:
+            for site in self.outages.due(now, _PROBED_AT_ONCE if self._asks_sites_down else _PROBED_TOGETHER):
                 self._probe(site, now)
+            self._asks_sites_down = False
 
     def _probe(self, site: Site, now: float) -> None:
         """Ask a site that is down for one page, or for a URL that was refused when it was given up."""
         record, row = self._records.get(site), self.outages.of(site)
-        if row is None or (record.retired and not is_temporary(record.retired)):
+        if row is None or not is_temporary(record.retired):  # it is asked already, or was given up for another reason
             return
         record.retired = ""
         if row.reason.startswith("robots"):
             record.robots_expire_at = 0.0
         self._records.changed(record)
-        if not self.outages.ask_known(record):
-            self._queued([*self._admission.retry_given_up(site, 1)], now)
+        refused = [] if self._revisits.is_watching else [*self._admission.retry_given_up(site, 1)]
+        if not refused and not self.outages.ask_known(record):
+            refused = [*self._admission.retry_given_up(site, 1)]
+        self._queued(refused, now)
         self._follow_outages(now)
 
     def _follow_outages(self, now: float) -> None:
@@ -584,9 +589,7 @@ class Frontier:
         self._preflight.restart(now)
         self.schedule.restart(now)
         if not self._is_revisits_only:
-            self.outages.restart(now)
-            for site in self.outages.due(now, _PROBED_AT_ONCE):
-                self._probe(site, now)
+            self._asks_sites_down = self.outages.restart(now)
         # later times were written by a clock that ran fast; a refresh ends when no revisit is postponed any more
         latest = 0.0 if self._is_revisits_only else now + self._retries.max_backoff
         while (self._state.queues.next_release() or 0.0) > latest:
@@ -637,7 +640,7 @@ class Frontier:
             return False
         if self._is_revisits_only:
             return not (len(self.schedule) or self.schedule.is_crowded) and self._state.queues.next_release() is None
-        is_empty = len(self._state.queues) == 0 and len(self.schedule) == 0
+        is_empty = len(self._state.queues) == 0 and len(self.schedule) == 0 and not self._asks_sites_down
         return self.is_satisfied or (is_empty and self.scores.pooled == 0)
 
     @property
@@ -648,7 +651,7 @@ class Frontier:
         if self.reach.is_in_doubt:
             tries = () if self.reach.trying is not None else (self.reach.next_try_at,)
             return min((at for at in (self._leases.next_end, *tries) if at is not None), default=None)
-        if self.scores.is_due:
+        if self.scores.is_due or self._asks_sites_down:
             return 0.0
         waits = self._state.queues.next_release(), self._revisits.next_due(self._selector.revisits_waiting)
         late = self._preflight.next_deadline, self.outages.next_at if self._revisits.is_watching else None

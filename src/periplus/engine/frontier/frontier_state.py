@@ -27,6 +27,7 @@ class FrontierState(Struct, array_like=True):
     patterns that people gave while a crawl ran; `passes` is the pass over all domains. `embedded_waiting`: files that
     pages embed, which wait; `is_for_embedded`: only those are granted, because the page budget has been fetched;
     `is_spent`: that of all shards has. `reach`: whether servers can be reached.
+    `asks_sites_down`: the sites that are down are asked next, since a process has begun.
     """
 
     pages_done: int = 0
@@ -45,3 +46,4 @@ class FrontierState(Struct, array_like=True):
     is_for_embedded: bool = False
     is_spent: bool = False
     reach: Reach = field(default_factory=Reach)
+    asks_sites_down: bool = False

@@ -1,10 +1,10 @@
 """Outages: what happens to most of a site in the same hours is an outage of the site, not the end of its pages.
 
 A known page that is lost (any error, a refusal by robots.txt, a redirect, another and short text) is first of all a
-question about its site. Nothing follows until another known page has answered, which is asked at once; if that one is
-there, the first is asked again, and its answer counts. If three of the last four are lost in the same way, the site is
-*down*: it failed, or sends everything to one place, or shows one page for every URL. So is a site that failed too often
-in a row, whatever was asked.
+question about its site. Nothing follows until another known page has answered, which is drawn at random and asked at
+once; if that one is there, the first is asked again, and its answer counts. If three of the last four are lost in the
+same way, two of them drawn, the site is *down*: it failed, or sends everything to one place, or shows one page for all
+URLs. So is a site that failed too often in a row, whatever was asked. (A crawl that visits no page again asks none.)
 
 Nothing that a site does while it is down counts for its pages: they keep their good versions and get a next visit. What
 waits is refused as at any site that is given up, and waits for the end of the outage. The site is asked by single
@@ -24,7 +24,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from periplus.content import resemblance
+from periplus import content
 from periplus.model import (
     BodyReading,
     Fetched,
@@ -83,7 +83,7 @@ _MAX_PROBED: Final = 10_000
 
 
 class KnownPageAnswer(Struct, frozen=True, array_like=True, gc=False):
-    """What a known page answered: `lost` is empty if the page was there, else why not.
+    """What a known page answered: `lost` is empty if the page was there, else why not; `is_drawn`: it was at random.
 
     Redirects and other texts are lost in the same way if one of two digests is the same.
     """
@@ -93,6 +93,7 @@ class KnownPageAnswer(Struct, frozen=True, array_like=True, gc=False):
     lost: str = ""
     main: int = 0
     links: int = 0
+    is_drawn: bool = False
 
     def is_like(self, other: KnownPageAnswer) -> bool:
         """Whether two pages were lost in the same way."""
@@ -108,7 +109,8 @@ class SiteAnswers(Struct, array_like=True):
     """The last answers of known pages of a site, at most one of each, the latest last.
 
     `failing_since`: when requests began to fail, one after the other. `believed_until`: pages that are lost are gone.
-    `suspected_since`: the site may be down; `suspects` are the pages that were lost since.
+    `suspected_since`: the site may be down; `suspects` are the pages that were lost since. `drawn` are pages, by their
+    fingerprints, that were asked at random and have not answered.
     """
 
     last: list[KnownPageAnswer] = field(default_factory=list)
@@ -116,6 +118,7 @@ class SiteAnswers(Struct, array_like=True):
     believed_until: float = 0.0
     suspected_since: float = 0.0
     suspects: list[Url] = field(default_factory=list)
+    drawn: list[int] = field(default_factory=list)
 
     def add(self, answer: KnownPageAnswer) -> None:
         """Add an answer."""
@@ -153,7 +156,7 @@ def answer_of(
         return seen  # it is stored as the page by now
     if reading.digests.main == record.digests.main or reading.digests.links == record.digests.links != 0:
         return KnownPageAnswer(page, at)
-    is_other = resemblance(record.version[_SKETCH:], reading.version[_SKETCH:]) < _OTHER_TEXT
+    is_other = content.resemblance(record.version[_SKETCH:], reading.version[_SKETCH:]) < _OTHER_TEXT
     return seen if is_other or any(map(seen.is_like, before)) else KnownPageAnswer(page, at)
 
 
@@ -166,7 +169,7 @@ class Outages:
         self._calendar, self._queues = desk.state.calendar, desk.state.queues
         self._sites = desk.records
         self._revisits, self._events, self._random = desk.revisits, desk.events, desk.random
-        self._retries = desk.rules.retries
+        self._retries, self._is_refresh = desk.rules.retries, desk.rules.revisits_only
         self._due: IndexedHeap[float, Site] = IndexedHeap()
         self._has_more = False
         self._fill()
@@ -246,28 +249,39 @@ class Outages:
         self, site: SiteState, answers: SiteAnswers, url: Url, answer: KnownPageAnswer, now: float, *, is_news: bool
     ) -> bool:
         row = self._rows.get(site.site)
+        if row is None and not (self._revisits.is_watching or self._is_refresh):
+            return False
         if row is None and answer.lost and not (is_news and now >= answers.believed_until):
             return False
         was_good = answers.was_good(now)
+        is_drawn = self._is_refresh or answer.page in answers.drawn  # a refresh asks pages in the order of hashes
+        answers.drawn = [page for page in answers.drawn if page != answer.page]
         answers.last = [each for each in answers.last if row is not None or each.at > now - DAY]
-        answers.add(answer)
+        answers.add(replace(answer, is_drawn=is_drawn))
         self._sites.changed(site)
         if row is not None:
             return self._learn_while_down(site, answers, answer, row, now)
         if not answer.lost:
             self._not_down(site, answers, now)
             return False
-        lost = [answer, *filter(answer.is_like, answers.last[-_LOOKED_AT:])]
-        others = self._others(site.site, [each.page for each in answers.last]) if len(lost) < _LOST else ()
-        if len(lost) >= _LOST or (not others and len(lost) == len(answers.last) > 1):
+        others = self._others(site.site, [each.page for each in answers.last])
+        if self._is_outage(answers, answer, has_others=bool(others)):
+            lost = [answer, *filter(answer.is_like, answers.last)]
             self._begin(site, min(each.at for each in lost), answer.lost, now, self._retries.backoff)
             return True
         if answer.lost == OTHER_TEXT or was_good or not others:
             return False
         self._suspect(site.site, answers, url, answer, now)
-        if not self._queues.length(site.site, Lane.REFRESH):
-            self._ask(others, 1)
+        if not answers.drawn:
+            answers.drawn += self._ask(others, 1)
         return True
+
+    def _is_outage(self, answers: SiteAnswers, answer: KnownPageAnswer, *, has_others: bool) -> bool:
+        """Whether a site is down: pages that were drawn are lost as one was that was not, or all pages are."""
+        latest = answers.last[-_LOOKED_AT:]
+        lost = [each for each in latest if each.page == answer.page or each.is_like(answer)]
+        drawn = sum(each.is_drawn for each in lost)
+        return (len(lost) >= _LOST and drawn >= _LOST - 1) or (not has_others and len(lost) == len(answers.last) > 1)
 
     def _suspect(self, site: Site, answers: SiteAnswers, url: Url, answer: KnownPageAnswer, now: float) -> None:
         """Until other pages of a site have answered, nothing follows for one that is lost."""
@@ -284,6 +298,7 @@ class Outages:
             self._events.record([OutageSeen(site.site, since, since, NOT_DOWN, now)])
             found = [record for record in self._records.get(urls) if record is not None and record.due_at is not None]
             self._ask(found, len(found))
+            answers.drawn.clear()
         elif not any(each.lost for each in answers.last) and now >= answers.believed_until:
             site.values.pop(SiteAnswers.__name__, None)
 
@@ -357,10 +372,13 @@ class Outages:
             self._fill()
         return found
 
-    def restart(self, now: float) -> None:
-        """Continue in a new process: whoever started it wants to know whether sites are back."""
-        for site in [row.site for row in self._rows if row.site in self._due]:
-            self._due.put(site, now, site)
+    def restart(self, now: float) -> bool:
+        """Continue in a new process, which asks all sites at once whether they are back; whether there are any."""
+        rows = [replace(row, next_at=now) for row in self._rows if row.site in self._due]
+        self._rows.put(rows)
+        for row in rows:
+            self._due.put(row.site, now, row.site)
+        return bool(rows)
 
     def ask_known(self, site: SiteState) -> bool:
         """Queue a known page of a site that is down; whether it has any."""
@@ -381,10 +399,14 @@ class Outages:
             if record.kept_at is not None and record.due_at is not None and fingerprint(record.url) not in pages
         ]
 
-    def _ask(self, records: Sequence[UrlRecord], count: int) -> None:
+    def _ask(self, records: Sequence[UrlRecord], count: int) -> list[int]:
+        """Queue some of these pages, drawn at random: their fingerprints."""
+        drawn = []
         for record in self._random.sample(records, min(count, len(records))):
             entry = Queued(record.url, site_of(record.url), Lane.REFRESH, FIRST_LEVEL)
             self._calendar.move([(record.url, record.due_at, None)])
             self._records.put([replace(record, due_at=None)])
             self._queues.push([entry])
             self.asked.append(entry)
+            drawn.append(int(fingerprint(record.url)))
+        return drawn

@@ -116,10 +116,12 @@ class Reports:
         reading: BodyReading | None,
         reason: str,
         now: float,
+        *,
+        is_live: bool = True,
     ) -> None:
         after = after_visit(record, outcome, reading, reason)
         if outcome.task.purpose is Purpose.PAGE:
-            if self._outages.saw(active.record, record, outcome, reading, reason, now):
+            if is_live and self._outages.saw(active.record, record, outcome, reading, reason, now):
                 self._state.records.put([self._revisits.put_off(as_kept(record, after), now)])
                 return
             after = self._revisits.visited(active.record, record, after, outcome, reading, now)
@@ -197,7 +199,7 @@ class Reports:
             self._state.records.put([after_failure(record, outcome, reason)])
         else:
             self._selector.remove(active, ticket)
-            self._learn(active, record, outcome, reading, reason, now)
+            self._learn(active, record, outcome, reading, reason, now, is_live=False)
         self.pages_done = self.pages_done if is_counted else pages_done
         self.finish_request(active, outcome, reason, now)
 

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
+from periplus.lazy_exports import LazyModule
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from numpy.typing import NDArray
+else:
+    np, pa, pc = map(LazyModule, ("numpy", "pyarrow", "pyarrow.compute"))
 
 TIMES: Final = {"fetches": "ended_at", "pages": "read_at"}
 """The tables that are read so, and the column that says when a row was seen."""
-_LAST: Final = np.iinfo(np.int64).max
+_LAST: Final = 2**63 - 1
 
 
 class Downtimes:
