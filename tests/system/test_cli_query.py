@@ -87,7 +87,6 @@ def test_the_measures_are_those_of_the_web(run: Run, collection: Path) -> None:
         ("selct 1", "syntax error"),
         ("select * from urlz", "perhaps urls"),
         ("copy urls to 'out.csv'", "one statement that only reads"),
-        ("select * from read_text('/etc/hostname')", "read_text is not allowed"),
     ],
 )
 def test_a_wrong_question_ends_with_2(run: Run, collection: Path, sql: str, said: str) -> None:
@@ -97,6 +96,14 @@ def test_a_wrong_question_ends_with_2(run: Run, collection: Path, sql: str, said
     assert said in ended.stderr
     assert f"periplus query {collection}" in ended.stderr
     assert ended.stdout == ""
+
+
+def test_a_question_to_the_machine_is_refused(run: Run, collection: Path) -> None:
+    """A file outside the collection is none of its business; what may be asked is listed."""
+    ended = run("query", str(collection), "select * from read_text('/etc/hostname')")
+    assert ended.returncode == 2
+    assert "read_text is not allowed" in ended.stderr
+    assert "show tables" in ended.stderr
 
 
 def test_two_answers_or_no_collection(run: Run, collection: Path, tmp_path: Path) -> None:

@@ -30,7 +30,6 @@ from periplus.model import (
 )
 from periplus.policy.settings import DuplicateSettings
 
-from ..memory import MemoryRows
 from .environment import Environment
 from .exchange import DiskExchange
 from .files import DATA, MAP_SIZE, lost_state, note_begun, was_begun
@@ -231,8 +230,11 @@ class DiskState(Marks):
             self.domains = DiskRows(environment, "domains", DomainVisits, "domain")
             self.forms = DiskRows(environment, "forms", FormRow, "key")
             self.trees = DiskRows(environment, "trees", TreeUse, "tree")
-            self.outages: Rows[SiteOutage] = MemoryRows("site")
-            if not environment.lacks("outages"):
+            if environment.lacks("outages"):
+                from ..memory import MemoryRows  # loads numpy
+
+                self.outages: Rows[SiteOutage] = MemoryRows("site")
+            else:
                 self.outages = DiskRows(environment, "outages", SiteOutage, "site")
             self.recent_links = DiskRows(environment, "recent-links", LinkChunk, "number")
             environment.commit()
