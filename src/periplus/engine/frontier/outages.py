@@ -40,7 +40,7 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.store import SiteState
-from periplus.urls import fingerprint, site_of
+from periplus.urls import fingerprint, is_home, site_of
 
 from .desk import FrontierDesk
 from .heap import IndexedHeap
@@ -130,8 +130,9 @@ class SiteAnswers(Struct, array_like=True):
         return bool(answer.lost) and (answer.lost not in _MAYBE or any(map(answer.is_like, self.last)))
 
     def was_good(self, now: float) -> bool:
-        """Whether the page before was there a short time ago: then the site is."""
-        return bool(self.last) and not self.last[-1].lost and self.last[-1].at > now - _HOUR
+        """Whether the last page that was drawn was there, a short time ago: then the site is."""
+        drawn = [each for each in self.last if each.is_drawn]
+        return bool(drawn) and not drawn[-1].lost and drawn[-1].at > now - _HOUR
 
 
 def answer_of(
@@ -262,7 +263,8 @@ class Outages:
         if row is not None:
             return self._learn_while_down(site, answers, answer, row, now)
         if not answer.lost:
-            self._not_down(site, answers, now)
+            if is_drawn or not answers.suspects:  # the home page may be the only one that is left
+                self._not_down(site, answers, now)
             return False
         others = self._others(site.site, [each.page for each in answers.last])
         if self._is_outage(answers, answer, has_others=bool(others)):
@@ -391,13 +393,17 @@ class Outages:
         return bool(found)
 
     def _others(self, site: Site, pages: Sequence[int]) -> list[UrlRecord]:
-        """Known pages of a site, besides those with these fingerprints, that do not wait already."""
+        """Known pages of a site, besides those with these fingerprints, that do not wait already.
+
+        The home page is one only if it is the last: it may be there when nothing else is.
+        """
         some = islice(self._records.of_site(site), _CHOSEN_FROM)
-        return [
+        found = [
             record
             for record in some
             if record.kept_at is not None and record.due_at is not None and fingerprint(record.url) not in pages
         ]
+        return [record for record in found if not is_home(record.url)] or found
 
     def _ask(self, records: Sequence[UrlRecord], count: int) -> list[int]:
         """Queue some of these pages, drawn at random: their fingerprints."""
