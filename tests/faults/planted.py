@@ -268,8 +268,8 @@ BUGS: Final = (
     ),
     Bug(
         "a lost page counts before another has answered", "engine/frontier/outages.py",
-        "            self._ask(others, 1)\n        return True\n\n    def _suspect",
-        "            self._ask(others, 1)\n        return False\n\n    def _suspect", (DOWN,),
+        "            answers.drawn += self._ask(others, 1)\n        return True\n",
+        "            answers.drawn += self._ask(others, 1)\n        return False\n", (DOWN,),
     ),
     Bug(
         "pages are not asked again after an outage that was none", "engine/frontier/outages.py",
