@@ -23,8 +23,8 @@ from .environment import Environment
 from .rows import FRESH_FIELDS, SOURCE_CODES, SOURCES, decode, is_refused
 
 _TIME = struct.Struct(">d")
-_FAILURES = 11
-"""Where a row with all fields has the number of failures."""
+_FAILURES, _KEPT_AT = 11, 14
+"""Where a row with all fields has the number of failures, and the time of the version that is kept."""
 Unchanged = Callable[[list[bytes | None], list[float | None], dict[bytes, bytes], list[bytes]], list[bool]]
 _NEW = _TIME.pack(float("-inf"))
 _GROUPS = [bytes((byte & 0xF0,)) for byte in range(256)]
@@ -40,8 +40,8 @@ _LINK_AND_FLOAT = bytes((SOURCE_CODES[Source.LINK], 0xCB))
 def _linked_at(row: bytes) -> float | None:
     """When a link first named the URL of a row; `None` if the next link may change its record.
 
-    A URL that was refused and never visited may be wanted when it is found again; a page that was not there is asked
-    again sooner.
+    A URL that was refused and never visited may be wanted when it is found again; a page that was there and is
+    not now is asked again sooner.
     """
     if row[0] == _FRESH and row[-10:-8] == _LINK_AND_FLOAT:
         at: float = _TIME.unpack_from(row, len(row) - _TIME.size)[0]
@@ -49,7 +49,7 @@ def _linked_at(row: bytes) -> float | None:
     fields = decode(row)
     if len(fields) == FRESH_FIELDS:
         return fields[3] if SOURCES[fields[2]] is Source.LINK else None
-    if is_refused(fields) or fields[_FAILURES]:
+    if is_refused(fields) or (fields[_FAILURES] and fields[_KEPT_AT] is not None):
         return None
     return max([at for code, at in fields[2] if SOURCES[code] is Source.LINK], default=None)
 
