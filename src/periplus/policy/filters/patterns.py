@@ -157,7 +157,12 @@ def compiled(pattern: str) -> Callable[[str], object]:
         raise ConfigError(
             f"a pattern of {len(pattern)} characters", hint=f"a pattern has 1 to {MAX_PATTERN_LENGTH}: */docs/*"
         )
-    return _expression(pattern[3:]).search if pattern.startswith("re:") else glob(pattern)
+    if not pattern.startswith("re:"):
+        return glob(pattern)
+    search = _expression(pattern[3:]).search
+    return lambda text: search(
+        text.encode(errors="replace")
+    )  # of a str it would count characters: a third of the speed
 
 
 def _expression(source: str) -> Any:
