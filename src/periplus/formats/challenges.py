@@ -55,7 +55,7 @@ _PAGES = (
 def challenge_in(status: int, headers: Headers, body_start: bytes) -> str:
     """The operator of the bot wall or login wall that gave this answer; empty if it seems to be what was requested.
 
-    `body_start` is decoded, as far as it is at hand; `MAX_BODY` bytes of it are read.
+    `body_start` is decoded, as far as it has arrived; `MAX_BODY` bytes of it are read.
     """
     for operator, name, value in _HEADERS:
         if value.fullmatch((headers.get(name) or "").lower()):

@@ -248,7 +248,7 @@ class Listings(Protocol):
         """Remove and return the first slice of a site at these levels, lowest level first."""
 
     def has(self, site: Site, first: int = 0, last: int = 255, *, least: int = 1) -> bool:
-        """Whether a site has at least so many slices at these levels."""
+        """Whether a site has at least `least` slices at these levels."""
 
     def sites(self) -> Iterator[Site]:
         """Every site with listed URLs, each once."""

@@ -73,7 +73,7 @@ class MemoryListings:
         return slice_
 
     def has(self, site: Site, first: int = 0, last: int = 255, *, least: int = 1) -> bool:
-        """Whether a site has at least so many slices at these levels."""
+        """Whether a site has at least `least` slices at these levels."""
         levels = self._slices.get(site, {})
         return sum(len(slices) for level, slices in levels.items() if first <= level <= last) >= least
 

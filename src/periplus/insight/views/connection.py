@@ -51,7 +51,7 @@ _TABLE_FUNCTIONS: Final = frozenset({
     "generate_series", "histogram", "histogram_values", "json_each", "json_tree", "range", "repeat", "repeat_row",
     "summary", "unnest",
 })  # fmt: skip
-"""Functions that a user's query may read from; others show files, settings and logs, or run SQL that nobody checked."""
+"""Functions that a user's query may read from; others show files, settings and logs, or run unchecked SQL."""
 _SHOW_PLACES: Final = frozenset({"current_setting", "json_serialize_plan"})
 """Functions of values that name folders of this machine."""
 _SYSTEM_TABLES: Final = ("duckdb_", "pg_", "pragma_", "sqlite_")

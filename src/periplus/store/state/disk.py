@@ -123,7 +123,7 @@ class DiskListings:
         return slice_
 
     def has(self, site: Site, first: int = 0, last: int = 255, *, least: int = 1) -> bool:
-        """Whether a site has at least so many slices at these levels."""
+        """Whether a site has at least `least` slices at these levels."""
         return len(self._rows(site, first, last, least)) >= least
 
     def _rows(self, site: Site, first: int, last: int, limit: int) -> list[tuple[bytes, bytes]]:

@@ -117,7 +117,7 @@ class Table:
         self._grouped_rows = 0
         self._grouped_length = 0
         self._waiting = place.length
-        """Bytes in memory of the rows that are in no row group; of those of an earlier process, at least so many."""
+        """Bytes in memory of the rows that are in no row group; for rows of an earlier process, a lower bound."""
 
     @property
     def place(self) -> Place:
