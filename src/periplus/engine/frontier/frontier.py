@@ -454,7 +454,8 @@ class Frontier:
             self._selector.granted(active, heads[0].entry, record, now)
             tasks.append(self._grant(active, Lease(task, heads[0], active.site), now))
         self._refused += refused
-        self._follow_outages(now)
+        if self._selector.refused_pages or self.outages.has_news:
+            self._follow_outages(now)
         if not tasks:
             self.schedule.place(active, now + SOON)
         return tasks
@@ -507,13 +508,18 @@ class Frontier:
             self.requeue_refused(self._guard.lifted(), now)
         else:
             self._preflight.answered(active, outcome, now, self._reports.finish_request)
-        self._follow_outages(now)
+        if self.outages.has_news:
+            self._follow_outages(now)
         self.setbacks.ended(outcome)
         return outcome
 
     def _judged(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> FetchOutcome:
         """The outcome as it counts: a failure that is ours counts as cancelled."""
         reach, site, task = self.reach, active.site, outcome.task
+        is_answer = isinstance(outcome, Fetched | NotModified | Redirected)
+        if is_answer and not reach.is_in_doubt:
+            reach.answered(site, task.url, now)
+            return outcome
         was_cut_off = reach.cut_off is not None
         if isinstance(outcome, Failed) and outcome.reason in UNREACHED:
             server = active.domain.name if task.ip is None else task.ip
@@ -521,7 +527,7 @@ class Frontier:
             if reach.not_reached(site, Before(task.url, server, task.ip is None, *charged), outcome.reason, now):
                 self._take_back(now)
             return outcome if reach.cut_off is None else replace(outcome, reason="cancelled")
-        if isinstance(outcome, Fetched | NotModified | Redirected):
+        if is_answer:
             reach.answered(site, task.url, now)
         elif isinstance(outcome, Located) or reason_of(outcome) == "dns-not-found":
             reach.looked_up(site, now)

@@ -185,6 +185,11 @@ class Outages:
         for at, site in rows[:_MAX_PROBED]:
             self._due.put(site, at, site)
 
+    @property
+    def has_news(self) -> bool:
+        """Whether pages were queued, or outages have ended."""
+        return bool(self.asked or self.ended)
+
     def of(self, site: Site) -> SiteOutage | None:
         """The outage of a site, if it is down."""
         return self._rows.get(site)
@@ -207,9 +212,11 @@ class Outages:
         now: float,
     ) -> bool:
         """Learn from the final answer for a page; whether its site is down, so that it says nothing of the page."""
-        if record.kept_at is None:
-            return self._saw_unknown(site, outcome, reading, reason, now)
         answers = site.value(SiteAnswers)
+        if record.kept_at is None:
+            if answers is not None:
+                self._saw_unknown(site, outcome, reading, reason, now)
+            return False
         answer = answer_of(record, outcome, reading, reason, () if answers is None else answers.last)
         if answers is None and (not answer.lost or record.failures):
             return False
@@ -236,15 +243,14 @@ class Outages:
 
     def _saw_unknown(
         self, site: SiteState, outcome: FetchOutcome, reading: BodyReading | None, reason: str, now: float
-    ) -> bool:
+    ) -> None:
         """A first visit only shows whether a site answers that did not."""
-        row = None if site.value(SiteAnswers) is None else self._rows.get(site.site)
-        if row is None:
-            return False
+        row = self._rows.get(site.site)
+        if row is None or not retry_for(row.reason).again or retry_for(reason).again:
+            return
         is_good = not reason and (reading is not None or isinstance(outcome, NotModified))
-        if retry_for(row.reason).again and not retry_for(reason).again and (is_good or not self._others(site.site, ())):
+        if is_good or not self._others(site.site, ()):
             self._end(site, row, now, now)
-        return False
 
     def _learn(
         self, site: SiteState, answers: SiteAnswers, url: Url, answer: KnownPageAnswer, now: float, *, is_news: bool
