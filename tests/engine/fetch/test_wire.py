@@ -431,6 +431,26 @@ def test_all_bodies_together_are_bounded(make_wire: MakeWire) -> None:
         assert wire.free_slots > 0
 
 
+def test_large_answers_hold_up_no_small_one(make_wire: MakeWire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has arrived together is returned at once if it is small, and one by one if it is large."""
+    monkeypatch.setattr("periplus.engine.fetch.wire._LARGE", 1000)
+    answers = [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size for size in (1000, 999)]
+    with Scripted(answers[0]) as large, Scripted(answers[1]) as small:
+        wire = make_wire()
+        for number in range(3):
+            wire.start(task(large.url(f"/{number}")))
+            wire.start(task(small.url(f"/{number}")))
+        found: list[list[int]] = []
+        until = time.monotonic() + 300
+        while wire.under_way and time.monotonic() < until:
+            time.sleep(0.1)  # everything arrives meanwhile
+            found.append([len(one.body) for one in wire.finished(0.1) if isinstance(one, Fetched)])
+        assert sorted(sum(found, [])) == [999] * 3 + [1000] * 3
+        assert all(sizes.count(1000) <= 1 for sizes in found)
+        assert wire.finished(0) == []
+        assert wire.buffered_bytes == 0
+
+
 # Where to.
 
 

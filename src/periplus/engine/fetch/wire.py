@@ -13,6 +13,7 @@ on behalf of one site from the address of the other.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,6 +55,9 @@ _NAME_LIFETIME: Final = 3600.0
 
 _MAX_SIGNATURES: Final = 10_000
 """Signatures that wait for their requests to be archived: far more than a wire has answers at a time."""
+
+_LARGE: Final = 2**20
+"""Bytes of a body from which answers are returned one at a time: to archive and read one takes up to a second."""
 
 
 class CurlWire:
@@ -97,13 +101,14 @@ class CurlWire:
         self._locating: dict[str, list[tuple[FetchTask, float]]] = {}
         self._lookups = 0
         self._done: list[FetchOutcome] = []
+        self._large: deque[Fetched | Redirected] = deque()
         self._is_closed = False
         resolver.on_answer = self._poller.wake
 
     @property
     def under_way(self) -> int:
         """Number of tasks that were started and have no outcome yet."""
-        return len(self._active) + self._lookups
+        return len(self._active) + self._lookups + len(self._large)
 
     @property
     def free_slots(self) -> int:
@@ -136,25 +141,31 @@ class CurlWire:
             self._fetch(task)
 
     def finished(self, timeout: float) -> list[FetchOutcome]:
-        """Wait at most `timeout` seconds until a task ends or `wake` is called.
+        """Wait at most `timeout` seconds until a task ends or `wake` is called; of large answers one is returned.
 
         The caller is done with what the last call returned: its bodies count as held until now.
         """
         self._buffers.held -= self._taken
         until = time.monotonic() + timeout
-        is_over = bool(self._done)
+        is_over = bool(self._done or self._large)
         while not self._is_closed:
             deadline = self._resolver.next_deadline()
             latest = until if deadline is None else min(until, deadline)
             woken = self._poller.turn(0.0 if is_over else latest)
             if answers := self._resolver.answered():
                 self._take_answers(answers)
-            is_over = bool(self._done) or woken or time.monotonic() >= until
+            is_over = bool(self._done or self._large) or woken or time.monotonic() >= until
             if is_over:
                 break
+        if self._large:
+            self._hand_over(self._large.popleft())
         done, self._done = self._done, []
         self._taken, self._ended = self._ended, 0
         return done
+
+    def _hand_over(self, outcome: Fetched | Redirected) -> None:
+        self._ended += len(outcome.body)
+        self._done.append(outcome)
 
     def wake(self) -> None:
         """Make `finished` return at once. May be called from any thread and any signal handler."""
@@ -172,6 +183,8 @@ class CurlWire:
         self._active.clear()
         self._poller.transfers = 0
         self._ways.clear()
+        while self._large:
+            self._hand_over(self._large.popleft())
         for waiting in self._locating.values():
             self._done += [Failed(task, "cancelled", started_at, 0.0) for task, started_at in waiting]
         self._locating.clear()
@@ -309,10 +322,14 @@ class CurlWire:
                 self._fetch(outcome.task)
                 return
             outcome = self._signed(outcome, transfer.signature, self._signer.key)
-        if isinstance(outcome, Fetched | Redirected):
-            self._ended += len(outcome.body)
-            self._buffers.held += len(outcome.body)
-        self._done.append(self.moved(outcome) if isinstance(outcome, Failed) else outcome)
+        if not isinstance(outcome, Fetched | Redirected):
+            self._done.append(self.moved(outcome) if isinstance(outcome, Failed) else outcome)
+            return
+        self._buffers.held += len(outcome.body)
+        if len(outcome.body) < _LARGE:
+            self._hand_over(outcome)
+        else:
+            self._large.append(outcome)
 
     def _goes_another_way(self, transfer: Transfer) -> bool:
         """Whether a task whose proxy opened no connection is sent again through another one."""
