@@ -30,7 +30,7 @@ from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import AddressGuard, CrawlerIdentity, CurlWire, Resolver, ResolverSettings, WireSettings
 from periplus.engine.fetch.head import WantedTypes
 from periplus.engine.fetch.request import Requests
-from periplus.engine.fetch.transfer import Buffers, Transfer
+from periplus.engine.fetch.transfer import LARGE, Buffers, Transfer
 from periplus.formats.headers import Headers, validators_of
 from periplus.model import (
     ConfigError,
@@ -414,14 +414,14 @@ def test_the_limit_of_a_body_is_exact(make_wire: MakeWire, size: int, is_truncat
 
 def test_all_bodies_together_are_bounded(make_wire: MakeWire) -> None:
     """Only a request that needs more than the shared budget fails; then all is free again."""
-    start = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + b"x" * 60_000
-    with Scripted(start, closes=False) as holder, Scripted(start + b"x" * 40_000) as other:
+    start = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + b"x" * 90_000
+    with Scripted(start, closes=False) as holder, Scripted(start + b"x" * 10_000) as other:
         wire = make_wire(max_buffered_bytes=100_000)
         wire.start(task(holder.url()))
         until = time.monotonic() + 300
-        while wire.buffered_bytes < 60_000 and time.monotonic() < until:
+        while wire.buffered_bytes < 90_000 and time.monotonic() < until:
             assert wire.finished(0.01) == []
-        assert wire.free_slots == 0  # half of it is in use
+        assert wire.free_slots == 0  # most of it is in use
         outcome = fetch(wire, task(other.url()))
         assert isinstance(outcome, Failed)
         assert outcome.reason == "over-budget"
@@ -433,7 +433,8 @@ def test_all_bodies_together_are_bounded(make_wire: MakeWire) -> None:
 
 def test_large_answers_hold_up_no_small_one(make_wire: MakeWire, monkeypatch: pytest.MonkeyPatch) -> None:
     """What has arrived together is returned at once if it is small, and one by one if it is large."""
-    monkeypatch.setattr("periplus.engine.fetch.wire._LARGE", 1000)
+    for module in ("wire", "transfer"):
+        monkeypatch.setattr(f"periplus.engine.fetch.{module}.LARGE", 1000)
     answers = [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size for size in (1000, 999)]
     with Scripted(answers[0]) as large, Scripted(answers[1]) as small:
         wire = make_wire()
@@ -445,10 +446,26 @@ def test_large_answers_hold_up_no_small_one(make_wire: MakeWire, monkeypatch: py
         while wire.under_way and time.monotonic() < until:
             time.sleep(0.1)  # everything arrives meanwhile
             found.append([len(one.body) for one in wire.finished(0.1) if isinstance(one, Fetched)])
-        assert sorted(sum(found, [])) == [999] * 3 + [1000] * 3
+        assert sorted(size for sizes in found for size in sizes) == [999] * 3 + [1000] * 3
         assert all(sizes.count(1000) <= 1 for sizes in found)
         assert wire.finished(0) == []
         assert wire.buffered_bytes == 0
+
+
+def test_large_bodies_leave_half_of_the_memory_to_others() -> None:
+    """One alone may take all; of several the one that needs more than half fails, and what it held is free again."""
+    buffers = Buffers(8 * LARGE)
+    assert buffers.take(0, 3 * LARGE)
+    assert buffers.take(0, LARGE - 1)  # not a large one
+    assert buffers.take(LARGE - 1, LARGE)
+    assert not buffers.take(LARGE, LARGE + 1)
+    assert buffers.take(0, LARGE - 1)
+    buffers.free(LARGE)
+    assert buffers.take(3 * LARGE, 7 * LARGE)
+    assert not buffers.take(LARGE - 1, 2 * LARGE)
+    for size in (7 * LARGE, LARGE - 1):
+        buffers.free(size)
+    assert (buffers.held, buffers.large) == (0, 0)
 
 
 # Where to.

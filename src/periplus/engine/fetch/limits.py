@@ -62,7 +62,7 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_head_fields: int = 1000
     """Fields in them."""
     max_buffered_bytes: int = 512 * _MIB
-    """Held by all transfers together; at half of it no new one begins."""
+    """Held by all transfers together, in half of it bodies beyond a megabyte; near it no new one begins."""
     accept_types: tuple[str, ...] = (
         "text/html",
         "application/xhtml+xml",

@@ -98,14 +98,39 @@ _PARTS_PER_BLOCK = 64
 a hundred long bodies would leave holes in the heap for as long as the process lives."""
 
 
-class Buffers:
-    """Bytes that all transfers together hold in memory, with the maximum."""
+LARGE: Final = 2**20
+"""Bytes from which a body is large: to archive and read one may take seconds."""
 
-    __slots__ = ("held", "most")
+
+class Buffers:
+    """Bytes that all transfers together hold in memory, with the maximum.
+
+    Large bodies may take half of it, so that there is always room for others; a single one may take all.
+    """
+
+    __slots__ = ("held", "large", "most")
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.held = 0
+        self.held = self.large = 0
+
+    def take(self, before: int, after: int) -> bool:
+        """Hold a body that had so many bytes, and has more now; whether there is room."""
+        large = after - (before if before >= LARGE else 0) if after >= LARGE else 0
+        is_full = large and self.large + large > max(self.most // 2, after)
+        if is_full or self.held + after - before > self.most:
+            return False
+        self.hold(after - before, large)
+        return True
+
+    def hold(self, size: int, large: int) -> None:
+        """Count so many more bytes, and so many in large bodies."""
+        self.held += size
+        self.large += large
+
+    def free(self, size: int) -> None:
+        """A body is held no more."""
+        self.hold(-size, -size if size >= LARGE else 0)
 
 
 class BrokenHttp2:
@@ -297,7 +322,7 @@ class Transfer:
 
     def release(self) -> None:
         """Free the memory of the body."""
-        self._buffers.held -= self._size
+        self._buffers.free(self._size)
         self._size = 0
         self._blocks, self._parts = [], []
 
@@ -349,8 +374,7 @@ class Transfer:
         if len(part) > room:
             self._is_cut = True
             part = part[:room]
-        buffers = self._buffers
-        if buffers.held + len(part) > buffers.most:
+        if not self._buffers.take(self._size, self._size + len(part)):
             self.why = "over-budget"
             return STOP
         self._parts.append(part)
@@ -358,7 +382,6 @@ class Transfer:
             self._blocks.append(b"".join(self._parts))
             self._parts = []
         self._size += len(part)
-        buffers.held += len(part)
         return STOP if self._is_cut else None
 
     # Outcomes.

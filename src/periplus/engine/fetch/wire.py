@@ -44,7 +44,7 @@ from .poller import Poller
 from .proxies import MOST_TRIED, Proxies, Proxy
 from .reasons import PRIVATE_ADDRESS
 from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, HeaderFields, Requests, RequestSigner
-from .transfer import BrokenHttp2, Buffers, Transfer
+from .transfer import LARGE, BrokenHttp2, Buffers, Transfer
 
 if TYPE_CHECKING:
     from .session import Session
@@ -56,8 +56,8 @@ _NAME_LIFETIME: Final = 3600.0
 _MAX_SIGNATURES: Final = 10_000
 """Signatures that wait for their requests to be archived: far more than a wire has answers at a time."""
 
-_LARGE: Final = 2**20
-"""Bytes of a body from which answers are returned one at a time: to archive and read one takes up to a second."""
+_NOTICED: Final = 0.1
+"""Seconds of work on a large answer after which others come first, for as long as it took."""
 
 
 class CurlWire:
@@ -92,7 +92,9 @@ class CurlWire:
         self._connections = Connections()
         wants_http3 = self._settings.http3 == "advertised" and not self._settings.is_proxied and is_supported()
         self._http3 = Http3() if wants_http3 else None
-        self._ended = self._taken = 0  # bytes of bodies that ended, and of those that `finished` returned last
+        self._ended = self._taken = 0  # bytes of small bodies that ended, and of those that `finished` returned last
+        self._read = 0  # bytes of the large one that it returned
+        self._returned_at = self._large_at = 0.0  # when that was, and when the next large one may be returned
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_MAXCONNECTS, self._settings.max_idle_connections)
         self._poller = Poller(self._multi, self._collect)
@@ -112,8 +114,8 @@ class CurlWire:
 
     @property
     def free_slots(self) -> int:
-        """How many more tasks may be started now; 0 while more than half of `max_buffered_bytes` is in use."""
-        if self._is_closed or self._buffers.held * 2 > self._buffers.most:
+        """How many more tasks may be started now; 0 while most of `max_buffered_bytes` is in use."""
+        if self._is_closed or self._buffers.held * 8 > self._buffers.most * 7:
             return 0
         return max(0, self._settings.max_transfers - self.under_way)
 
@@ -141,31 +143,40 @@ class CurlWire:
             self._fetch(task)
 
     def finished(self, timeout: float) -> list[FetchOutcome]:
-        """Wait at most `timeout` seconds until a task ends or `wake` is called; of large answers one is returned.
+        """Wait at most `timeout` seconds until a task ends or `wake` is called. Of large answers one is returned.
 
         The caller is done with what the last call returned: its bodies count as held until now.
         """
         self._buffers.held -= self._taken
+        self._buffers.free(self._read)
+        now = time.monotonic()
+        if self._read and now - self._returned_at > _NOTICED:
+            self._large_at = now + (now - self._returned_at)
+        self._read = 0
         until = time.monotonic() + timeout
-        is_over = bool(self._done or self._large)
+        is_over = bool(self._done) or self._is_large_due()
         while not self._is_closed:
             deadline = self._resolver.next_deadline()
             latest = until if deadline is None else min(until, deadline)
+            latest = min(latest, self._large_at) if self._large else latest
             woken = self._poller.turn(0.0 if is_over else latest)
             if answers := self._resolver.answered():
                 self._take_answers(answers)
-            is_over = bool(self._done or self._large) or woken or time.monotonic() >= until
+            is_over = bool(self._done) or self._is_large_due() or woken or time.monotonic() >= until
             if is_over:
                 break
-        if self._large:
-            self._hand_over(self._large.popleft())
+        if self._is_large_due():
+            outcome = self._large.popleft()
+            self._read = len(outcome.body)
+            self._done.append(outcome)
         done, self._done = self._done, []
         self._taken, self._ended = self._ended, 0
+        self._returned_at = time.monotonic()
         return done
 
-    def _hand_over(self, outcome: Fetched | Redirected) -> None:
-        self._ended += len(outcome.body)
-        self._done.append(outcome)
+    def _is_large_due(self) -> bool:
+        """Whether a large answer may be returned: after the work on one, others come first for as long as it took."""
+        return bool(self._large) and time.monotonic() >= self._large_at
 
     def wake(self) -> None:
         """Make `finished` return at once. May be called from any thread and any signal handler."""
@@ -183,8 +194,12 @@ class CurlWire:
         self._active.clear()
         self._poller.transfers = 0
         self._ways.clear()
-        while self._large:
-            self._hand_over(self._large.popleft())
+        for outcome in self._large:
+            self._buffers.free(len(outcome.body))
+            self._buffers.hold(len(outcome.body), 0)
+            self._ended += len(outcome.body)
+        self._done += self._large
+        self._large.clear()
         for waiting in self._locating.values():
             self._done += [Failed(task, "cancelled", started_at, 0.0) for task, started_at in waiting]
         self._locating.clear()
@@ -325,10 +340,13 @@ class CurlWire:
         if not isinstance(outcome, Fetched | Redirected):
             self._done.append(self.moved(outcome) if isinstance(outcome, Failed) else outcome)
             return
-        self._buffers.held += len(outcome.body)
-        if len(outcome.body) < _LARGE:
-            self._hand_over(outcome)
+        size = len(outcome.body)
+        if size < LARGE:
+            self._buffers.held += size
+            self._ended += size
+            self._done.append(outcome)
         else:
+            self._buffers.hold(size, size)
             self._large.append(outcome)
 
     def _goes_another_way(self, transfer: Transfer) -> bool:

@@ -45,6 +45,8 @@ from .site import ActiveSite
 
 _VALIDATOR_LENGTHS = (len("ETag"), len("Last-Modified"))
 """Characters of the names of the headers that validators are in."""
+_OVER_BUDGET_PAUSE = 10.0
+"""Seconds for which a site rests whose answer did not fit into memory beside others."""
 
 
 class Reports:
@@ -143,7 +145,8 @@ class Reports:
         record = active.record
         record.last_duration = getattr(outcome, "duration", 0.0)
         if reason in OUR_OWN:
-            self._schedule.place(active, self._rested_at(active, outcome, now))
+            pause = _OVER_BUDGET_PAUSE if reason == "over-budget" else 0.0
+            self._schedule.place(active, max(self._rested_at(active, outcome, now), now + pause))
             return
         if isinstance(outcome, Fetched | Redirected):
             size = outcome.size if isinstance(outcome, Fetched) else len(outcome.body)
