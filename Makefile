@@ -5,7 +5,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo native test soak settings tables findings check sanitize bench speed policies image lock sbom audit format clean
+.PHONY: help demo native test proofs soak settings tables findings check sanitize bench speed policies image lock sbom audit format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -41,13 +41,19 @@ PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(2 * (
 # A test that stands still for five minutes ends its worker, with the stacks of all threads.
 BOUND = -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
-test: .venv/dev .venv/clients ## the tests, but for the slow ones, more at once than cores (FOR=parts/forms: those that cover this folder)
-	@files=$$($(BIN)/python -m tests.covering $(FOR)) && $(PYTEST) $(BOUND) -m "not slow" $$files
+# FOR=parts/forms: the tests that cover this folder of the source; SINCE=main: those that cover what has changed since.
+RUN = files=$$($(BIN)/python -m tests.covering $(if $(SINCE),--since $(SINCE),$(FOR))) && $(PYTEST) $(BOUND)
+
+test: .venv/dev .venv/clients ## every behaviour, and the main job from end to end (FOR=parts/forms, SINCE=main: what covers that)
+	@$(RUN) -m "not proof and not slow" $$files
+
+proofs: .venv/dev ## what proves by repetition: statistics, planted bugs, kills, generated crawls, labs, browsers (FOR=, SINCE=)
+	@$(RUN) -m "proof and not slow" $$files || [ $$? = 5 ] # none of them is a proof
 
 MINUTES ?= 1
 soak: .venv/dev ## the slow tests, then crawls on failing disks and of generated webs from seeds (MINUTES=60: an hour each)
 	@$(PYTEST) -m slow
-	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m 'not slow' tests/properties
+	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "not slow" tests/properties
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES)
 	@$(BIN)/python -m tests.meeting.soak --minutes $(MINUTES)
 	@$(BIN)/python -m tests.verdicts.soak --minutes $(MINUTES)

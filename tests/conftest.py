@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -84,6 +85,19 @@ def pytest_report_header(config: pytest.Config) -> str:
     if CORPUS.is_dir():
         return "corpus: found"
     return "corpus: absent, its tests are skipped (set PERIPLUS_CORPUS to its folder)"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was not tested and what that would need: the reasons that concern most tests, in five lines."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", ())
+        if isinstance(report.longrepr, tuple | list)
+    )
+    for reason, tests in reasons.most_common(4):
+        terminalreporter.write_line(f"skipped {tests}: {reason}")
+    if others := reasons.total() - sum(tests for _, tests in reasons.most_common(4)):
+        terminalreporter.write_line(f"skipped {others} for {len(reasons) - 4} other reasons: pytest -rs names them")
 
 
 def pytest_collection_finish() -> None:

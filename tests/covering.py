@@ -1,5 +1,7 @@
 """Which tests cover a folder of the source: `python -m tests.covering parts/forms`, for `make test FOR=parts/forms`.
 
+`--since main` names those that cover what has changed since a commit, for `make test SINCE=main`.
+
 Those in the folder of the same name, and those of `tests/properties`, `tests/lab` and the other folders that mirror no
 source if they bear the folder's name (`test_crawl_forms.py`) or import from it, by themselves or through their helpers.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -84,14 +87,31 @@ def origin(package: str, name: str) -> str:
     return package
 
 
-def main(folder: str = "") -> int:
-    """Print the paths for pytest: all tests where no folder is named."""
-    if not (SOURCE / folder).is_dir():
+def changed_since(commit: str) -> list[Path]:
+    """The tests that cover what differs from a commit, in files that are not committed as well."""
+    git = ["git", "-C", str(TESTS.parent)]
+    changed = [["diff", "--name-only", commit], ["ls-files", "--others", "--exclude-standard"]]
+    names = [name for each in changed for name in subprocess.check_output([*git, *each], text=True).splitlines()]
+    paths = [TESTS.parent / name for name in names]
+    folders = {str(path.parent.relative_to(SOURCE)) for path in paths if SOURCE in path.parents}
+    tests = {path for path in paths if path.name.startswith("test_") and path.suffix == ".py" and path.exists()}
+    return sorted(tests.union(*(covering(folder) for folder in folders if folder != ".")))
+
+
+def main(folder: str = "", since: str = "") -> int:
+    """Print the paths for pytest: all tests where nothing is named."""
+    if folder == "--since":
+        paths, what = changed_since(since), f"what has changed since {since}"
+    elif (SOURCE / folder).is_dir():
+        paths, what = (
+            covering(folder.strip("/")) if folder else [TESTS],
+            f"{folder}: its own belong into tests/{folder}",
+        )
+    else:
         print(f"{folder}: not a folder of src/periplus", file=sys.stderr)  # noqa: T201
         return 2
-    paths = covering(folder.strip("/")) if folder else [TESTS]
     if not paths:
-        print(f"no test covers {folder}: its own belong into tests/{folder}", file=sys.stderr)  # noqa: T201
+        print(f"no test covers {what}", file=sys.stderr)  # noqa: T201
         return 2
     print(*(path.relative_to(TESTS.parent) for path in paths), sep="\n")  # noqa: T201
     return 0
