@@ -19,13 +19,13 @@ Both take linear time, since hostile sites choose the URLs and the settings may 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import re2
 from msgspec import Struct
 
-from periplus.model import ConfigError, Discovery, Reject, Source, Verdict
+from periplus.model import ConfigError, Discovery, Reject, Source, Url, Verdict
 from periplus.model.flags import FAR, Flag
 
 from .reasons import ACCEPT
@@ -71,6 +71,7 @@ def wildcards(pattern: str) -> Callable[[str], bool]:
 
 MAX_PATTERNS = 1000
 MAX_PATTERN_LENGTH = 2000
+_GLANCED_AT = 4096
 _MAX_MEMORY = 2**18
 """Bytes that a regular expression may take, compiled and while it searches: `MAX_PATTERNS` take 256 MiB."""
 
@@ -123,6 +124,20 @@ class Patterns:
         self._exclude = _Alternatives("exclude", settings.exclude)
         self._include = _Alternatives("include", settings.include)
 
+    def unclear(self, urls: Sequence[Url]) -> list[int]:
+        """Those that are excluded, not included, or too long to look at before their length is judged."""
+        accepts = self._accepts
+        return [place for place, url in enumerate(urls) if len(url) > _GLANCED_AT or not accepts(url)]
+
+    def _accepts(self, url: Url) -> bool:
+        for _, matches in self._exclude.patterns:
+            if matches(url):
+                return False
+        for _, matches in self._include.patterns:
+            if matches(url):
+                return True
+        return self._include.is_empty
+
     def judge(self, discovery: Discovery) -> Verdict:
         """Exclude first; then include, if there is any and the URL is not a seed."""
         if not self._exclude.is_empty and (rule := self._exclude.match(discovery.url)) is not None:
@@ -140,12 +155,12 @@ class _Alternatives:
             raise ConfigError(
                 f"{name}: {len(patterns)} patterns", hint=f"at most {MAX_PATTERNS}; a `*` can stand for many"
             )
-        self._patterns = [(pattern, compiled(pattern)) for pattern in patterns]
+        self.patterns = [(pattern, compiled(pattern)) for pattern in patterns]
         self.is_empty = not patterns
 
     def match(self, url: str) -> str | None:
         """The first pattern that matches, as it was written."""
-        for written, pattern in self._patterns:
+        for written, pattern in self.patterns:
             if pattern(url):
                 return written
         return None
