@@ -97,7 +97,7 @@ def export(
     ] = None,
     lang: Annotated[
         list[str] | None,
-        typer.Option("--lang", metavar="TAG", help="Export pages that declare this language: de. May be repeated."),
+        typer.Option("--lang", metavar="TAG", help="Export pages whose text is in this language: de. May be repeated."),
     ] = None,
     dedupe: Annotated[bool, typer.Option("--dedupe", help="Export pages with the same main text only once.")] = False,
     where: Annotated[

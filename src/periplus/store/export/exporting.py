@@ -28,6 +28,7 @@ import pyarrow as pa
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from periplus.content.text_language import primary_language
 from periplus.model import Directives, Preference, Preferences, Url, UsageError, UseLimit
 from periplus.policy.filters.patterns import compiled
 from periplus.policy.permissions import DISALLOW, UNEXPLAINED, Permitted, refusal
@@ -57,7 +58,7 @@ from .records import (
     write_line,
 )
 
-OTHER_LANGUAGE, DUPLICATE = "other-language", "duplicate"
+OTHER_LANGUAGE, UNKNOWN_LANGUAGE, DUPLICATE = "other-language", "unknown-language", "duplicate"
 RefusesUse = Callable[[Url, datetime], str]
 """Tells why a page is left out because of what the export is for; an empty string if it is not.
 
@@ -74,7 +75,7 @@ class ReadCapture(Protocol):
 
     @property
     def language(self) -> str:
-        """The language that it declares; empty if it declares none."""
+        """The language tag of its text; empty if it is unknown."""
 
     @property
     def preferences(self) -> Preferences:
@@ -100,7 +101,7 @@ class Selection(Struct, frozen=True):
     """Which pages to export; an empty field selects all pages.
 
     `sites` are hosts, subdomains included; without a port, with all ports. `include` are URL patterns as of a
-    crawl. `languages` are tags as pages declare them: `de` selects `de-AT`, too. `dedupe`: of pages with the same main
+    crawl. `languages` are tags of what texts are in: `de` selects `de-AT`, too. `dedupe`: of pages with the same main
     text, only the one that was fetched first. `purpose` is one of `policy.permissions.PURPOSES`: only pages that may be
     used for it; `unknown`: whether pages of which nothing is stated are (`keep`, `drop`).
     """
@@ -137,8 +138,8 @@ class PageFilter:
 
     def refusal(self, page: ReadCapture) -> str:
         """Why a page with a selected URL is left out; empty if it is not."""
-        if self._languages and not self._is_in_language(page.language):
-            return OTHER_LANGUAGE
+        if self._languages and not self._is_in_language(language := page.language):
+            return OTHER_LANGUAGE if language else UNKNOWN_LANGUAGE
         if self._purpose:
             if _refuses_itself(page, self._purpose):
                 return refusal(Permitted(DISALLOW), self._purpose)
@@ -148,7 +149,8 @@ class PageFilter:
 
     def _is_in_language(self, language: str) -> bool:
         tag = language.lower().replace("_", "-")
-        return any(tag == wanted or tag.startswith(f"{wanted}-") for wanted in self._languages)
+        primary = primary_language(tag)
+        return any(wanted in (tag, primary) or tag.startswith(f"{wanted}-") for wanted in self._languages)
 
     @staticmethod
     def _is_known(page: ReadCapture, seen: set[bytes]) -> bool:
