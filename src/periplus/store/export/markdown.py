@@ -63,9 +63,7 @@ _TERM: Final = 7
 """The kind of a block that is a term of a definition; headings have their level, and paragraphs 0."""
 _LONGEST_SIGN: Final = 2
 """Characters of a link that is only a sign, perhaps with a variation selector."""
-_SKIPPED: Final = frozenset(
-    {"nav", "button", "select", "option", "datalist", "textarea", "iframe", "noembed", "noframes", "svg", "dialog"}
-)
+_SKIPPED: Final = frozenset({"nav", "button", "select", "option", "datalist", "textarea", "svg", "dialog"})
 _LONG_WORD: Final = re.compile(r"(?<![\\])\b[^\W\d_]{3,}")
 """A word that says something; not a command of TeX, which texts of formulas are full of."""
 _LISTS: Final = ("ul", "ol", "menu", "dir", "dl")

@@ -1536,7 +1536,7 @@ static u32 style_of(u8 tag) {
 static bool is_skipped_tag(u8 tag) {
     switch (tag) {
         case TAG_nav: case TAG_button: case TAG_select: case TAG_option: case TAG_datalist: case TAG_textarea:
-        case TAG_iframe: case TAG_noembed: case TAG_noframes: case TAG_svg: case TAG_dialog:
+        case TAG_svg: case TAG_dialog:
             return true;
         default:
             return false;
