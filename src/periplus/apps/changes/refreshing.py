@@ -176,9 +176,10 @@ class RefreshSelection(Struct, frozen=True):
 
 
 class RefreshPlan(Struct, frozen=True):
-    """A refresh under way. `pages` are asked in all; `before` is what had been counted when it began.
+    """A refresh that is under way, was stopped, or is the last one. `pages` are asked in all.
 
-    `fetches_new`: new pages that are found on the way are fetched, too. `resumed`: it continues one that was stopped.
+    `before` is what had been counted when it began. `fetches_new`: new pages that are found on the way are fetched, too.
+    `resumed`: it continues one that was stopped. `ended_at`: when it ended, or was stopped in an orderly way.
     """
 
     selection: RefreshSelection
@@ -187,6 +188,8 @@ class RefreshPlan(Struct, frozen=True):
     fetches_new: bool
     before: CrawlStats
     resumed: bool = False
+    ended_at: float = 0.0
+    is_complete: bool = False
 
 
 class Refreshed(Displayed, frozen=True):
@@ -282,11 +285,12 @@ def begin_refresh(
 
 
 def unfinished(layout: Layout) -> RefreshPlan | None:
-    """The plan of a refresh that was stopped before its end."""
+    """The plan of a refresh that is under way, or was stopped before its end."""
     try:
-        return msgspec.json.decode(layout.refresh_plan.read_bytes(), type=RefreshPlan)
+        plan = msgspec.json.decode(layout.refresh_plan.read_bytes(), type=RefreshPlan)
     except (OSError, msgspec.MsgspecError):
         return None
+    return None if plan.is_complete else plan
 
 
 def _write(layout: Layout, plan: RefreshPlan) -> None:
@@ -408,8 +412,7 @@ def for_new_pages(config: Config, layout: Layout, plan: RefreshPlan) -> Config |
 def end_refresh(layout: Layout, plan: RefreshPlan, *, is_complete: bool = True) -> Refreshed:
     """What was found since the plan began. A complete refresh is over: the next one begins again."""
     found = _found(layout, plan)
-    if is_complete:
-        layout.refresh_plan.unlink(missing_ok=True)
+    _write(layout, replace(plan, ended_at=SystemClock().now(), is_complete=is_complete))
     return replace(found, is_complete=is_complete)
 
 
