@@ -279,5 +279,6 @@ def _print(form: ExportForm, exported: Exported, where: str) -> None:
         aside = f"; {count(exported.refused)} of them were refused by filters or robots.txt, and not requested"
     if UNEXPLAINED in left:
         aside += f"; periplus crawl --permissions records what sites permit ({UNEXPLAINED}: no complete record)"
-    line = f"{counted(exported.written, _UNITS.get(form.value, 'page'))}{deleted} to {where}{aside}"
+    chunks = f"{counted(exported.chunks, 'chunk')} of " if form is ExportForm.CHUNKS else ""
+    line = f"{chunks}{counted(exported.written, _UNITS.get(form.value, 'page'))}{deleted} to {where}{aside}"
     print_line(stderr_console(), line)
