@@ -195,6 +195,22 @@ def test_an_empty_collection_has_no_changes(tmp_path: Path) -> None:
     assert set(SCHEMAS) >= {"fetches", "changes"}
 
 
+def test_an_edit_outside_of_the_main_text_is_one_elsewhere(tmp_path: Path) -> None:
+    """It is listed with what differs, as a kind of its own; a counter is not."""
+    text = article(*(f"Paragraph {number} of the text, which people read here." for number in range(20)))
+    note = "<p>A note that was put below the text of the page."
+    with KeptVersions(tmp_path) as kept:
+        for at, page in enumerate((text, f"{text}<p>1 visitor", f"{text}<p>2 visitors{note}")):
+            kept.page(A, page, T + 10 * at)
+    assert told(tmp_path, 0) == [(A, "appeared", 0.0), (A, "elsewhere", 20.0)]
+    assert told(tmp_path, 0, kinds=(ChangeKind.CHANGED,)) == []
+    [change] = changes_since(tmp_path, T + 1)
+    detail = detail_of(tmp_path, change)
+    assert change.level == "elsewhere"
+    assert detail.difference is not None
+    assert any("put below" in run.text for passage in detail.difference.passages for run in passage.runs)
+
+
 def test_the_usual_beginning_is_that_of_the_last_run_that_found_something(tmp_path: Path) -> None:
     """A run ends with a pause; one that found nothing is passed over; a day is the most."""
     hour = 3_600.0

@@ -178,7 +178,7 @@ class RefreshSelection(Struct, frozen=True):
 class RefreshPlan(Struct, frozen=True):
     """A refresh that is under way, was stopped, or is the last one. `pages` are asked in all.
 
-    `before` is what had been counted when it began. `fetches_new`: new pages that are found on the way are fetched, too.
+    `before` is what had been counted when it began. `fetches_new`: new pages found on the way are fetched, too.
     `resumed`: it continues one that was stopped. `ended_at`: when it ended, or was stopped in an orderly way.
     """
 
@@ -196,9 +196,10 @@ class Refreshed(Displayed, frozen=True):
     """What a refresh found. Each count is of pages; `seconds` is since it began, interruptions included.
 
     `asked` were asked again: `changed` (`minor` of these but little), `same` (of which `template` differ only in what
-    many pages of their site share), `gone` (404, 410, redirected, or forbidden by robots.txt now) and
-    `failed` (no answer that says which; not asked yet, if the refresh is not `is_complete`). `new` were fetched for the
-    first time. The URLs, at most `MAX_LISTED` of each kind, are in `changed_urls`, `gone_urls` and `new_urls`.
+    many pages of their site share, `elsewhere` outside of their main text), `gone` (404, 410, redirected, or forbidden
+    by robots.txt now) and `failed` (no answer that says which; not asked yet, if the refresh is not `is_complete`).
+    `new` were fetched for the first time. The URLs, at most `MAX_LISTED` of each kind, are in `changed_urls`,
+    `gone_urls` and `new_urls`.
     """
 
     asked: int
@@ -214,6 +215,7 @@ class Refreshed(Displayed, frozen=True):
     new_urls: tuple[Url, ...] = ()
     minor: int = 0
     template: int = 0
+    elsewhere: int = 0
 
 
 def refresh(
@@ -444,4 +446,5 @@ def _found(layout: Layout, plan: RefreshPlan) -> Refreshed:
         new_urls=tuple(urls[ChangeKind.APPEARED]),
         minor=minor,
         template=max(stats.levels.get("template", 0) - plan.before.levels.get("template", 0), 0),
+        elsewhere=counts[ChangeKind.ELSEWHERE],
     )

@@ -37,7 +37,7 @@ _FULL_ROWS: Final = 100_000
 _FULL_BYTES: Final = 32 << 20
 """A file of less ended with its run; a larger one may have been full, and the run gone on in the next."""
 _COLUMNS: Final = ("purpose", "lane", "outcome", "ended_at")
-_LEVELS: Final = pa.array(["minor", "major"])
+_LEVELS: Final = pa.array(["elsewhere", "minor", "major"])
 
 
 class Beginning(Struct, frozen=True):

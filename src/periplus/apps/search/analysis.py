@@ -60,6 +60,7 @@ _STEMMERS: Mapping[str, str] = MappingProxyType(
 _ACCENTS_MATTER = frozenset({"sv", "fi", "hu", "tr"})
 """Languages in which a letter without its accent is another letter."""
 
+
 class _Stems(dict[str, str]):
     """The term of each word of one language, computed when first seen."""
 
@@ -116,5 +117,3 @@ def places_of(text: str, language: str, terms: Collection[str]) -> list[tuple[in
 def without_accents(text: str) -> str:
     """The text with accents, cedillas and the like removed from its letters."""
     return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
-
-

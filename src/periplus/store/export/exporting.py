@@ -362,8 +362,8 @@ def export_captures(
     """Every selected page in turn. One that is not written is counted by reason, and the others go on.
 
     `unwanted` returns the reason why a URL is left out, `read` a page, or the reason why there is none, and `write`
-    whether the page had something to write. With `changes`, only pages that appeared or changed; the caller writes those
-    that were deleted, afterwards. `refuses` knows what pages may be used for.
+    whether the page had something to write. With `changes`, only pages that appeared or changed; the caller writes
+    those that were deleted, afterwards. `refuses` knows what pages may be used for.
     """
     check_digests(collection / "tables", ("fetches",))
     written, left_out = 0, Counter[str]()
