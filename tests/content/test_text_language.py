@@ -41,7 +41,7 @@ GERMAN = "Der Crawler liest die Seiten und folgt den Verweisen, die er auf ihnen
         ("", "", "xx"),
     ],
 )
-def test_the_language_of_a_text(text: str, declared: str | None, language: str) -> None:
+def test_the_language_of_a_text(text: str, declared: str, language: str) -> None:
     """A declared language is believed if the text agrees."""
     assert language_of(text, declared) == language
 
