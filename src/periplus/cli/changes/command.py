@@ -236,7 +236,13 @@ Paths = Annotated[
     ),
 ]
 Kinds = Annotated[
-    list[ChangeKind] | None, typer.Option("--kind", rich_help_panel=_WHICH, help="Only this kind. May be repeated.")
+    list[ChangeKind] | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        rich_help_panel=_WHICH,
+        help="Only appeared, changed, vanished, or elsewhere: outside of the main text. May be repeated.",
+    ),
 ]
 Least = Annotated[
     str | None,
