@@ -88,6 +88,7 @@ def test_levels() -> None:
     assert level(page, page) is ChangeLevel.SAME
     assert level(page, page + "<!-- 1 -->") is ChangeLevel.RAW_ONLY
     assert level(page, page.replace("menu", "other menu")) is ChangeLevel.RAW_ONLY
+    assert level(page, page + "<p>A new note below the text.") is ChangeLevel.ELSEWHERE
     assert level(page + " 12:30", page + " 12:31") is ChangeLevel.RAW_ONLY
     assert level(page, page.replace("word1000", "changed")) is ChangeLevel.MINOR
     assert level(page, page.replace("word1", "changed")) is ChangeLevel.MAJOR

@@ -62,8 +62,8 @@ def test_comparisons_are_the_same_or_changed() -> None:
     stats = CrawlStats()
     for level in ChangeLevel:
         stats.count([ChangeSeen(URL, 0.0, level)])
-    assert (stats.changed, stats.same) == (2, 3)
-    assert stats.levels == {"same": 1, "raw-only": 1, "template": 1, "minor": 1, "major": 1}
+    assert (stats.changed, stats.same) == (2, 4)
+    assert stats.levels == {"same": 1, "raw-only": 1, "template": 1, "elsewhere": 1, "minor": 1, "major": 1}
 
 
 def test_failures_redirects_and_refusals_go_by_reason() -> None:

@@ -30,7 +30,7 @@ OPTIONS: dict[str, object] = {
     "retries.backoff": 0.02,
     "churn.instant": 0.0,  # the lab's days pass within seconds
 }
-LEVELS = {"same": 0, "raw-only": 1, "template": 2, "minor": 3, "major": 4}
+LEVELS = {"same": 0, "raw-only": 1, "template": 2, "elsewhere": 3, "minor": 4, "major": 5}
 
 
 class Judged(NamedTuple):

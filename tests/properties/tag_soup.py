@@ -11,7 +11,7 @@ TAGS = (
     b"a p div li ul ol table tr td th tbody span b i br h1 h2 form input label select option textarea button svg math "
     b"title script style noscript template iframe img nav main header footer article foreignobject desc dd dt dl font "
     b"image frame frameset meta link base html body head datalist optgroup hr pre xmp noembed noframes plaintext "
-    b"object caption fieldset legend h3"
+    b"object caption fieldset legend h3 video audio canvas annotation annotation-xml"
 ).split()
 """Tags that do something; each is as likely as another."""
 OTHER_TAGS = [*(name.encode() for name in NAMES if name), b"x-y", b"a\0", b"a" * 19, b"foo", b"li\xff", b"b<", b'i"']

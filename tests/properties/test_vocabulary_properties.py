@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.apps.search.analysis import WORD, plain_text, words_of
 from periplus.content.scan import READER
+from periplus.content.text_language import WORD, plain_text, words_of
 from periplus.content.vocabulary import TextWords, WordTable
 
 if READER != "native":

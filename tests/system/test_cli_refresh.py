@@ -15,7 +15,7 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Run, Said, running, wait_until
 
-from periplus.apps.changes.refreshing import RefreshSelection, refresh
+from periplus.apps.changes.refreshing import RefreshSelection, refresh, unfinished
 from periplus.collection.config.settings import Config
 from periplus.model import Url
 from periplus.store.layout import Layout
@@ -88,7 +88,7 @@ def test_every_page_is_asked_once_and_what_changed_is_reported(
     assert set(asked.values()) == {1}
     assert len(asked) == PAGES + 3 + 1
     assert len(web.same) == PAGES  # all but the changed, the removed and the new were answered 304
-    assert not Layout(folder).refresh_plan.exists()
+    assert unfinished(Layout(folder)) is None
 
     web.asked.clear()
     said = run("refresh", str(folder))
@@ -116,6 +116,8 @@ def test_the_next_command_shows_all_that_was_found(run: Run, web: ScriptedWeb, t
         ("changed", f"{HOME}/p1"),
         ("vanished", f"{HOME}/p2"),
     ]
+    last = [json.loads(line) for line in run("changes", str(folder), "--json").stdout.splitlines()]
+    assert [line for line in lines if line not in last] == []
 
 
 def test_robots_txt_and_sitemaps_are_read_again(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
@@ -179,7 +181,7 @@ def test_a_killed_refresh_continues(run: Run, web: ScriptedWeb, tmp_path: Path) 
         wait_until(lambda: len(asked_pages(web)) >= 2, process)
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-    assert Layout(folder).refresh_plan.exists()
+    assert unfinished(Layout(folder)) is not None
     set_delay(folder, 0.0)
     found = result(run("refresh", str(folder), "--json"))
     assert found["asked"] == PAGES + 3 == found["changed"] + found["same"]

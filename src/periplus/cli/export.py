@@ -97,7 +97,7 @@ def export(
     ] = None,
     lang: Annotated[
         list[str] | None,
-        typer.Option("--lang", metavar="TAG", help="Export pages that declare this language: de. May be repeated."),
+        typer.Option("--lang", metavar="TAG", help="Export pages whose text is in this language: de. May be repeated."),
     ] = None,
     dedupe: Annotated[bool, typer.Option("--dedupe", help="Export pages with the same main text only once.")] = False,
     where: Annotated[
@@ -279,5 +279,6 @@ def _print(form: ExportForm, exported: Exported, where: str) -> None:
         aside = f"; {count(exported.refused)} of them were refused by filters or robots.txt, and not requested"
     if UNEXPLAINED in left:
         aside += f"; periplus crawl --permissions records what sites permit ({UNEXPLAINED}: no complete record)"
-    line = f"{counted(exported.written, _UNITS.get(form.value, 'page'))}{deleted} to {where}{aside}"
+    chunks = f"{counted(exported.chunks, 'chunk')} of " if form is ExportForm.CHUNKS else ""
+    line = f"{chunks}{counted(exported.written, _UNITS.get(form.value, 'page'))}{deleted} to {where}{aside}"
     print_line(stderr_console(), line)

@@ -50,7 +50,8 @@ class RefreshResult(Struct, frozen=True):
     """What `--json` prints at the end: counts of pages, and the URLs, at most 10,000 of each kind.
 
     `ended` is `complete` or `interrupted`; an interrupted refresh is continued by the same command. `minor` of the
-    pages that changed did so but little; `template` of those that are the same differ in what their site shares.
+    pages that changed did so but little; of those that are the same, `template` differ in what their site shares, and
+    `elsewhere` outside of their main text.
     """
 
     collection: str
@@ -67,6 +68,7 @@ class RefreshResult(Struct, frozen=True):
     gone_urls: tuple[str, ...]
     minor: int = 0
     template: int = 0
+    elsewhere: int = 0
 
 
 @takes_settings("refresh")
@@ -236,6 +238,7 @@ def result_of(collection: str, found: Refreshed) -> RefreshResult:
         gone_urls=found.gone_urls,
         minor=found.minor,
         template=found.template,
+        elsewhere=found.elsewhere,
     )
 
 
@@ -247,18 +250,17 @@ def _lines(folder: str, found: Refreshed, began_at: float) -> list[tuple[str, st
     if found.is_complete and not found.asked and not found.new:
         return [("done: there was no page to ask (--site, --older-than)", "bold")]
     lines = [(f"{head}, in {lasting(found.seconds)}", "bold"), (counts, "")]
-    if found.minor or found.template:
-        of_these = (
-            f"  {count(found.minor)} of the changes are minor; {counted(found.template, 'page')} changed in their"
-        )
-        lines.append((f"{of_these} template only", ""))
+    if found.minor or found.template or found.elsewhere:
+        template, elsewhere = counted(found.template, "page"), count(found.elsewhere)
+        of_these = f"  {count(found.minor)} of the changes are minor; {template} changed in their template only"
+        lines.append((f"{of_these}, {elsewhere} outside of their main text", ""))
     if found.failed:
         lines.append((f"  {count(found.failed)} {failed}", "yellow"))
     for name, urls in (("new", found.new_urls), ("changed", found.changed_urls), ("gone", found.gone_urls)):
         lines += [(f"  {name:<8}{url}", "cyan") for url in urls[:_SHOWN]]
         if len(urls) > _SHOWN:
             lines.append((f"  {name:<8}and {count(len(urls) - _SHOWN)} more", "dim"))
-    if not (found.new or found.changed or found.gone):
+    if not (found.new or found.changed or found.gone or found.elsewhere):
         return lines
     from .changes.output import iso  # what it loads was loaded to find the changes
 

@@ -88,6 +88,7 @@ class WatchLine(Struct, frozen=True):
     ended: str = ""
     minor: int = 0
     template: int = 0
+    elsewhere: int = 0
 
 
 class Watched(Struct, frozen=True):
@@ -233,6 +234,7 @@ def line_of(collection: str, progress: Progress, before: CrawlStats, budget: flo
         ended=ended,
         minor=done.levels.get("minor", 0),
         template=done.levels.get("template", 0),
+        elsewhere=done.levels.get("elsewhere", 0),
     )
 
 

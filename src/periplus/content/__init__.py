@@ -16,6 +16,8 @@ A body comes off the wire in content codings. `decode_body` takes them off under
    by site, from the blocks of pages that were visited again.
 5. `statistics` counts words, links and repetitions: what a judge of spam asks for.
 
+`text_language` tells words and the language of a text, for the search index, exports and agents.
+
 `hidden` takes out of a page what its visitors do not see, for exports and answers; a crawl reads pages whole.
 
 Bad input is a value: a page never makes `read_page` raise, and what was wrong with it is in `Page.problems`, each with

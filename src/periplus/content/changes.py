@@ -35,7 +35,10 @@ from .versions import (
 )
 
 FEW_WORDS: Final = 3
-"""Words gained and lost up to which an edit is minor: a word in place of another. Two may be a price and a stock."""
+"""Words gained and lost up to which an edit is minor: a word in place of another. Two may be a price and a stock.
+
+Outside of the main text so few are a counter or a date, and no edit.
+"""
 MINOR_SHARE: Final = 0.05
 """Share of a page's words from which an edit, or several minor ones together, is major."""
 TEMPLATE_SHARE: Final = 0.3
@@ -62,7 +65,7 @@ class Aspect(IntEnum):
     """What of a page can change. `MARKS` are language alternates and structured data."""
 
     TEXT = 0
-    """All visible text. What is new there is not a change, but on some pages it makes another part the main text."""
+    """All visible text. What is new in it alone is elsewhere, and on some pages it makes another part the main text."""
     MAIN = 1
     LINKS = 2
     TITLE = 3
@@ -86,7 +89,7 @@ class PageDifference(Struct, frozen=True, array_like=True):
 
 
 def difference(before: PageVersion, after: PageVersion) -> PageDifference:
-    """How much one page differs from its last version, by itself: SAME, RAW_ONLY or MAJOR.
+    """How much one page differs from its last version, by itself: SAME, RAW_ONLY, ELSEWHERE or MAJOR.
 
     Main texts of two text rules are not compared: what is otherwise the same is RAW_ONLY. So is every page that was
     read from something else than its last version was: with its scripts once, and once without.
@@ -110,7 +113,8 @@ def difference(before: PageVersion, after: PageVersion) -> PageDifference:
         gains[Aspect.MAIN] = b""
     if old.links == new.links:
         gains[Aspect.LINKS] = b""
-    level = ChangeLevel.MAJOR if any(gains[Aspect.MAIN :]) else ChangeLevel.RAW_ONLY
+    level = ChangeLevel.ELSEWHERE if any(gains[Aspect.TEXT]) else ChangeLevel.RAW_ONLY
+    level = ChangeLevel.MAJOR if any(gains[Aspect.MAIN :]) else level
     ways = changed_ways(before.blocks, after.blocks) if before.blocks and after.blocks else ((), 0.0)
     return PageDifference(level, tuple(gains), *ways, profiles[1].size)
 
@@ -165,10 +169,14 @@ class SiteTemplate(Struct, frozen=True):
 
     def level(self, found: PageDifference) -> ChangeLevel:
         """How much a page has changed, given what of it is the site's."""
-        if found.level < ChangeLevel.MINOR:
+        if found.level < ChangeLevel.ELSEWHERE:
             return found.level
         if not found.gains:
             return ChangeLevel.MAJOR
+        if found.level is ChangeLevel.ELSEWHERE:
+            own_text = self.own_text(found)
+            few = ChangeLevel.RAW_ONLY if own_text else ChangeLevel.TEMPLATE
+            return few if own_text <= FEW_WORDS else ChangeLevel.ELSEWHERE
         own = self.own_aspects(found)
         if self._explains(found, own):
             return ChangeLevel.TEMPLATE
@@ -271,7 +279,7 @@ class TemplateEvidence(Struct, array_like=True):
         has_learnt = is_lesson and self._learn(found)
         level = self.template.level(found)
         revised = self._judge_again() if has_learnt else []
-        if level >= ChangeLevel.MINOR and found.gains:
+        if level >= ChangeLevel.ELSEWHERE and found.gains:
             self.open = [*self.open[-_MOST_OPEN + 1 :], JudgedPage(url, at, level, found)]
         return level, revised
 
@@ -321,6 +329,6 @@ class TemplateEvidence(Struct, array_like=True):
         self.open = [
             page._replace(level=level)
             for page, level in zip(self.open, levels, strict=True)
-            if level >= ChangeLevel.MINOR
+            if level >= ChangeLevel.ELSEWHERE
         ]
         return revised

@@ -258,7 +258,7 @@ def settled_level(level: ChangeLevel, churn: Churn, old: bytes, new: bytes, *, i
     Blocks hold texts and links; title and canonical URL are compared besides. If blocks are not known (empty), the
     level stays as it is.
     """
-    if level < ChangeLevel.MINOR or not is_heading_same or not old or not new:
+    if level < ChangeLevel.ELSEWHERE or not is_heading_same or not old or not new:
         return level
     return ChangeLevel.RAW_ONLY if churn.settles(old, new) else level
 

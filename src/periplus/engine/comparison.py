@@ -94,7 +94,7 @@ class PageComparer:
         is_heading_kept = is_heading_same(before.version, after.version)
         is_noise = is_instant and not churn.is_calibrated
         level = settled_level(found.level, churn, old, new, is_heading_same=is_heading_kept)
-        if is_noise or level < ChangeLevel.MINOR:
+        if is_noise or level < ChangeLevel.ELSEWHERE:
             found = PageDifference(min(level, ChangeLevel.RAW_ONLY))
         compared = self._judged(site, record, found, new, began_at if seen_at is None else seen_at)
         if bool(old) == bool(new) and not self._revisits.is_announced(site, record):
@@ -104,7 +104,7 @@ class PageComparer:
 
     def _judged(self, site: SiteState, record: UrlRecord, found: PageDifference, new: bytes, at: float) -> Compared:
         """The level of a difference, given what other pages of the site have gained."""
-        if found.level < ChangeLevel.MINOR:
+        if found.level < ChangeLevel.ELSEWHERE:
             self._count_unchanged(site)
             return Compared(found.level, new)
         template = site.value(TemplateEvidence) or TemplateEvidence()

@@ -107,8 +107,8 @@ class Page:
 
     @property
     def language(self) -> str:
-        """The language that it declares, such as `en`; empty if it declares none."""
-        return self.content.language
+        """The language of its text, such as `en`, as it declares it if that agrees; empty if it is unknown."""
+        return self._document.language
 
     @property
     def canonical(self) -> Url | None:

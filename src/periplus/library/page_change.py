@@ -19,7 +19,7 @@ class PageChange(Displayed, frozen=True):
 
     @property
     def kind(self) -> str:
-        """`appeared`, `changed` or `vanished`."""
+        """`appeared`, `changed`, `vanished` or `elsewhere` (it changed outside of its main text)."""
         return self.change.kind.value
 
     @property

@@ -196,14 +196,15 @@ class FirstSeen(Struct, frozen=True, gc=False):
 class ChangeLevel(IntEnum):
     """How much of a page differs between two visits.
 
-    From MINOR on it is reported as changed; from MAJOR on it counts towards its change rate.
+    ELSEWHERE: text outside of the main text. From MINOR on it counts as changed, from MAJOR on towards its change rate.
     """
 
     SAME = 0
     RAW_ONLY = 1
     TEMPLATE = 2
-    MINOR = 3
-    MAJOR = 4
+    ELSEWHERE = 3
+    MINOR = 4
+    MAJOR = 5
 
     @property
     def word(self) -> str:

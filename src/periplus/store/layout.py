@@ -122,7 +122,7 @@ class Layout(Struct, frozen=True):
 
     @property
     def refresh_plan(self) -> Path:
-        """The refresh that is under way or was stopped (see `refreshing`)."""
+        """The last refresh, or the one that is under way or was stopped (see `refreshing`)."""
         return self.folder / "state" / "refresh.json"
 
     @property

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.apps.changes.kept_versions import KeptVersions, article
 from tests.each_case import each_case
 
-from periplus.apps.changes import ChangeKind, changes_since, detail_of, usual_beginning
+from periplus.apps.changes import ChangeKind, changes_since, detail_of, run_beginnings, usual_beginning
+from periplus.apps.changes.refreshing import RefreshPlan, RefreshSelection, unfinished
 from periplus.apps.changes.window import Piece, runs_of
+from periplus.engine.stats import CrawlStats
 from periplus.model import Url
+from periplus.store.layout import Layout
 from periplus.store.tables import SCHEMAS
 
 A, B, C, D = (Url(f"http://{name}.test/") for name in "abcd")
@@ -191,6 +195,22 @@ def test_an_empty_collection_has_no_changes(tmp_path: Path) -> None:
     assert set(SCHEMAS) >= {"fetches", "changes"}
 
 
+def test_an_edit_outside_of_the_main_text_is_one_elsewhere(tmp_path: Path) -> None:
+    """It is listed with what differs, as a kind of its own; a counter is not."""
+    text = article(*(f"Paragraph {number} of the text, which people read here." for number in range(20)))
+    note = "<p>A note that was put below the text of the page."
+    with KeptVersions(tmp_path) as kept:
+        for at, page in enumerate((text, f"{text}<p>1 visitor", f"{text}<p>2 visitors{note}")):
+            kept.page(A, page, T + 10 * at)
+    assert told(tmp_path, 0) == [(A, "appeared", 0.0), (A, "elsewhere", 20.0)]
+    assert told(tmp_path, 0, kinds=(ChangeKind.CHANGED,)) == []
+    [change] = changes_since(tmp_path, T + 1)
+    detail = detail_of(tmp_path, change)
+    assert change.level == "elsewhere"
+    assert detail.difference is not None
+    assert any("put below" in run.text for passage in detail.difference.passages for run in passage.runs)
+
+
 def test_the_usual_beginning_is_that_of_the_last_run_that_found_something(tmp_path: Path) -> None:
     """A run ends with a pause; one that found nothing is passed over; a day is the most."""
     hour = 3_600.0
@@ -225,6 +245,20 @@ def test_runs_that_follow_each_other_closely_are_told_apart(tmp_path: Path) -> N
     usual = usual_beginning(tmp_path, T + 100)
     assert (usual.at, usual.why) == (T + 10, "run")
     assert [change.url for change in changes_since(tmp_path, usual.at)] == [B, C]
+
+
+def test_the_phases_of_a_refresh_are_one_run(tmp_path: Path) -> None:
+    """It asks known pages first, then fetches new ones: each phase closes its files. The run after it is another."""
+    with KeptVersions(tmp_path) as kept:
+        for at, page in enumerate((A, A, B, C)):
+            kept.page(page, article(f"Text {at}."), T + 10 * at)
+            kept.end_run()
+    layout = Layout(tmp_path)
+    layout.refresh_plan.parent.mkdir(exist_ok=True)
+    plan = RefreshPlan(RefreshSelection(), T + 5, 1, True, CrawlStats(), ended_at=T + 25, is_complete=True)
+    layout.refresh_plan.write_bytes(msgspec.json.encode(plan))
+    assert unfinished(layout) is None
+    assert run_beginnings(tmp_path) == [T, T + 10, T + 30]
 
 
 def test_everything_of_one_run_is_the_first(tmp_path: Path) -> None:

@@ -223,3 +223,23 @@ def test_changed_on_the_command_line(shopping: periplus.Collection, web: Scripte
     assert result.exit_code == 0
     assert "1 deletion" in result.stderr
     assert CliRunner().invoke(app, command).exit_code == 1
+
+
+def test_pages_that_chunks_leave_out_are_counted(web: ScriptedWeb, tmp_path: Path) -> None:
+    """A near-duplicate and a page that is gone, each by its reason; chunks are counted beside pages."""
+    text = "".join(
+        f"<p>Paragraph {number} of a page that the shop has twice, in the same words." for number in range(20)
+    )
+    web.said[SEED] = str(web.said[SEED]) + "<a href='/long'>Long</a><a href='/copy'>Copy</a>"
+    web.said |= {f"{SEED}long": f"<title>Long</title>{text}", f"{SEED}copy": f"<title>Long</title>{text}"}
+    periplus.crawl(SEED, out=tmp_path / "c", config=attentive(tmp_path), **quick(web)).run()
+    del web.said[f"{SEED}about"]
+    collection = periplus.open(tmp_path / "c")
+    collection.refresh()
+    exported = collection.export("chunks", tmp_path / "chunks.jsonl", size=50)
+    lines = lines_of(tmp_path / "chunks.jsonl")
+    assert (exported.chunks, exported.written) == (len(lines), len({line["page_url"] for line in lines}))
+    assert exported.chunks > exported.written
+    assert exported.left_out["gone"] == 1
+    assert exported.left_out["near-duplicate"] >= 1
+    assert exported.written + sum(exported.left_out.values()) == 8

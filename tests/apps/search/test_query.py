@@ -10,7 +10,9 @@ from periplus.apps.search.query import MAX_LENGTH, MAX_PHRASES, MAX_WORDS, Query
 
 def test_words_phrases_and_conditions() -> None:
     """Each part of a query is found."""
-    query = parse_query('crawl "change rate" -spam -"link farm" site:Example.org lang:de intitle:web after:2026-01-02')
+    query = parse_query(
+        'crawl "change rate" -spam -"link farm" site:Example.org lang:de-AT intitle:web after:2026-01-02'
+    )
     assert query.words == ("crawl", "change", "rate")
     assert query.phrases == (("change", "rate"),)
     assert query.without == (("spam",), ("link", "farm"))

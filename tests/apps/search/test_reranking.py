@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from tests.each_case import each_case
 
-from periplus.apps.search.analysis import UNKNOWN
 from periplus.apps.search.documents import shared_ending
 from periplus.apps.search.expansion import related_terms
 from periplus.apps.search.listings import is_listing
@@ -25,6 +24,7 @@ from periplus.apps.search.reranking import PARTS, AskedTerms, name_matches, part
 from periplus.apps.search.sections import BestSection, ReadPage, best_sections, best_stretch, read_pages
 from periplus.apps.search.spelling import slips_between, with_replaced
 from periplus.apps.search.term_numbers import NO_TERMS, Numbers, PageTerms, as_bytes, from_bytes, names_of, numbers_of
+from periplus.content.text_language import UNKNOWN
 from periplus.model import PageSection
 
 

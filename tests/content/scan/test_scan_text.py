@@ -27,6 +27,14 @@ TEXTS = [
     ("<button>a</button><button>b</button><select><option>c<option>d</select>e", "a b c d e"),
     ("a<textarea>b</textarea>c<svg><text>d</text><text>e</text></svg>f", "a b c d e f"),
     ("<nav>a</nav>b<main>c</main>", "a b c"),
+    # Browsers show nothing of raw text, of what is for browsers without films, and of notes on formulas.
+    ("<p>a<iframe src=/map/>b</iframe>c<noembed>d</noembed>e<noframes><p>f</noframes>g", "a c e g"),
+    ("<p>a<iframe src=/map/><p>b", "a"),
+    ("a<video src=v>b<a href=x>c</a></video>d<audio>e</audio><canvas>f</canvas>g", "a d g"),
+    ("<div><video src=v>a</div>b<p><audio>c<p>d</audio>e", "b d e"),
+    ("<math><semantics><mi>x</mi><annotation>y</annotation></semantics></math>, z", "x, z"),
+    ("<math><mi>x</mi><annotation-xml><ci>y</ci></annotation-xml><annotation/><mi>z</mi></math>", "xz"),
+    ("<annotation>a</annotation>", "a"),
     # Signs by which the links of headings are copied.
     ('<h2>Title<a class="headerlink" href="#title" title="Link">\u00b6</a></h2>text', "Title text"),
     ('<h2>Title <a href="#title">&para;</a></h2>text', "Title text"),

@@ -251,8 +251,8 @@ def test_parquet_has_the_texts_of_pages(sites: Collection, tmp_path: Path) -> No
         (Selection(sites=("www.example.org", "notexample.org")), "BCD", {}),
         (Selection(include=("/docs/*",)), "ABD", {}),
         (Selection(include=("re:/docs/[ab]$", "*/copy")), "ABC", {}),
-        (Selection(languages=("DE",)), "A", {"other-language": 3}),
-        (Selection(languages=("de-at", "en")), "ABC", {"other-language": 1}),
+        (Selection(languages=("DE",)), "A", {"other-language": 2, "unknown-language": 1}),
+        (Selection(languages=("de-at", "en")), "ABC", {"unknown-language": 1}),
         (Selection(dedupe=True), "ABD", {"duplicate": 1}),
         (Selection(sites=("example.org",), include=("/copy",), dedupe=True), "C", {}),
     ],
@@ -272,6 +272,19 @@ def test_pages_are_selected(
     export_folder(sites.folder, "parquet", tmp_path / "tables", selection=selection)
     assert list(pandas.read_parquet(tmp_path / "tables" / "documents.parquet")["url"]) == urls
     assert (tmp_path / "tables" / "fetches.parquet").exists() is not bool(selection)
+
+
+def test_a_page_that_declares_no_language_has_that_of_its_text(collection: Collection) -> None:
+    """A filter, the field of a line and what is left out go by the text; a wrong declaration does not count."""
+    english = "The crawler reads the pages of a site and follows the links that it finds in them."
+    collection.fetch("https://example.org/undeclared", f"<main>{english}".encode())
+    collection.fetch("https://example.org/wrong", f"<html lang=de><main>{english}".encode())
+    collection.fetch("https://example.org/code", b"<main>x = 1; y = 2</main>")
+    collection.settle()
+    out = BytesIO()
+    exported = export_stream(collection.folder, "jsonl", out, selection=Selection(languages=("en",)))
+    assert [json.loads(line)["language"] for line in out.getvalue().splitlines()] == ["en", "en"]
+    assert exported.left_out == {"unknown-language": 1}
 
 
 def test_the_archive_is_not_selected_from(sites: Collection) -> None:

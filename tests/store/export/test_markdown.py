@@ -65,6 +65,8 @@ CASES = {
     "quote": ("<blockquote><p>a<p>b<blockquote>c</blockquote></blockquote>d", "> a\n>\n> b\n>\n> > c\n\nd"),
     "code": ("<p>the <code>a_b*</code> <kbd>c</kbd>", "the `a_b*` `c`"),
     "code with a tick": ("<p><code>a`b</code> <code>`</code>", "``a`b`` `` ` ``"),
+    "code in code": ("<p><code>f(<em><code>a, **b</code></em>)</code> c", "`f(a, **b)` c"),
+    "emphasis in emphasis": ("<p><em>a <i>b</i> c</em> d", "*a b c* d"),
     "link in code": ("<p><code>f(<a href=/x>X</a>)</code>", "`f(`[`X`](https://example.org/x)`)`"),
     "preformatted": ("<pre><code>if x:\n    y_z\n\n  *</code></pre>", "```\nif x:\n    y_z\n\n  *\n```"),
     "preformatted in an item": ("<ul><li>a<pre>x\n y</pre></ul>", "- a\n\n  ```\n  x\n   y\n  ```"),

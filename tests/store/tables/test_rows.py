@@ -282,7 +282,8 @@ def test_changes_count_from_major_on(write: Write) -> None:
     """The level is a word, and whether it counts is a claim."""
     rows = write(*(ChangeSeen(URL, NOW, level) for level in ChangeLevel))["changes"]
     assert [(row["level"], row["is_change"]) for row in rows] == [
-        ("same", False), ("raw-only", False), ("template", False), ("minor", False), ("major", True),
+        ("same", False), ("raw-only", False), ("template", False), ("elsewhere", False),
+        ("minor", False), ("major", True),
     ]  # fmt: skip
 
 

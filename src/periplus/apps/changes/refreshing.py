@@ -176,9 +176,10 @@ class RefreshSelection(Struct, frozen=True):
 
 
 class RefreshPlan(Struct, frozen=True):
-    """A refresh under way. `pages` are asked in all; `before` is what had been counted when it began.
+    """A refresh that is under way, was stopped, or is the last one. `pages` are asked in all.
 
-    `fetches_new`: new pages that are found on the way are fetched, too. `resumed`: it continues one that was stopped.
+    `before` is what had been counted when it began. `fetches_new`: new pages found on the way are fetched, too.
+    `resumed`: it continues one that was stopped. `ended_at`: when it ended, or was stopped in an orderly way.
     """
 
     selection: RefreshSelection
@@ -187,15 +188,18 @@ class RefreshPlan(Struct, frozen=True):
     fetches_new: bool
     before: CrawlStats
     resumed: bool = False
+    ended_at: float = 0.0
+    is_complete: bool = False
 
 
 class Refreshed(Displayed, frozen=True):
     """What a refresh found. Each count is of pages; `seconds` is since it began, interruptions included.
 
     `asked` were asked again: `changed` (`minor` of these but little), `same` (of which `template` differ only in what
-    many pages of their site share), `gone` (404, 410, redirected, or forbidden by robots.txt now) and
-    `failed` (no answer that says which; not asked yet, if the refresh is not `is_complete`). `new` were fetched for the
-    first time. The URLs, at most `MAX_LISTED` of each kind, are in `changed_urls`, `gone_urls` and `new_urls`.
+    many pages of their site share, `elsewhere` outside of their main text), `gone` (404, 410, redirected, or forbidden
+    by robots.txt now) and `failed` (no answer that says which; not asked yet, if the refresh is not `is_complete`).
+    `new` were fetched for the first time. The URLs, at most `MAX_LISTED` of each kind, are in `changed_urls`,
+    `gone_urls` and `new_urls`.
     """
 
     asked: int
@@ -211,6 +215,7 @@ class Refreshed(Displayed, frozen=True):
     new_urls: tuple[Url, ...] = ()
     minor: int = 0
     template: int = 0
+    elsewhere: int = 0
 
 
 def refresh(
@@ -282,11 +287,12 @@ def begin_refresh(
 
 
 def unfinished(layout: Layout) -> RefreshPlan | None:
-    """The plan of a refresh that was stopped before its end."""
+    """The plan of a refresh that is under way, or was stopped before its end."""
     try:
-        return msgspec.json.decode(layout.refresh_plan.read_bytes(), type=RefreshPlan)
+        plan = msgspec.json.decode(layout.refresh_plan.read_bytes(), type=RefreshPlan)
     except (OSError, msgspec.MsgspecError):
         return None
+    return None if plan.is_complete else plan
 
 
 def _write(layout: Layout, plan: RefreshPlan) -> None:
@@ -408,8 +414,7 @@ def for_new_pages(config: Config, layout: Layout, plan: RefreshPlan) -> Config |
 def end_refresh(layout: Layout, plan: RefreshPlan, *, is_complete: bool = True) -> Refreshed:
     """What was found since the plan began. A complete refresh is over: the next one begins again."""
     found = _found(layout, plan)
-    if is_complete:
-        layout.refresh_plan.unlink(missing_ok=True)
+    _write(layout, replace(plan, ended_at=SystemClock().now(), is_complete=is_complete))
     return replace(found, is_complete=is_complete)
 
 
@@ -441,4 +446,5 @@ def _found(layout: Layout, plan: RefreshPlan) -> Refreshed:
         new_urls=tuple(urls[ChangeKind.APPEARED]),
         minor=minor,
         template=max(stats.levels.get("template", 0) - plan.before.levels.get("template", 0), 0),
+        elsewhere=counts[ChangeKind.ELSEWHERE],
     )

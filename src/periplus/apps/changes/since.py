@@ -48,10 +48,10 @@ from .visits import (
     visits_in,
 )
 
-LEVELS: Final = ("minor", "major")
+LEVELS: Final = ("elsewhere", "minor", "major")
 _NOT_COMPARED: Final = 255
 _REASONS: Final = {MOVED: "redirected", FORBIDDEN: "robots"}
-_NUMBERS: Final = {ChangeKind.APPEARED: 1, ChangeKind.CHANGED: 2, ChangeKind.VANISHED: 3}
+_NUMBERS: Final = {kind: number for number, kind in enumerate(ChangeKind, 1)}
 """Code of a row that is not an event."""
 _KINDS: Final = {number: kind for kind, number in _NUMBERS.items()}
 _FAR_AHEAD: Final = 1 << 62
@@ -138,7 +138,9 @@ def _history(tables: Path, span: Span, spooled: Sequence[Spooled], wanted: Wante
     kinds, is_back = _came_and_went(visits)
     last_good = _last_good(visits)
     levels = _levels(tables, span, spooled, visits, asked)
-    kinds[(levels > 0) & (kinds == 0) & (visits["state"] == GOOD) & (last_good >= 0)] = _NUMBERS[ChangeKind.CHANGED]
+    is_compared = (levels > 0) & (kinds == 0) & (visits["state"] == GOOD) & (last_good >= 0)
+    kinds[is_compared] = _NUMBERS[ChangeKind.CHANGED]
+    kinds[is_compared & (levels == 1)] = _NUMBERS[ChangeKind.ELSEWHERE]
     kinds[visits["at"] < span.since] = 0
     needed = np.flatnonzero(kinds)
     needed = np.unique(np.concatenate((needed, last_good[needed])))
@@ -252,7 +254,7 @@ def _changes(history: _History, batch: pa.RecordBatch, places: NDArray[np.int64]
             site,
             kind := _KINDS[number],
             at,
-            LEVELS[level - 1] if kind is ChangeKind.CHANGED else "",
+            LEVELS[level - 1] if kind in (ChangeKind.CHANGED, ChangeKind.ELSEWHERE) else "",
             kind is ChangeKind.APPEARED and is_back,
             _reason(state, status),
             (target or "") if state == MOVED else "",

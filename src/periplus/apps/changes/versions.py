@@ -65,8 +65,8 @@ class Detail(Struct, frozen=True):
     """What a change is about.
 
     `title` is that of the later version, or of the only one that can be read, `title_before` the earlier one if it
-    differs; `excerpt` is the beginning of a page that appeared; `difference` compares the two texts of a page that
-    changed. `problem`: why some of that is missing.
+    differs; `excerpt` is the beginning of a page that appeared; `difference` compares the two main texts of a page that
+    changed, or all its text if it changed elsewhere. `problem`: why some of that is missing.
     """
 
     title: str = ""
@@ -80,14 +80,15 @@ class Detail(Struct, frozen=True):
 
     @property
     def size(self) -> float | None:
-        """The share of words of the main text that differ; `None` where no two texts were compared."""
+        """The share of words that differ, of the main text or else of all text; `None` where no texts were compared."""
         return None if self.difference is None else self.difference.size
 
 
 def detail_of(folder: Path, change: Change) -> Detail:
     """What a change in a collection is about."""
-    if change.kind is ChangeKind.CHANGED:
-        return compare(folder, change.url, change.before, change.after)
+    if change.kind in (ChangeKind.CHANGED, ChangeKind.ELSEWHERE):
+        is_elsewhere = change.kind is ChangeKind.ELSEWHERE
+        return compare(folder, change.url, change.before, change.after, is_elsewhere=is_elsewhere)
     found = document_of(folder / "warc", change.url, change.after or change.before)
     if isinstance(found, str):
         return Detail(problem=found)
@@ -95,26 +96,29 @@ def detail_of(folder: Path, change: Change) -> Detail:
     return Detail(title=found.page.title, excerpt=excerpt)
 
 
-def compare(folder: Path, url: Url, before: Version | None, after: Version | None) -> Detail:
-    """What differs between two versions of a page."""
+def compare(
+    folder: Path, url: Url, before: Version | None, after: Version | None, *, is_elsewhere: bool = False
+) -> Detail:
+    """What differs between two versions of a page: in their main texts or, of a change elsewhere, in all text."""
     old, new = (document_of(folder / "warc", url, version) for version in (before, after))
     if isinstance(new, str):
         return Detail(title="" if isinstance(old, str) else old.page.title, problem=new)
     if isinstance(old, str):
         return Detail(title=new.page.title, problem=old)
-    return _compared(old, new)
+    return _compared(old, new, is_elsewhere=is_elsewhere)
 
 
-def _compared(old: DecodedCapture, new: DecodedCapture) -> Detail:
+def _compared(old: DecodedCapture, new: DecodedCapture, *, is_elsewhere: bool) -> Detail:
     is_renamed = old.page.title != new.page.title
     is_moved = old.page.canonical != new.page.canonical
+    before, after = (each.page.text[:MAX_TEXT] if is_elsewhere else each.to_text(MAX_TEXT) for each in (old, new))
     return Detail(
         title=new.page.title,
         title_before=old.page.title if is_renamed else "",
         canonical=(new.page.canonical or "") if is_moved else "",
         canonical_before=(old.page.canonical or "") if is_moved else "",
         links=_links(old.page, new.page),
-        difference=diff(old.to_text(MAX_TEXT), new.to_text(MAX_TEXT)),
+        difference=diff(before, after),
     )
 
 

@@ -36,6 +36,8 @@ class ChangeKind(StrEnum):
     APPEARED = "appeared"
     CHANGED = "changed"
     VANISHED = "vanished"
+    ELSEWHERE = "elsewhere"
+    """Changed, but outside of its main text."""
 
 
 class Version(Struct, frozen=True, gc=False):
@@ -53,9 +55,9 @@ class Version(Struct, frozen=True, gc=False):
 class Change(Struct, frozen=True, gc=False):
     """A change of a page, and the versions before and after it, as far as they exist.
 
-    `level` is `minor` or `major` for pages that changed; `is_back`: a page that appeared had been gone before. `reason`
-    says why a page counts as vanished: `http-404`, `http-410`, `redirected` (to `target`) or `robots` (the site's
-    robots.txt now forbids it).
+    `level` is `elsewhere`, `minor` or `major` if it changed; `is_back`: a page that appeared had been gone before.
+    `reason` says why a page counts as vanished: `http-404`, `http-410`, `redirected` (to `target`) or `robots` (the
+    site's robots.txt now forbids it).
     """
 
     url: Url

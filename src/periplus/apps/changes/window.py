@@ -3,7 +3,7 @@
 Runs are recognised by their files. When a run ends, each shard closes its file of the table `fetches`, so the next run
 writes another file (`runs_of`). A killed run closes nothing: there, and within a file, a pause of ten minutes ends a
 run. A run found something if it visited new pages, or found pages changed. A watch may run for months, so the window
-starts at most a day before the last such visit.
+starts at most a day before the last such visit. The last refresh is one run: it asks known pages first, then new ones.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +21,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.insight.columns import moments, plain
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled, scan
 from periplus.store.tables.files import intact_files_of, shard_of
 from periplus.store.tables.reader import parquet_of, scan_file, scan_spools
@@ -35,7 +37,7 @@ _FULL_ROWS: Final = 100_000
 _FULL_BYTES: Final = 32 << 20
 """A file of less ended with its run; a larger one may have been full, and the run gone on in the next."""
 _COLUMNS: Final = ("purpose", "lane", "outcome", "ended_at")
-_LEVELS: Final = pa.array(["minor", "major"])
+_LEVELS: Final = pa.array(["elsewhere", "minor", "major"])
 
 
 class Beginning(Struct, frozen=True):
@@ -81,25 +83,49 @@ def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()
     last = visits.told_at
     if not last:
         return Beginning(now - DAY, "day")
-    all_pauses, all_runs = _after_pauses(visits.firsts), runs_of(pieces)
-    pauses = [at for at in all_pauses if at <= last]
-    runs = [at for at in all_runs if at <= last]
-    has_later = len(pauses) < len(all_pauses) or len(runs) < len(all_runs)
-    asked_at = max(piece.last for piece in pieces) / _SECOND if has_later else None
-    first = max([*pauses, *runs]) // _SECOND  # as it is shown: the same time can be typed
+    every = _beginnings(folder, pieces, visits)
+    runs = [at for at in every if at <= last] or every[:1]
+    asked_at = max(piece.last for piece in pieces) / _SECOND if len(runs) < len(every) else None
+    first = runs[-1] // _SECOND  # as it is shown: the same time can be typed
     day_before = last / _SECOND - DAY
     if first < day_before:
         return Beginning(day_before, "day-of-run", asked_at)
-    return Beginning(float(first), "first-run" if max(len(pauses), len(runs)) == 1 else "run", asked_at)
+    return Beginning(float(first), "run" if len(runs) > 1 else "first-run", asked_at)
 
 
 def run_beginnings(folder: Path, *, spooled: Sequence[Spooled] = ()) -> list[float]:
     """When each run of a collection began, the first run first, in POSIX seconds."""
-    tables = folder / "tables"
     visits = _Visits(np.empty(0, np.int64))
-    runs = runs_of(_pieces(tables, spooled, visits))
+    pieces = _pieces(folder / "tables", spooled, visits)
+    return [at / _SECOND for at in _beginnings(folder, pieces, visits)]
+
+
+def _beginnings(folder: Path, pieces: Sequence[Piece], visits: _Visits) -> list[int]:
+    """When each run began, in order: by its files, after a pause, and all phases of the last refresh as one."""
+    runs = runs_of(pieces)
     pauses = [at for at in _after_pauses(visits.firsts) if all(abs(at - run) > _TOGETHER for run in runs)]
-    return [at / _SECOND for at in sorted([*runs, *pauses])]
+    every = sorted([*runs, *pauses])
+    refresh = _last_refresh(folder)
+    phases = [at for at in every if refresh.includes(at)]
+    return [at for at in every if at not in phases[1:]]
+
+
+class _RefreshSpan(Struct, frozen=True):
+    """When the last refresh began and ended: the part of `refreshing.RefreshPlan` that is read without the engine."""
+
+    started_at: float = 0.0
+    ended_at: float = 0.0
+
+    def includes(self, at: int) -> bool:
+        """Whether a time in microseconds is in it."""
+        return self.started_at <= at / _SECOND <= self.ended_at
+
+
+def _last_refresh(folder: Path) -> _RefreshSpan:
+    try:
+        return msgspec.json.decode(Layout(folder).refresh_plan.read_bytes(), type=_RefreshSpan)
+    except (OSError, msgspec.MsgspecError):
+        return _RefreshSpan()
 
 
 def runs_of(pieces: Iterable[Piece]) -> list[int]:

@@ -99,7 +99,8 @@ def changed_pages(folder: Path, since: float, spooled: Sequence[Spooled]) -> Cha
     """What appeared, changed and vanished since a time; of several changes of a page the last counts."""
     found = ChangedPages(since, set(), {}, {})
     last: dict[str, float] = {}
-    for change in changes_since(folder, since, spooled=spooled):
+    kinds = (ChangeKind.APPEARED, ChangeKind.CHANGED, ChangeKind.VANISHED)
+    for change in changes_since(folder, since, kinds=kinds, spooled=spooled):
         url = change.url
         if last.get(url, since) > change.seen_at:
             continue

@@ -33,7 +33,7 @@ from periplus.store.export import (
 )
 from periplus.store.export.bulk import mapping
 from periplus.store.export.chunks import DEFAULT_SIZE, WORDS, ChunkShape
-from periplus.store.export.exporting import OTHER_LANGUAGE
+from periplus.store.export.exporting import GONE, NEAR_DUPLICATE, NOT_INDEXABLE, OTHER_LANGUAGE, UNKNOWN_LANGUAGE
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
@@ -68,6 +68,8 @@ MAPPING: Final = ".mapping.json"
 """Behind the name of a bulk file: the types of its fields."""
 _WHOLE: Final = ("warc", "wacz", "cc-index", "urls")
 _IN_FOLDERS: Final = (*FOLDERS, "cc-index")
+_NOT_SELECTED: Final = {OTHER_LANGUAGE, UNKNOWN_LANGUAGE, NEAR_DUPLICATE, NOT_INDEXABLE, GONE}
+"""Reasons that say nothing about whether a page has the selected sites, patterns or languages, or deny it."""
 
 
 class ExportOptions(Struct, frozen=True):
@@ -212,7 +214,7 @@ class Export:
         An export of what changed may well be empty.
         """
         asked, selected = self._asked, self._asked.selection
-        if asked.since is not None or asked.changed or exported.written or exported.left_out.keys() - {OTHER_LANGUAGE}:
+        if asked.since is not None or asked.changed or exported.written or exported.left_out.keys() - _NOT_SELECTED:
             return False
         return bool(selected.sites or selected.include or selected.languages)
 

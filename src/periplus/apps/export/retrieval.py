@@ -6,10 +6,12 @@ cluster of near-duplicates represents it, PageRank, depth, texts of links.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
+
+from msgspec.structs import replace
 
 from periplus.apps.search.indexing import PDF_FILES, link_texts
 from periplus.collection.collection import CollectionSetup
@@ -19,7 +21,7 @@ from periplus.store.export.bulk import PageFacts, delete_line, index_lines
 from periplus.store.export.captures import Capture, StatedPreferences
 from periplus.store.export.chunks import ChunkShape, CutCapture, CutPage, chunk_line, chunks_of_cut, cut_page
 from periplus.store.export.documents import NO_TEXT, DecodedCapture, read_document
-from periplus.store.export.exporting import ReadCapture, RefusesUse
+from periplus.store.export.exporting import GONE, NEAR_DUPLICATE, NOT_INDEXABLE, ReadCapture, RefusesUse
 from periplus.store.export.kept_chunks import KeptChunks, cutting_rule
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ DEFAULT_INDEX: Final = "pages"
 _REPRESENTATIVES: Final = (
     f"select url, cluster from urls where is_representative union all select url, null from ({PDF_FILES})"  # noqa: S608 - our own words
 )
+_LEFT_OUT: Final = f"""
+select url, case when {{copies}} then '{NEAR_DUPLICATE}' else '{NOT_INDEXABLE}' end as why from urls where is_page
+"""  # noqa: S608 - our own words
 _INDEXED: Final = """
 with changed as (select url, max(seen_at) as at from changes where is_change group by url)
 select indexed.url, pagerank, depth, cluster, changed.at as modified_at from indexed left join changed using (url)
@@ -60,12 +65,14 @@ def export_chunks(
     shape = shape or ChunkShape()
     with _views(collection) as views:
         clusters = {Url(row["url"]): row["cluster"] for row in views.rows(_REPRESENTATIVES)}
+        unwanted = _left_out(views, clusters, copies="true")
         _add_gone(views, _REPRESENTATIVES, changes)
 
     stated = StatedPreferences(collection.layout.tables, committed.spooled)
 
     # an export of everything asks for every page that is needed
     is_whole = changes is None and refuses is None and not selection
+    chunks = 0
     with _kept(collection, shape, is_whole=is_whole) as kept:
 
         def read(capture: Capture) -> ReadCapture | str:
@@ -82,7 +89,9 @@ def export_chunks(
             return page
 
         def write(found: ReadCapture) -> bool:
+            nonlocal chunks
             page, url = cut(found), found.capture.url
+            chunks += len(page.parts)
             out.writelines(map(chunk_line, chunks_of_cut(found.capture, page, clusters[url], stated.of(url))))
             return bool(page.parts)
 
@@ -92,13 +101,13 @@ def export_chunks(
             selection,
             read,
             write,
-            wants=clusters.__contains__,
+            unwanted=unwanted,
             changes=changes,
             refuses=refuses,
         )
     if changes is not None:
         changes.write_deleted(out)
-    return exported
+    return replace(exported, chunks=chunks)
 
 
 @contextmanager
@@ -136,6 +145,7 @@ def export_bulk(
             )
             for row in views.rows(_INDEXED)
         }
+        unwanted = _left_out(views, facts, copies="is_indexable")
         _add_gone(views, "select url from indexed", changes)
     stated = StatedPreferences(collection.layout.tables, committed.spooled)
 
@@ -144,11 +154,17 @@ def export_bulk(
         out.write(index_lines(index, document, facts[url], stated.of(url)))
 
     exported = export_documents(
-        collection.folder, committed, selection, write, wants=facts.__contains__, changes=changes, refuses=refuses
+        collection.folder, committed, selection, write, unwanted=unwanted, changes=changes, refuses=refuses
     )
     if changes is not None:
         out.writelines(delete_line(index, url) for url in changes.deleted)
     return exported
+
+
+def _left_out(views: Views, wanted: Collection[Url], *, copies: str) -> Callable[[Url], str]:
+    """Why an export leaves out a URL: a near-duplicate if `copies` is true of it, not to be indexed, or gone by now."""
+    reasons = {Url(row["url"]): str(row["why"]) for row in views.rows(_LEFT_OUT.format(copies=copies))}
+    return lambda url: "" if url in wanted else reasons.get(url, GONE)
 
 
 def _add_gone(views: Views, wanted: str, changes: ChangedPages | None) -> None:

@@ -315,7 +315,7 @@ def _apply(running: _Scan, ledger: Ledger, now: float, *, is_complete: bool, all
         counts["new"] + counts["new without its date"] + counts["returned"],
         counts[ChangeLevel.MAJOR.word],
         counts[ChangeLevel.MINOR.word],
-        counts[ChangeLevel.RAW_ONLY.word],
+        counts[ChangeLevel.RAW_ONLY.word] + counts[ChangeLevel.ELSEWHERE.word],
         len(gone),
         hidden,
         counts[ChangeLevel.TEMPLATE.word],

@@ -19,11 +19,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.collection.collection import CollectionSetup
+from periplus.content.text_language import words_of
 from periplus.model import UsageError
 from periplus.view.notebook import Displayed
 
 from . import PLAIN, Document, Index, Judged, Measures, Weights, evaluate
-from .analysis import words_of
 from .indexing import EMPTY_ANCHORS, open_index
 from .query_log import read_queries
 

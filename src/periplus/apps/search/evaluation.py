@@ -12,7 +12,9 @@ from statistics import fmean
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .analysis import MAX_WORD, is_stop_word, term_of
+from periplus.content.text_language import is_stop_word
+
+from .analysis import MAX_WORD, term_of
 from .engine import Question, Reranking, Weights
 from .query import Query
 

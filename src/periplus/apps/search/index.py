@@ -31,13 +31,14 @@ import numpy as np
 import zstandard
 from msgspec import Struct
 
+from periplus.content.text_language import language_of, plain_text, words_of
 from periplus.content.vocabulary import WordTable
 from periplus.engine.plugins import load_plugin
 from periplus.model import CollectionDamaged, CollectionInUse, PageSection, Url, UsageError
 from periplus.urls import domain_of, site_of
 
 from . import analysis
-from .analysis import SAMPLE_WORDS, language_of, plain_text, terms_of, terms_of_words, words_of
+from .analysis import terms_of, terms_of_words
 from .documents import NO_TEXTS, Documents, Record, hash_of, id_of
 from .engine import IndexEntry, SearchEngine, Weights
 from .names import beginnings_of, defined_name, is_name, names_in, parts_of_name, without_number
@@ -56,8 +57,6 @@ MAX_SECTIONS = 2_000
 _SITE_IN_TITLE = re.compile(r" (?:[\u2014|]) ")
 """What the name of a site follows in a title."""
 _AGAIN = "For a collection: periplus index DIR --rebuild. Else delete the folder and add the documents again."
-_READ_AT_ONCE = 8_000
-"""Characters of a text in which words are looked for by which its language is told."""
 _KEPT_WORDS = 400_000
 """Words of a language whose terms are kept: as many as stems are."""
 _ADDED_AT_ONCE = 256
@@ -360,7 +359,7 @@ class Index:
         text, title = document.text[:MAX_TEXT], " ".join(document.title.split())
         site, anchors = site_of(Url(document.url)), document.anchors[:MAX_ANCHORS]
         sections = [section for section in document.sections if section.offset < len(text)][:MAX_SECTIONS]
-        language = language_of(text or title, document.language, _first_words(text, sections) if text else None)
+        language = language_of(text or title, document.language or "")
         moment = int(document.modified_at or document.fetched_at)
         record = Record(
             id=id_of(document.url),
@@ -498,19 +497,6 @@ def _is_home(url: str) -> bool:
     _, _, rest = url.partition("://")
     host, _, path = rest.partition("/")
     return bool(host) and path in ("", "index.html", "index.htm", "index.php")
-
-
-def _first_words(text: str, sections: Sequence[PageSection]) -> list[str]:
-    """The words by which the language of a text is told, and perhaps more; each section begins with one."""
-    words: list[str] = []
-    place = 0
-    for end in (*(section.offset for section in sections), len(text)):
-        while end > place and len(words) < SAMPLE_WORDS:
-            cut = text.find(" ", place + _READ_AT_ONCE, end)
-            cut = end if cut < 0 else cut
-            words += words_of(text[place:cut])
-            place = cut
-    return words
 
 
 def _is_one_word(text: str) -> bool:

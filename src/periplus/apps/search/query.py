@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 
 from msgspec import Struct
 
-from .analysis import is_unspaced, words_of
+from periplus.content.text_language import is_unspaced, primary_language, words_of
 
 MAX_LENGTH = 512
 """Characters of a query that are read."""
@@ -145,7 +145,7 @@ class _Reader:
             in_title=tuple(self.lists["intitle"][:MAX_WORDS]),
             in_url=tuple(self.lists["inurl"][:MAX_WORDS]),
             site=self.only.get("site", ""),
-            language=self.only.get("lang", ""),
+            language=primary_language(self.only.get("lang", "")),
             media_type=self.only.get("type", ""),
             after=self.times.get("after"),
             before=self.times.get("before"),

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .analysis import UNKNOWN, is_stop_word, terms_of, words_of
+from periplus.content.text_language import UNKNOWN, is_stop_word, words_of
+
+from .analysis import terms_of
 from .documents import NO_TEXTS, Documents, Record, StoredTexts
 from .engine import Found, Question, SearchEngine, Weights
 from .evaluation import looked_up, question_of

@@ -7,7 +7,9 @@ from itertools import islice
 
 from msgspec import Struct
 
-from .analysis import WORD, is_unspaced, places_of, term_of
+from periplus.content.text_language import WORD, is_unspaced
+
+from .analysis import places_of, term_of
 
 LENGTH = 200
 """Characters of a snippet."""

@@ -32,10 +32,11 @@ from typing import IO, Final
 import msgspec
 from msgspec import Struct
 
+from periplus.content.text_language import STOP_WORDS, words_of
 from periplus.model import PageSection, Url, UsageError
 from periplus.urls import site_of
 
-from .analysis import STOP_WORDS, term_of, terms_of, without_accents, words_of
+from .analysis import term_of, terms_of, without_accents
 from .index import Document, Index
 from .names import names_in, parts_of_name
 from .widget import write_widget

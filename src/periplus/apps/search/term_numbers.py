@@ -16,7 +16,9 @@ import numpy.typing as npt
 from msgspec import Struct
 from xxhash import xxh32_intdigest
 
-from .analysis import term_of, words_of
+from periplus.content.text_language import words_of
+
+from .analysis import term_of
 
 Numbers = npt.NDArray[np.uint32]
 

@@ -21,6 +21,7 @@ from starlette.routing import Route
 from periplus.apps.search import Hit, Query, SectionHit, Sitelink, parse_query
 from periplus.apps.search.query_log import LoggedQuery
 from periplus.apps.search.widget import SCRIPTS
+from periplus.content.text_language import primary_language
 
 from .metrics import counters_of
 from .rendering import json_response
@@ -57,7 +58,7 @@ class Asked(Struct, frozen=True):
         return replace(
             typed,
             site=self.site.lower() or typed.site,
-            language=self.language.lower() or typed.language,
+            language=primary_language(self.language) or typed.language,
             media_type=self.media_type.lower() or typed.media_type,
         )
 

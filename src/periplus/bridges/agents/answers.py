@@ -88,7 +88,7 @@ class CrawlJob(Struct, frozen=True):
 
 
 class PageChange(Struct, frozen=True, omit_defaults=True):
-    """A page that `appeared`, `changed` or `vanished`, and the first passages that differ."""
+    """A page that `appeared`, `changed` (also `elsewhere` than in its main text) or `vanished`, and what differs."""
 
     url: str
     kind: str

@@ -27,6 +27,7 @@ from periplus.collection.options import agents_settings
 from periplus.collection.seeds import seeds_from
 from periplus.collection.trust import PERSONAL
 from periplus.collection.typed_values import moment_of
+from periplus.content.text_language import page_language, primary_language
 from periplus.library.mapping import map_found
 from periplus.model import (
     NO_PREFERENCES,
@@ -118,7 +119,7 @@ class AgentVerbs:
             return Refusal("no-index", f"Make an index: periplus index {collection.name}")
         query = parse_query(what.query)
         query = msgspec.structs.replace(
-            query, site=what.site.lower() or query.site, language=what.lang.lower() or query.language
+            query, site=what.site.lower() or query.site, language=primary_language(what.lang) or query.language
         )
         with collection.index() as index:
             results = index.search(query, what.n)
@@ -159,7 +160,7 @@ class AgentVerbs:
         return found
 
     def _part(self, collection: ServedCollection, found: FreshPage, what: asked.ReadStored) -> PageText | Refusal:
-        page = found.page
+        page, language = found.page, page_language(found.page)
         withheld = self._withheld(collection, page.preferences)
         parts = [""] if withheld else parts_of(markdown_of(page, found.body, found.shown), what.max_tokens)
         if what.part > len(parts):
@@ -168,7 +169,7 @@ class AgentVerbs:
             "url": found.url,
             "title": page.title,
             "fetched_at": found.fetched_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "language": page.language,
+            "language": language,
             "canonical": page.canonical or "",
         }
         front = "\n".join(f"{name}: {json.dumps(value)}" for name, value in facts.items() if value)
@@ -181,7 +182,7 @@ class AgentVerbs:
             parts=len(parts),
             next_part=what.part + 1 if what.part < len(parts) else None,
             fetched_at=found.fetched_at,
-            language=page.language,
+            language=language,
             canonical=page.canonical or "",
             withheld=withheld,
             hidden_text=found.hidden_text or None,

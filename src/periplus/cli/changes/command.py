@@ -236,7 +236,13 @@ Paths = Annotated[
     ),
 ]
 Kinds = Annotated[
-    list[ChangeKind] | None, typer.Option("--kind", rich_help_panel=_WHICH, help="Only this kind. May be repeated.")
+    list[ChangeKind] | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        rich_help_panel=_WHICH,
+        help="Only appeared, changed, vanished, or elsewhere: outside of the main text. May be repeated.",
+    ),
 ]
 Least = Annotated[
     str | None,
@@ -405,7 +411,7 @@ def _found(layout: Layout, asked: Asked, limit: int | None, counts: Counts) -> I
 def _large(folder: Path, stream: Iterable[Change], least: float) -> Iterator[ChangeWithDetail]:
     """Keep pages that appeared or vanished, and those of which at least a share of the text changed."""
     for change in stream:
-        if not least or change.kind is not ChangeKind.CHANGED:
+        if not least or change.kind not in (ChangeKind.CHANGED, ChangeKind.ELSEWHERE):
             yield change, None
             continue
         detail = detail_of(folder, change)

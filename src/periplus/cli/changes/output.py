@@ -142,7 +142,8 @@ def share_of(text: str | None) -> float:
 
 def nothing_of(asked: Asked) -> str:
     """The message if nothing was found."""
-    words = [kind.value for kind in ChangeKind if kind in asked.kinds]
+    said = ChangeKind.ELSEWHERE if ChangeKind.CHANGED in asked.kinds else None
+    words = [kind.value for kind in ChangeKind if kind in asked.kinds and kind is not said]
     listed = " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
     is_part = asked.sites or asked.paths or asked.least
     return f"nothing {listed}" + (", of what was asked for" if is_part else "")

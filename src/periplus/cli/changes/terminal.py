@@ -56,7 +56,8 @@ def what_changed(change: Change, detail: Detail) -> str:
         return f"{change.level}; {_PROBLEMS.get(detail.problem, detail.problem)}"
     parts = []
     if detail.difference is not None:
-        parts.append(f"{percent(detail.difference.size)} of the text" if detail.difference.size else "not the text")
+        which = "all text" if change.kind is ChangeKind.ELSEWHERE else "the text"
+        parts.append(f"{percent(detail.difference.size)} of {which}" if detail.difference.size else "not the text")
     if detail.title_before:
         parts.append("another title")
     if detail.canonical or detail.canonical_before:
@@ -76,7 +77,13 @@ def counted_links(detail: Detail) -> str:
 
 _STYLES: Final = {RunStatus.KEPT: "dim", RunStatus.REMOVED: "red strike", RunStatus.ADDED: "green"}
 _SIGNS: Final = {RunStatus.KEPT: ("", ""), RunStatus.REMOVED: ("[-", "-]"), RunStatus.ADDED: ("{+", "+}")}
-_KIND_STYLES: Final = {ChangeKind.APPEARED: "green", ChangeKind.CHANGED: "yellow", ChangeKind.VANISHED: "red"}
+_COMPARED: Final = (ChangeKind.CHANGED, ChangeKind.ELSEWHERE)
+_KIND_STYLES: Final = {
+    ChangeKind.APPEARED: "green",
+    ChangeKind.CHANGED: "yellow",
+    ChangeKind.VANISHED: "red",
+    ChangeKind.ELSEWHERE: "dim",
+}
 _PASSAGES: Final = 4
 _LONGEST: Final = 240
 _AROUND: Final = 48
@@ -143,8 +150,8 @@ def _print_counts(console: Console, shown: int, kinds: Mapping[ChangeKind, int],
 def line_of(change: Change, detail: Detail | None) -> Text:
     """What happened, when, how much of it, and where."""
     known = detail or Detail()
-    text = "" if detail is None and change.kind is ChangeKind.CHANGED else about(change, known)
-    line = Text().append(f"  {change.kind.value:8}", style=_KIND_STYLES[change.kind])
+    text = "" if detail is None and change.kind in _COMPARED else about(change, known)
+    line = Text().append(f"  {change.kind.value:9}", style=_KIND_STYLES[change.kind])
     line.append(f"  {moment(change.seen_at)}  ", style="dim")
     line.append(one_line(change.url))
     line.append(f"  {one_line(text or change.level)}", style="dim")

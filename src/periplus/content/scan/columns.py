@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-TEXT_RULE: Final = 5
+TEXT_RULE: Final = 6
 """The number of the rule by which main text and blocks are found, from 1 to 63.
 
 To be raised with every change after which the same page has another main text, other blocks or another sketch.

@@ -62,7 +62,7 @@ WORDS: Final[dict[int, str]] = {
         "related recommend trending popular teaser mostread ^similar readmore ^recent ^latest ^suggest ^weitere ^mehr$ "
         "^further viral nextpost ^meta$ postmeta entrymeta author byline ^autor ^tags taglist ^bio$ vcard "
         "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline masthead "
-        "branding imprint impressum"
+        "branding ^tagline slogan imprint impressum"
     ),
     CAPTION: "caption ^credit ^legend ^bildunter gallery slideshow swiper carousel slider attachment",
     PICTURE: "^img ^image ^photo ^picture ^bild ^foto",

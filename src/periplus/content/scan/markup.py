@@ -22,7 +22,11 @@ IN_ARTICLE: Final = 2
 IN_ASIDE: Final = 4
 IN_HEADER: Final = 8
 IN_FORM: Final = 16
-"""What an element is in, by its own or an ancestor's tag or role. Where this changes, a block ends."""
+IN_FALLBACK: Final = 32
+"""What an element is in, by its own or an ancestor's tag or role. Where this changes, a block ends, but for the last.
+
+Of what is in a fallback browsers show nothing: the content of a film, sound or canvas, notes on formulas.
+"""
 _TAG_REGIONS: Final = {
     NUMBERS["main"]: IN_MAIN,
     NUMBERS["article"]: IN_ARTICLE,
@@ -31,6 +35,7 @@ _TAG_REGIONS: Final = {
     NUMBERS["footer"]: IN_ASIDE,
     NUMBERS["header"]: IN_HEADER,
     NUMBERS["form"]: IN_FORM,
+    **dict.fromkeys(numbers_of("audio", "video", "canvas", "annotation"), IN_FALLBACK),
 }
 _ROLE_REGIONS: Final = {
     b"main": IN_MAIN,
@@ -48,7 +53,7 @@ _HINTING: Final = frozenset(
 """Attributes that the rule for the main text looks at."""
 _MARKING: Final = (b"class", b"id", b"title", b"aria-label")
 """Attributes in which a link may say that it leads to the next page."""
-_MAY_BE_EMPTY: Final = numbers_of("svg", "math", "foreignobject", "desc", "title", "script", "style")
+_MAY_BE_EMPTY: Final = numbers_of("svg", "math", "annotation", "foreignobject", "desc", "title", "script", "style")
 """Tags that have no content if they end with a slash, in foreign content."""
 _EVENT_ATTRIBUTES: Final = frozenset(
     {"href", "src", "alt", "class", "title", "start", "colspan", "rowspan", "id", "name"}
@@ -56,12 +61,14 @@ _EVENT_ATTRIBUTES: Final = frozenset(
 _PLAIN_ANCHOR: Final = re.compile(rb'a(?>(?: (?:class|title|id|target)="[^"]*+")*) href="([^"]++)"')
 """How nearly all links are written: the first `href` is behind attributes that do not matter."""
 _A: Final = NUMBERS["a"]
-_OF_FOREIGN: Final = numbers_of("svg", "math", "foreignobject", "desc", "title")
+_OF_FOREIGN: Final = numbers_of("svg", "math", "annotation", "foreignobject", "desc", "title")
 """Tags with which foreign content, or HTML in it, begins."""
 _NEVER_PLAIN: Final = _OF_FOREIGN + numbers_of("fieldset", "legend")
 """Tags that are more than a block, whatever their attributes: also those that may disable controls."""
 _NAMES: Final = tuple("img" if name == "image" else name for name in NAMES)
-_NUMBERS: Final = {name.encode(): number for name, number in NUMBERS.items() if name}
+_NUMBERS: Final = {name.encode(): number for name, number in NUMBERS.items() if name} | {
+    b"annotation-xml": NUMBERS["annotation"]
+}
 
 
 _PERMALINK_CLASSES: Final = frozenset(name.encode() for name in PERMALINK_CLASSES)

@@ -47,7 +47,7 @@ _FRAME: Final = NUMBERS["frame"]
 _FRAMESET: Final = NUMBERS["frameset"]
 _PLAINTEXT: Final = NUMBERS["plaintext"]
 _TEMPLATE: Final = NUMBERS["template"]
-_OF_FOREIGN: Final = numbers_of("svg", "math", "foreignobject", "desc", "title")
+_OF_FOREIGN: Final = numbers_of("svg", "math", "annotation", "foreignobject", "desc", "title")
 _SCRIPT_OR_STYLE: Final = numbers_of("script", "style")
 _SVG: Final = NUMBERS["svg"]
 _LONGEST_SIGN: Final = 16
@@ -292,8 +292,6 @@ def _add_raw_content(page: PageScan, tag: Tag, content: bytes) -> None:
     match tag.name:
         case "script":
             add_script(page, tag, content)
-        case "style":
-            pass
         case "title":
             page.title = content if page.title is None else page.title
             if page.is_in_body:
@@ -303,10 +301,8 @@ def _add_raw_content(page: PageScan, tag: Tag, content: bytes) -> None:
             _add_textarea_text(page, content.replace(b"<", b"&lt;"))
         case "iframe":
             add_other_link(page, tag)
+        case "xmp":
             _show_text(page, _escaped(content))
-        case _:
-            if page.is_in_body:
-                _show_text(page, _escaped(content))
 
 
 def _escaped(content: bytes) -> bytes:

@@ -10,7 +10,7 @@ from typing import Final
 
 from .columns import EventKind
 from .elements import TRACKED, close_anchor, enter_form_part, leave_form_parts
-from .markup import Tag
+from .markup import IN_FALLBACK, Tag
 from .state import HAS_EVENT, IS_FOREIGN, NONE, PageScan, WrittenEvent
 from .tags import BARRIER, FLAGS_OF, HEAD, NAMES, NUMBERS, SPECIAL, numbers_of, numbers_with
 
@@ -25,9 +25,9 @@ _TABLE: Final = NUMBERS["table"]
 _OPTION: Final = NUMBERS["option"]
 _LI: Final = NUMBERS["li"]
 _HEADINGS: Final = numbers_of("h1", "h2", "h3", "h4", "h5", "h6")
-_FOREIGN: Final = numbers_of("svg", "math")
+_FOREIGN: Final = numbers_of("svg", "math", "annotation")
 _TABLE_PARTS: Final = numbers_of("table", "tbody", "thead", "tfoot", "tr", "td", "th", "caption")
-_NO_EVENTS: Final = numbers_of("body", "foreignobject", "desc", "frameset", "frame")
+_NO_EVENTS: Final = numbers_of("body", "foreignobject", "desc", "annotation", "frameset", "frame")
 _SAME_PART: Final = {
     number: part
     for part in (numbers_of("td", "th"), numbers_of("tr"), numbers_of("tbody", "thead", "tfoot"))
@@ -110,8 +110,9 @@ def pop_to(page: PageScan, size: int) -> None:
 
 def cross_region(page: PageScan, region: int) -> None:
     """End the block of text where the main part, navigation, a header or a form begins or ends."""
+    page.block += bool((page.region ^ region) & ~IN_FALLBACK)
     page.region = region
-    page.block += 1
+    page.update_visibility()
 
 
 def close_paragraph(page: PageScan) -> None:
@@ -162,7 +163,8 @@ def leave_foreign(page: PageScan) -> None:
 
 def has_events(page: PageScan, number: int) -> bool:
     """Whether writers may care about an element."""
-    return bool(number) and not FLAGS_OF[number] & HEAD and number not in _NO_EVENTS and not page.is_in_noscript
+    is_reported = bool(number) and not FLAGS_OF[number] & HEAD and number not in _NO_EVENTS
+    return is_reported and not page.is_in_noscript and not page.region & IN_FALLBACK
 
 
 def add_open_event(page: PageScan, tag: Tag) -> bool:

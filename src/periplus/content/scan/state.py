@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from .columns import Attributes, EventKind, FormElement, Head, Medium
-from .markup import Tag
+from .markup import IN_FALLBACK, Tag
 from .tags import NUMBERS
 
 NONE: Final = -1
@@ -46,10 +46,10 @@ class PageScan:
         self.is_frameset = False
         self.is_in_noscript = False
         self.is_visible = True
-        """Neither of the two above: text is seen."""
+        """Text is seen: neither of the two above, nor in a fallback."""
         self.templates = 0
         self.is_foreign = False
-        """Whether the innermost open element is svg or math."""
+        """Whether the innermost open element is svg, math or annotation."""
 
         self.stack = bytearray((BODY,))
         """The numbers of the tags of open elements; one byte each, so that searches are fast."""
@@ -120,3 +120,7 @@ class PageScan:
         self.sinks: tuple[list[bytes], ...] = ()
         """What gets text besides the page: the open link, and the text owner."""
         self.events: list[WrittenEvent] = []
+
+    def update_visibility(self) -> None:
+        """Determine again whether text is seen."""
+        self.is_visible = not (self.is_in_noscript or self.is_frameset or self.region & IN_FALLBACK)

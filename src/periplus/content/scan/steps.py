@@ -83,6 +83,11 @@ def _start_inline(page: PageScan, tag: Tag) -> bool | None:
     return page.is_foreign
 
 
+def _start_film(page: PageScan, tag: Tag) -> None:
+    add_medium(page, tag)
+    push(page, tag)
+
+
 def _start_drawing(page: PageScan, tag: Tag) -> bool:
     if not tag.is_self_closing:
         push(page, tag)
@@ -136,7 +141,7 @@ def _start_noscript(page: PageScan, _: Tag) -> None:
 
 def _end_noscript(page: PageScan, _: Tag) -> None:
     page.is_in_noscript = False
-    page.is_visible = not page.is_frameset
+    page.update_visibility()
 
 
 def _stop(_: PageScan, __: Tag) -> bool:
@@ -191,6 +196,7 @@ _END_ACTS: Final[dict[str, Act | None]] = {
     "a": close_anchor,
     "noscript": _end_noscript,
     "form": _end_form,
+    "annotation": _end_inline,
     "title": _end_inline,
     "body": None,
 }
@@ -216,6 +222,8 @@ def _start_act(name: str, flags: int) -> Act | None:
         return _stop
     if flags & HEAD_PART:
         return add_head_element
+    if flags & MEDIA and flags & PUSH:
+        return _start_film
     if flags & MEDIA:
         return add_medium
     if flags & FORM_PART:

@@ -322,7 +322,7 @@ class Views:
             rows = (
                 f"with every as ({rows}) select * from every where not ("
                 "level = 'major' and (url, seen_at) in (select (url, seen_at) from every where level = 'minor')"
-                " or level in ('minor', 'major')"
+                " or level in ('elsewhere', 'minor', 'major')"
                 " and (url, seen_at) in (select (url, seen_at) from every where level = 'template'))"
             )
         if name in TIMES and self._has_outages:

@@ -95,7 +95,7 @@ def index_lines(index: str, document: DecodedCapture, facts: PageFacts, preferen
         description=page.description,
         text=page.text,
         main_text=page.main_text,
-        language=page.language or None,
+        language=document.language or None,
         fetched_at=capture.fetched_at,
         modified_at=facts.modified_at or document.modified_at,
         pagerank=facts.pagerank,

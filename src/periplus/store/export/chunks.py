@@ -192,7 +192,7 @@ class CutCapture(Struct, frozen=True):
 
     @property
     def language(self) -> str:
-        """The language that the page declares; empty if it declares none."""
+        """The language of its text; empty if it is unknown."""
         return self.page.language
 
     @property

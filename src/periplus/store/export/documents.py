@@ -29,6 +29,7 @@ from periplus.content.hidden import without_hidden_characters
 from periplus.content.pdf import MIME as PDF
 from periplus.content.pdf import html_of, is_pdf
 from periplus.content.scan.columns import MAX_TEXT
+from periplus.content.text_language import page_language
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
 from periplus.formats.headers.caching import read_last_modified
@@ -83,8 +84,8 @@ class DecodedCapture(Struct, frozen=True):
 
     @property
     def language(self) -> str:
-        """The language that the page declares; empty if it declares none."""
-        return self.page.language or ""
+        """The language tag of its text; empty if it is unknown."""
+        return page_language(self.page)
 
     @property
     def preferences(self) -> Preferences:

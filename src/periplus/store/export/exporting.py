@@ -28,6 +28,7 @@ import pyarrow as pa
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from periplus.content.text_language import primary_language
 from periplus.model import Directives, Preference, Preferences, Url, UsageError, UseLimit
 from periplus.policy.filters.patterns import compiled
 from periplus.policy.permissions import DISALLOW, UNEXPLAINED, Permitted, refusal
@@ -57,7 +58,8 @@ from .records import (
     write_line,
 )
 
-OTHER_LANGUAGE, DUPLICATE = "other-language", "duplicate"
+OTHER_LANGUAGE, UNKNOWN_LANGUAGE, DUPLICATE = "other-language", "unknown-language", "duplicate"
+NEAR_DUPLICATE, NOT_INDEXABLE, GONE = "near-duplicate", "not-indexable", "gone"
 RefusesUse = Callable[[Url, datetime], str]
 """Tells why a page is left out because of what the export is for; an empty string if it is not.
 
@@ -74,7 +76,7 @@ class ReadCapture(Protocol):
 
     @property
     def language(self) -> str:
-        """The language that it declares; empty if it declares none."""
+        """The language tag of its text; empty if it is unknown."""
 
     @property
     def preferences(self) -> Preferences:
@@ -100,7 +102,7 @@ class Selection(Struct, frozen=True):
     """Which pages to export; an empty field selects all pages.
 
     `sites` are hosts, subdomains included; without a port, with all ports. `include` are URL patterns as of a
-    crawl. `languages` are tags as pages declare them: `de` selects `de-AT`, too. `dedupe`: of pages with the same main
+    crawl. `languages` are tags of what texts are in: `de` selects `de-AT`, too. `dedupe`: of pages with the same main
     text, only the one that was fetched first. `purpose` is one of `policy.permissions.PURPOSES`: only pages that may be
     used for it; `unknown`: whether pages of which nothing is stated are (`keep`, `drop`).
     """
@@ -137,8 +139,8 @@ class PageFilter:
 
     def refusal(self, page: ReadCapture) -> str:
         """Why a page with a selected URL is left out; empty if it is not."""
-        if self._languages and not self._is_in_language(page.language):
-            return OTHER_LANGUAGE
+        if self._languages and not self._is_in_language(language := page.language):
+            return OTHER_LANGUAGE if language else UNKNOWN_LANGUAGE
         if self._purpose:
             if _refuses_itself(page, self._purpose):
                 return refusal(Permitted(DISALLOW), self._purpose)
@@ -148,7 +150,8 @@ class PageFilter:
 
     def _is_in_language(self, language: str) -> bool:
         tag = language.lower().replace("_", "-")
-        return any(tag == wanted or tag.startswith(f"{wanted}-") for wanted in self._languages)
+        primary = primary_language(tag)
+        return any(wanted in (tag, primary) or tag.startswith(f"{wanted}-") for wanted in self._languages)
 
     @staticmethod
     def _is_known(page: ReadCapture, seen: set[bytes]) -> bool:
@@ -194,7 +197,7 @@ class Committed(Struct, frozen=True):
 
 
 class Exported(Displayed, frozen=True):
-    """What an export did: pages, rows or files written, and how many pages were left out, by reason.
+    """What an export did: pages, rows or files written, in how many `chunks`, and pages left out, by reason.
 
     `deleted` are deletions of pages that an earlier export had; `refused` of the written URLs were never requested,
     because filters or robots.txt refused them.
@@ -204,6 +207,7 @@ class Exported(Displayed, frozen=True):
     left_out: dict[str, int] = field(default_factory=dict)
     deleted: int = 0
     refused: int = 0
+    chunks: int = 0
 
 
 class ChangedPages(Struct):
@@ -333,13 +337,15 @@ def export_documents(
     selection: Selection,
     write: Callable[[DecodedCapture], bool | None],
     *,
-    wants: Callable[[Url], bool] = lambda _url: True,
+    unwanted: Callable[[Url], str] = lambda _url: "",
     changes: ChangedPages | None = None,
     refuses: RefusesUse | None = None,
 ) -> Exported:
-    """Write every selected page in turn that `wants` accepts, read from the archive (`export_captures`)."""
+    """Write every selected page in turn, read from the archive (`export_captures`)."""
     read = partial(read_document, collection / "warc", texts_only=True)
-    return export_captures(collection, committed, selection, read, write, wants=wants, changes=changes, refuses=refuses)
+    return export_captures(
+        collection, committed, selection, read, write, unwanted=unwanted, changes=changes, refuses=refuses
+    )
 
 
 def export_captures(
@@ -349,30 +355,26 @@ def export_captures(
     read: Callable[[Capture], R | str],
     write: Callable[[R], bool | None],
     *,
-    wants: Callable[[Url], bool] = lambda _url: True,
+    unwanted: Callable[[Url], str] = lambda _url: "",
     changes: ChangedPages | None = None,
     refuses: RefusesUse | None = None,
 ) -> Exported:
-    """Every selected page in turn that `wants` accepts. One that cannot be written is counted, and the others go on.
+    """Every selected page in turn. One that is not written is counted by reason, and the others go on.
 
-    `read` returns a page, or the reason why there is none; `write` whether the page had something to write.
-    With `changes`, only pages that appeared or changed; the caller writes those that were deleted, afterwards.
-    `refuses` knows what pages may be used for.
+    `unwanted` returns the reason why a URL is left out, `read` a page, or the reason why there is none, and `write`
+    whether the page had something to write. With `changes`, only pages that appeared or changed; the caller writes
+    those that were deleted, afterwards. `refuses` knows what pages may be used for.
     """
     check_digests(collection / "tables", ("fetches",))
     written, left_out = 0, Counter[str]()
     pages = PageFilter(selection, refuses)
     for capture in latest_captures(collection / "tables", committed.spooled):
-        url, why = capture.url, ""
+        url = capture.url
         if not pages.wants_url(url) or (
             changes is not None and url not in changes.changed and url not in changes.appeared
         ):
             continue
-        if not wants(url):
-            if changes is not None:
-                changes.leave_out(url)
-            continue
-        document = read(capture)
+        document = unwanted(url) or read(capture)
         if isinstance(document, str):
             why = document
         elif not (why := pages.refusal(document)) and write(document) is False:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import partial
@@ -63,9 +64,7 @@ _TERM: Final = 7
 """The kind of a block that is a term of a definition; headings have their level, and paragraphs 0."""
 _LONGEST_SIGN: Final = 2
 """Characters of a link that is only a sign, perhaps with a variation selector."""
-_SKIPPED: Final = frozenset(
-    {"nav", "button", "select", "option", "datalist", "textarea", "iframe", "noembed", "noframes", "svg", "dialog"}
-)
+_SKIPPED: Final = frozenset({"nav", "button", "select", "option", "datalist", "textarea", "svg", "dialog"})
 _LONG_WORD: Final = re.compile(r"(?<![\\])\b[^\W\d_]{3,}")
 """A word that says something; not a command of TeX, which texts of formulas are full of."""
 _LISTS: Final = ("ul", "ol", "menu", "dir", "dl")
@@ -201,6 +200,8 @@ class _Writer:
         """Whether that is its own, or inside of it."""
         self._frames: list[_Frame] = []
         self._styles: list[Style | Link] = []
+        self._nested = Counter[Style]()
+        """How often each style was opened again inside itself."""
         self._has_own_links = False
         """Whether there were links to the page itself since the last block."""
         self._runs: list[Run] = []
@@ -527,12 +528,18 @@ class _Writer:
     def _open_style(self, tag: str, _: Attributes) -> None:
         """A style; there are none in code."""
         style = _STYLES[tag]
-        if style not in self._styles and Style.CODE not in self._styles:
+        if style in self._styles:
+            self._nested[style] += 1
+        elif Style.CODE not in self._styles:
+            self._nested[style] = 0
             self._styles.append(style)
 
     def _close_style(self, tag: str) -> None:
-        if _STYLES[tag] in self._styles:
-            self._styles.remove(_STYLES[tag])
+        style = _STYLES[tag]
+        if style in self._styles and self._nested[style]:
+            self._nested[style] -= 1
+        elif style in self._styles:
+            self._styles.remove(style)
 
     def _open_link(self, tag: str, attributes: Attributes) -> None:
         """A link. It ends the one before it, and is outside of code."""

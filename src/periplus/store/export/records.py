@@ -80,7 +80,7 @@ def record_of(document: DecodedCapture, *, wants_markdown: bool = False) -> Page
         content_type=capture.content_type,
         title=page.title or None,
         description=page.description or None,
-        language=page.language or None,
+        language=document.language or None,
         canonical=page.canonical,
         text=page.text,
         main_text=page.main_text,
@@ -240,7 +240,7 @@ def _front_matter(document: DecodedCapture) -> str:
     facts = {
         "url": capture.url,
         "title": page.title,
-        "language": page.language,
+        "language": document.language,
         "fetched_at": capture.fetched_at.isoformat().replace("+00:00", "Z"),
     }
     lines = [f"{name}: {json.dumps(value)}" for name, value in facts.items() if value]

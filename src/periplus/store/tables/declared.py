@@ -390,8 +390,8 @@ class ChangeRow(TableRow, frozen=True):
     seen_at: Moment
     """the later visit"""
     level: Word
-    """`same` `raw-only` (only bytes, or parts that differ at every visit) `template` (as other pages of the
-    site) `minor` `major`; see [changes.md](changes.md)"""
+    """`same` `raw-only` (only bytes, or parts that differ at every visit) `template` (as other pages of the site)
+    `elsewhere` (outside of the main text) `minor` `major`; see [changes.md](changes.md)"""
     is_change: Claim
     """counts towards its change rate: `major`"""
 

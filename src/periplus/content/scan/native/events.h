@@ -18,8 +18,8 @@ static inline bool has_events(const Scanner *scanner, u8 tag) {
         return false;
     }
     bool is_reported = tag != TAG_unknown && !(TAG_FLAGS[tag] & HEAD) && tag != TAG_body && tag != TAG_foreignobject &&
-                       tag != TAG_desc && tag != TAG_frameset && tag != TAG_frame;
-    return is_reported && !scanner->is_in_noscript;
+                       tag != TAG_desc && tag != TAG_annotation && tag != TAG_frameset && tag != TAG_frame;
+    return is_reported && !scanner->is_in_noscript && !is_in_fallback(scanner);
 }
 
 /* Whether there is room for another event: as many are counted as would be kept if they were asked for. */

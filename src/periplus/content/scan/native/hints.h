@@ -44,7 +44,7 @@ static const struct {
      "related recommend trending popular teaser mostread ^similar readmore ^recent ^latest ^suggest ^weitere ^mehr$ "
      "^further viral nextpost ^meta$ postmeta entrymeta author byline ^autor ^tags taglist ^bio$ vcard "
      "^categories ^cats$ ^rating ^posted ^date$ ^timestamp userinfo userprofile infoline masthead "
-     "branding imprint impressum"},
+     "branding ^tagline slogan imprint impressum"},
     {LOOKS_CAPTION, "caption ^credit ^legend ^bildunter gallery slideshow swiper carousel slider attachment"},
     {LOOKS_PICTURE, "^img ^image ^photo ^picture ^bild ^foto"},
     {LOOKS_COMMENT, "comment ^respond$ ^reply ^replies disqus kommentar comentario"},

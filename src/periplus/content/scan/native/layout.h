@@ -8,13 +8,14 @@
 
 #include "base.h"
 
-/* What an element is in, by its own or an ancestor's tag or role. Where this changes, a block ends. */
+/* What an element is in, by its own or an ancestor's tag or role. Where this changes, a block ends, but for the last. */
 enum Region {
     IN_MAIN = 1,  /* <main>, role=main */
     IN_ARTICLE = 2,
     IN_ASIDE = 4, /* <nav>, <aside>, <footer>, roles of navigation */
     IN_HEADER = 8,
     IN_FORM = 16,
+    IN_FALLBACK = 32, /* what browsers show nothing of: the content of a film, sound or canvas, notes on formulas */
 };
 
 typedef struct {

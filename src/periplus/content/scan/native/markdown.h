@@ -132,6 +132,7 @@ typedef struct {
     LIST(Frame) frames;
     LIST(WrittenLink) links;
     Styles styles;
+    u32 nested[STYLE_COUNT]; /* how often each style was opened again inside itself */
     LIST(Run) runs;
     LIST(Span) line; /* pieces of the text that is being written */
     OpenMark marks[MOST_STYLES];
@@ -1536,7 +1537,7 @@ static u32 style_of(u8 tag) {
 static bool is_skipped_tag(u8 tag) {
     switch (tag) {
         case TAG_nav: case TAG_button: case TAG_select: case TAG_option: case TAG_datalist: case TAG_textarea:
-        case TAG_iframe: case TAG_noembed: case TAG_noframes: case TAG_svg: case TAG_dialog:
+        case TAG_svg: case TAG_dialog:
             return true;
         default:
             return false;
@@ -1619,7 +1620,10 @@ static void open_written_element(Writer *writer, const Event *event, Span classe
     u8 tag = event->tag;
     u32 style = style_of(tag);
     if (style < STYLE_COUNT) {
-        if (!has_style(&writer->styles, style) && !has_style(&writer->styles, CODE)) {
+        if (has_style(&writer->styles, style)) {
+            writer->nested[style]++;
+        } else if (!has_style(&writer->styles, CODE)) {
+            writer->nested[style] = 0;
             writer->styles.items[writer->styles.count++] = style;
         }
         return;
@@ -1734,7 +1738,11 @@ static void close_written_element(Writer *writer, u8 tag) {
     if (style < STYLE_COUNT) {
         for (u32 i = 0; i < writer->styles.count; i++) {
             if (writer->styles.items[i] == style) {
-                remove_style(&writer->styles, i);
+                if (writer->nested[style]) {
+                    writer->nested[style]--;
+                } else {
+                    remove_style(&writer->styles, i);
+                }
                 break;
             }
         }

@@ -95,8 +95,6 @@ static const u8 *read_raw_element(Scanner *scanner, u8 tag, const u8 *at) {
         case TAG_script:
             add_script(scanner, content);
             break;
-        case TAG_style:
-            break;
         case TAG_title:
             add_title(scanner, content);
             if (scanner->is_in_body) {
@@ -108,12 +106,11 @@ static const u8 *read_raw_element(Scanner *scanner, u8 tag, const u8 *at) {
             break;
         case TAG_iframe:
             add_other_link(scanner, tag);
+            break;
+        case TAG_xmp:
             show_text(scanner, at, end, true);
             break;
-        default:
-            if (scanner->is_in_body) {
-                show_text(scanner, at, end, true);
-            }
+        default: /* browsers show nothing of it */
             break;
     }
     part_text(scanner, TAG_FLAGS[tag]);
@@ -164,6 +161,7 @@ static const u8 *read_foreign(Scanner *scanner, u8 tag, const u8 *at) {
             start_anchor(scanner);
             break;
         case TAG_foreignobject:
+        case TAG_annotation:
         case TAG_desc:
         case TAG_title:
         case TAG_svg:
@@ -301,7 +299,7 @@ static void read_end_tag(Scanner *scanner, u8 tag) {
             break;
     }
     part_text(scanner, flags);
-    if ((flags & PUSH) || tag == TAG_title) {
+    if ((flags & PUSH) || tag == TAG_title || tag == TAG_annotation) {
         close_element(scanner, tag);
     } else if (!(flags & VOID) && !top_of(scanner)->is_foreign && has_events(scanner, tag)) {
         add_close_event(scanner, tag);

@@ -19,6 +19,11 @@ static u8 region_of_tag(u8 tag) {
             return IN_HEADER;
         case TAG_form:
             return IN_FORM;
+        case TAG_video:
+        case TAG_audio:
+        case TAG_canvas:
+        case TAG_annotation:
+            return IN_FALLBACK;
         default:
             return 0;
     }

@@ -107,7 +107,7 @@ typedef struct {
     u16 container;    /* ...that is SPECIAL, but not an address, a div or a paragraph */
     u8 tag;
     u8 region;
-    bool is_foreign; /* svg or math */
+    bool is_foreign; /* svg, math or annotation */
     bool has_event;  /* its start was reported, so its end will be */
 } Open;
 
@@ -228,6 +228,10 @@ static inline Open *top_of(Scanner *scanner) {
     return &scanner->open[scanner->stack.size - 1];
 }
 
+/* Whether browsers show nothing of what is here. */
+static inline bool is_in_fallback(const Scanner *scanner) {
+    return scanner->open[scanner->stack.size - 1].region & IN_FALLBACK;
+}
 
 /* Keep the attributes of the current tag: all of them, or those that `is_kept` has. */
 static Kept keep_attributes(Scanner *scanner, const bool *is_kept) {

@@ -15,7 +15,7 @@
 
 /* Where main part, navigation, header or form begins or ends, a block of text ends too. */
 static void cross_region(Scanner *scanner, u8 from, u8 to) {
-    if (from != to) {
+    if ((from ^ to) & ~IN_FALLBACK) {
         end_block(scanner);
     }
 }
@@ -82,7 +82,7 @@ static Open *open_element(Scanner *scanner, u8 tag, u8 region) {
         .container = nearest(is_container, place, above->container),
         .tag = tag,
         .region = region,
-        .is_foreign = tag == TAG_svg || tag == TAG_math,
+        .is_foreign = tag == TAG_svg || tag == TAG_math || tag == TAG_annotation,
     };
     stack->last[tag] = (u16)place;
     return opened;

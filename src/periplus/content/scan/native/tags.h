@@ -28,11 +28,12 @@ enum TagFlag {
     X(abbr, 0)                                       \
     X(acronym, 0)                                    \
     X(address, FLOW)                                 \
+    X(annotation, 0)                                 \
     X(applet, PUSH | BARRIER | SPECIAL | SPACED)     \
     X(area, VOID)                                    \
     X(article, FLOW)                                 \
     X(aside, FLOW)                                   \
-    X(audio, MEDIA | SPACED)                         \
+    X(audio, MEDIA | PUSH | SPACED)                  \
     X(b, BREAKOUT)                                   \
     X(base, VOID | HEAD | HEAD_PART)                 \
     X(basefont, VOID | HEAD)                         \
@@ -44,6 +45,7 @@ enum TagFlag {
     X(body, BLOCK | SPECIAL | BREAKOUT)              \
     X(br, VOID | BREAKOUT | SPACED)                  \
     X(button, PUSH | SPECIAL | FORM_PART | SPACED)   \
+    X(canvas, PUSH | SPACED)                         \
     X(caption, BLOCK | PUSH | BARRIER | SPECIAL)     \
     X(center, FLOW | BREAKOUT)                       \
     X(cite, 0)                                       \
@@ -158,7 +160,7 @@ enum TagFlag {
     X(u, BREAKOUT)                                   \
     X(ul, FLOW | BREAKOUT)                           \
     X(var, BREAKOUT)                                 \
-    X(video, MEDIA | SPACED)                         \
+    X(video, MEDIA | PUSH | SPACED)                  \
     X(wbr, VOID)                                     \
     X(xmp, RAW | BLOCK | CLOSES_P)
 
@@ -246,6 +248,7 @@ static void init_tags(void) {
     for (u8 tag = 1; tag < TAG_COUNT; tag++) {
         add_name(TAG_TABLE, TAG_NAMES[tag], tag);
     }
+    add_name(TAG_TABLE, "annotation-xml", TAG_annotation);
 }
 
 static inline bool is_heading(u8 tag) {

@@ -166,10 +166,10 @@ static void write_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_ra
 }
 
 static inline bool is_visible(const Scanner *scanner) {
-    return !scanner->is_in_noscript && !scanner->is_frameset;
+    return !scanner->is_in_noscript && !scanner->is_frameset && !is_in_fallback(scanner);
 }
 
-/* Text that a reader sees, unless it is for browsers without scripts or frames. */
+/* Text that a reader sees, unless it is for browsers that cannot do something. */
 static void show_text(Scanner *scanner, const u8 *at, const u8 *end, bool is_raw) {
     if (at >= end || !is_visible(scanner)) {
         return;
