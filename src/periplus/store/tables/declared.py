@@ -396,6 +396,37 @@ class ChangeRow(TableRow, frozen=True):
     """counts towards its change rate: `major`"""
 
 
+class ImportedFileRow(TableRow, frozen=True):
+    """Every file that was imported, with who wrote it: a row for each `warcinfo` record in it.
+
+    A file without one has a row, too, as have the records before the first. They are copied into `warc/`.
+    """
+
+    table = "imported_files"
+    key = ("file", "warcinfo_id")
+
+    file: Text
+    """its path, or that of a package and its member"""
+    records: Size
+    """records in it that can be read, from the `warcinfo` record on"""
+    captures: Size
+    """`response`, `revisit` and `resource` records among them"""
+    warcinfo_id: Text | None
+    """identifier of the `warcinfo` record, which others name in `WARC-Warcinfo-ID`; null: there is none"""
+    written_at: Moment | None
+    """its date"""
+    software: Word | None
+    """the program that wrote the file"""
+    operator: Word | None
+    """who ran it"""
+    part_of: Text | None
+    """`isPartOf`: the crawl or collection"""
+    warcinfo: Text | None
+    """what it says, as written, up to 8 KiB"""
+    imported_at: Moment
+    """when it was imported"""
+
+
 _OF_EVERY_CRAWL: Final[tuple[type[TableRow], ...]] = (
     DiscoveryRow,
     FetchRow,
@@ -406,6 +437,7 @@ _OF_EVERY_CRAWL: Final[tuple[type[TableRow], ...]] = (
     ChangeRow,
     SubjectJudged,
     OutageSeen,
+    ImportedFileRow,
 )
 _OF_PARTS: Final = [row for module in modules_of_parts() for row in rows_in(module)]
 
