@@ -170,3 +170,20 @@ def test_chunks(body: bytes, left: bytes) -> None:
     """Those that are there go; what has none stays as it is."""
     assert without_chunks((("transfer-encoding", "Chunked"),), body) == left
     assert without_chunks((), body) == body
+
+
+def test_a_page_that_is_over_is_not_found(tmp_path: Path) -> None:
+    """Its date (`unavailable_after`) came after it was read: the next index leaves it out."""
+    headers = (("Content-Type", "text/html"), ("X-Robots-Tag", "unavailable_after: 2020-06-25"))
+    captures = [
+        Capture(HOME, html("concert", "/other"), "2020-01-01T00:00:00Z", headers=headers),
+        Capture(f"{HOME}other", html("festival"), "2020-01-01T00:00:01Z"),
+        Capture(f"{HOME}late", html("encore"), "2021-01-01T00:00:00Z", headers=headers),
+    ]
+    import_archives(tmp_path / "new", [write_warc(tmp_path / "x.warc.gz", captures)])
+    sql = "select noindex, epoch(unavailable_after) from pages order by url"
+    assert rows(tmp_path / "new", sql) == [(False, 1593043200.0), (True, 1593043200.0), (False, None)]
+    collection = periplus.open(tmp_path / "new")
+    collection.index()
+    assert [hit.url for hit in collection.search("festival")] == [f"{HOME}other"]
+    assert not [*collection.search("concert"), *collection.search("encore")]

@@ -191,7 +191,7 @@ class PageRow(TableRow, frozen=True):
     feeds: Number
     """feeds it links to"""
     noindex: Claim
-    """`noindex`"""
+    """`noindex`, or read after `unavailable_after`"""
     nofollow: Claim
     """`nofollow` for the whole page"""
     noarchive: Claim
@@ -248,6 +248,8 @@ class PageRow(TableRow, frozen=True):
     """the statements, each with its place"""
     relevance: Share | None
     """to the topic of a [focused crawl](focused.md), 0 to 1; null without a topic"""
+    unavailable_after: Moment | None
+    """from when on it is not to be in search results"""
 
 
 class LinkRow(TableRow, frozen=True):
