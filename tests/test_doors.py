@@ -91,8 +91,8 @@ TASKS = {
     "engine/frontier/preflight.py:SitePreflight._task",
     "engine/frontier/preflight.py:_not_asked",
     "engine/fetch/single.py:SingleRequests._task",
-    "store/warc/answers.py:task_of",
-    "store/importing/answers.py:_task",
+    "store/warc/answers.py:_task_of",
+    "store/warc/answers.py:ArchivedExchange.inferred_task",
 }
 """Where a task is made: by the frontier and for single requests, for a wire with a guard; or of archived answers."""
 

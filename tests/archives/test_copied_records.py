@@ -10,6 +10,7 @@ from pathlib import Path
 from subprocess import run
 from typing import Any
 
+import msgspec
 import pytest
 import zstandard
 from tests.archives.foreign import HOME, Capture, html, write_arc, write_warc
@@ -220,7 +221,7 @@ def test_a_revisit_is_copied_and_its_body_found(tmp_path: Path) -> None:
     ],
 )
 def test_metadata_that_pretends_to_be_ours_is_not_believed(tmp_path: Path, claimed: str) -> None:
-    """It is copied, with a record of ours before it, and a repair reads that one."""
+    """It is copied, and neither the import nor a repair reads a task in it."""
     fields = {"purpose": "page", "lane": "discovery", "source": "link", "seconds": "1.0"}
     name, _, value = claimed.partition(": ")
     block = "".join(f"{key}: {text}\r\n" for key, text in {**fields, name: value}.items()).encode()
@@ -231,7 +232,7 @@ def test_metadata_that_pretends_to_be_ours_is_not_believed(tmp_path: Path, claim
     import_archives(tmp_path / "new", [path])
     sql = "select purpose, lane, site, attempt, redirects from fetches"
     assert rows(tmp_path / "new", sql) == [("page", "discovery", "old.test", 1, 0)]
-    assert [record.type for record in copied(tmp_path / "new")] == ["response", "metadata", "metadata"]
+    assert [record.type for record in copied(tmp_path / "new")] == ["response", "metadata"]
     for state in (tmp_path / "new" / "state").glob("shard-*/data.mdb"):
         state.unlink()
     assert repaired(tmp_path / "new").adopted == 1
@@ -247,3 +248,124 @@ def test_a_duration_that_cannot_be_is_left_out(tmp_path: Path, claimed: str, sec
     path.write_bytes(foreign_record(answer(html("a"))) + b"\r\n\r\n" + beside + b"\r\n\r\n")
     import_archives(tmp_path / "new", [path])
     assert rows(tmp_path / "new", "select duration from fetches") == [(seconds,)]
+
+
+NAMES_ANSWER = "WARC-Concurrent-To: <urn:uuid:answer>\r\n"
+NAMES_REQUEST = "WARC-Concurrent-To: <urn:uuid:request>\r\n"
+
+
+def record(kind: str, name: str, block: bytes, more: str = "", url: str = HOME, date: str = DATE) -> bytes:
+    """A record as most programs write it; an HTTP message if the block is one."""
+    message = f"application/http; msgtype={kind}" if kind in ("request", "response", "revisit") else "text/plain"
+    about = "" if kind == "warcinfo" else f"WARC-Target-URI: {url}\r\n"
+    head = f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{name}>\r\nWARC-Date: {date}\r\n{about}{more}"
+    fields = f"{head}Content-Type: {message}\r\nContent-Length: {len(block)}\r\n\r\n"
+    return fields.encode() + block
+
+
+SENT = b"GET / HTTP/1.1\r\nHost: old.test\r\n\r\n"
+INFO = record("warcinfo", "info", b"software: Crawler/1.0\r\noperator: Ada\r\nisPartOf: spring\r\n")
+PAGE = answer(html("home"))
+OTHER = f"{HOME}other"
+WRITERS = {
+    "wget": [
+        INFO,
+        record("request", "request", SENT),
+        record("response", "answer", PAGE, NAMES_REQUEST),
+        record("metadata", "manifest", b"<urn:uuid:info>", url="metadata://gnu.org/software/wget/warc/MANIFEST.txt"),
+        record("resource", "log", b"saved", url="metadata://gnu.org/software/wget/warc/wget.log"),
+    ],
+    "wpull": [
+        INFO,
+        record("request", "request", SENT),
+        record("request", "second", SENT, url=OTHER),
+        record("response", "answer", PAGE, NAMES_REQUEST),
+        record("response", "third", PAGE, NAMES_REQUEST.replace("request", "second"), OTHER),
+        record("resource", "log", b"fetched", url="urn:X-wpull:log"),
+    ],
+    "heritrix": [
+        INFO,
+        record("response", "dns", b"20200101000000\nold.test. 300 IN A 192.0.2.1\n", url="dns:old.test"),
+        record("response", "answer", PAGE),
+        record("request", "request", SENT, NAMES_ANSWER),
+        record("metadata", "fetch", b"hopsFromSeed: LL\r\nfetchTimeMs: 1500\r\n", NAMES_ANSWER),
+    ],
+    "browsertrix": [
+        INFO,
+        record("response", "answer", PAGE),
+        record("request", "request", SENT, NAMES_ANSWER),
+        record("resource", "text", b"home", url=f"urn:text:{HOME}"),
+        record("resource", "screenshot", b"\x89PNG", url=f"urn:view:{HOME}"),
+        record("resource", "page", b"{}", url=f"urn:pageinfo:{HOME}"),
+    ],
+    "commoncrawl": [
+        INFO,
+        record("request", "request", SENT),
+        record("response", "answer", PAGE, NAMES_REQUEST),
+        record("metadata", "fetch", b"fetchTimeMs: 1500\r\n", NAMES_ANSWER),
+        record("conversion", "text", b"home", "WARC-Refers-To: <urn:uuid:answer>\r\n"),
+    ],
+    "two of each": [
+        INFO.replace(b"uuid:info", b"uuid:first").replace(b"Ada", b"Bob"),
+        record("request", "alone", SENT, url=OTHER),
+        INFO,
+        record("response", "answer", PAGE, "WARC-Concurrent-To: <urn:uuid:other>\r\n" + NAMES_REQUEST),
+        record("request", "request", SENT),
+        record("metadata", "nowhere", b"via: somewhere\r\n"),
+        record("unknown", "future", b"?"),
+    ],
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_every_record_of_every_writer_is_copied(tmp_path: Path, writer: str) -> None:
+    """Whether a request comes before or after its answer, and whichever of them names the other; none is added."""
+    records = WRITERS[writer]
+    path = tmp_path / "a.warc"
+    path.write_bytes(b"".join(each + b"\r\n\r\n" for each in records))
+    done = import_archives(tmp_path / "new", [path])
+    assert (done.problems, done.records) == ({}, len(records))
+    files = sorted((tmp_path / "new" / "warc").glob("*.warc.gz"))
+    found = [each for file in files for each in read_records(file) if isinstance(each, WarcRecord)]
+    assert sorted(each.head + each.block for each in found[1:]) == sorted(records), "the first is that of our file"
+    sql = "select url, purpose, source, depth, duration, status, warc_offset from fetches order by url"
+    before = rows(tmp_path / "new", sql)
+    assert len(before) == done.captures
+    assert not damage(tmp_path / "new")
+    for state in (tmp_path / "new" / "state").glob("shard-*/data.mdb"):
+        state.unlink()
+    for table in (tmp_path / "new" / "tables").glob("fetches/*.parquet"):
+        table.unlink()
+    assert repaired(tmp_path / "new").adopted == done.captures
+    assert rows(tmp_path / "new", sql) == before
+
+
+def test_a_request_before_its_answer_shows_what_was_asked(tmp_path: Path) -> None:
+    """The answer to a POST is not a page, and what is beside it is counted as well."""
+    path = tmp_path / "a.warc"
+    post = record("request", "request", SENT.replace(b"GET", b"POST"))
+    page = record("response", "page", PAGE, url=OTHER)
+    path.write_bytes(b"\r\n\r\n".join([post, record("response", "answer", PAGE, NAMES_REQUEST), page, b""]))
+    done = import_archives(tmp_path / "new", [path])
+    assert (done.records, done.problems, done.lost) == (1, {"not-get": 1, "capture-left-out": 1}, 0)
+
+
+def test_the_files_and_who_wrote_them_are_known(tmp_path: Path) -> None:
+    """In `info` and in SQL, with the whole `warcinfo`; a file without one has a row."""
+    path, old = tmp_path / "a.warc", write_arc(tmp_path / "old.arc", f"{HOME}arc", html("arc"))
+    path.write_bytes(b"".join(each + b"\r\n\r\n" for each in WRITERS["two of each"]))
+    bare = write_warc(tmp_path / "bare.warc.gz", [Capture(f"{HOME}bare", html("bare"), DATE)])
+    import_archives(tmp_path / "new", [path, old, bare])
+    sql = "select file, warcinfo_id, software, operator, part_of, records, captures from imported_files order by all"
+    assert rows(tmp_path / "new", sql) == [
+        (str(path), "first", "Crawler/1.0", "Bob", "spring", 2, 0),
+        (str(path), "info", "Crawler/1.0", "Ada", "spring", 5, 1),
+        (str(bare), None, None, None, None, 2, 1),
+        (str(old), None, None, None, None, 2, 1),
+    ]
+    [(text,)] = rows(tmp_path / "new", "select warcinfo from imported_files where operator = 'Ada'")
+    assert text == "software: Crawler/1.0\r\noperator: Ada\r\nisPartOf: spring\r\n"
+    shown = CliRunner().invoke(app, ["info", str(tmp_path / "new"), "--all"]).stdout
+    assert f"{path}: 5 records, by Crawler/1.0, operator Ada, written 2020-01-01 00:00:00 UTC" in shown
+    facts = msgspec.json.decode(CliRunner().invoke(app, ["info", str(tmp_path / "new"), "--json"]).stdout)
+    assert [each["operator"] for each in facts["imported"]] == ["Bob", "Ada", None, None]

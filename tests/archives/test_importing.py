@@ -13,9 +13,10 @@ from tests.archives.foreign import HOME, Capture, a_site, chunked, html, write_a
 import periplus
 from periplus.collection.collection import existing, states
 from periplus.collection.importing import import_archives
-from periplus.model import Problem, Url, UsageError
+from periplus.model import Url, UsageError
 from periplus.store.importing import archive_files, foreign_answers, survey
 from periplus.store.warc import FileSlice, WarcRecord, read_records
+from periplus.store.warc.copying import CopiedExchange
 from periplus.store.warc.http import without_chunks
 
 
@@ -83,7 +84,7 @@ def test_files_are_merged_in_the_order_of_time(tmp_path: Path) -> None:
     )
     old = write_arc(tmp_path / "old.arc", f"{HOME}arc", html("arc"))
     files, _ = archive_files([later, earlier, old], tmp_path)
-    answers = [answer for answer in foreign_answers(files, survey(files)) if not isinstance(answer, Problem)]
+    answers = [each for each in foreign_answers(files, survey(files)) if isinstance(each, CopiedExchange)]
     times = [answer.outcome.started_at for answer in answers]
     assert len(times) == 9
     assert times == sorted(times)
@@ -125,7 +126,7 @@ def test_damage_is_counted_and_never_raised(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_used_has_a_reason(tmp_path: Path) -> None:
-    """A URL that is none, a date that is none, an answer that is none, a body that is nowhere."""
+    """A date that is none, an answer that is none, a body that is nowhere; the requests for them, too."""
     captures = [
         Capture("dns:old.test", b"", "2020-01-01T00:00:00Z"),
         Capture(HOME, html("a"), "1066-10-14T00:00:00Z"),
@@ -136,7 +137,7 @@ def test_what_cannot_be_used_has_a_reason(tmp_path: Path) -> None:
     ]
     done = import_archives(tmp_path / "new", [write_warc(tmp_path / "x.warc.gz", captures)])
     assert done.captures == 1
-    assert done.problems == {"no-original": 2, "not-a-url": 1, "bad-date": 1, "no-status": 1}
+    assert done.problems == {"no-original": 2, "bad-date": 1, "no-status": 1, "capture-left-out": 4}
     assert "x.warc.gz" in done.examples["bad-date"]
 
 
@@ -169,3 +170,20 @@ def test_chunks(body: bytes, left: bytes) -> None:
     """Those that are there go; what has none stays as it is."""
     assert without_chunks((("transfer-encoding", "Chunked"),), body) == left
     assert without_chunks((), body) == body
+
+
+def test_a_page_that_is_over_is_not_found(tmp_path: Path) -> None:
+    """Its date (`unavailable_after`) came after it was read: the next index leaves it out."""
+    headers = (("Content-Type", "text/html"), ("X-Robots-Tag", "unavailable_after: 2020-06-25"))
+    captures = [
+        Capture(HOME, html("concert", "/other"), "2020-01-01T00:00:00Z", headers=headers),
+        Capture(f"{HOME}other", html("festival"), "2020-01-01T00:00:01Z"),
+        Capture(f"{HOME}late", html("encore"), "2021-01-01T00:00:00Z", headers=headers),
+    ]
+    import_archives(tmp_path / "new", [write_warc(tmp_path / "x.warc.gz", captures)])
+    sql = "select noindex, epoch(unavailable_after) from pages order by url"
+    assert rows(tmp_path / "new", sql) == [(False, 1593043200.0), (True, 1593043200.0), (False, None)]
+    collection = periplus.open(tmp_path / "new")
+    collection.index()
+    assert [hit.url for hit in collection.search("festival")] == [f"{HOME}other"]
+    assert not [*collection.search("concert"), *collection.search("encore")]

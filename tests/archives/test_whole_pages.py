@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.archives.whole_site import WholeSite, whole_site
+from tests.lab.scripted_web import ScriptedWeb
 
 import periplus
 
@@ -134,3 +135,20 @@ def test_a_rebuilt_collection_knows_its_files(site: WholeSite, tmp_path: Path) -
     crawl(site, tmp_path / "c", 4)
     again = [url for url, count in site.asked.items() if before.get(url, 0) < count and url in before]
     assert [url for url in again if not url.endswith("/robots.txt")] == []
+
+
+def test_a_script_that_is_linked_as_well_is_asked_for_once(tmp_path: Path) -> None:
+    """By the page that needs it, or by another; a page with such a name is a page."""
+    seed = "http://site.test/"
+    pages: dict[str, str | bytes] = {
+        seed: "<title>Home</title><script src=/app.js></script><a href=/app.js>code</a><a href=/wiki/Node.js>node</a>",
+        f"{seed}wiki/Node.js": "<!doctype html><title>Node</title><p>A page. <a href=/app.js>The code again</a>",
+        f"{seed}app.js": "let a = 1",
+    }
+    with ScriptedWeb(pages) as web:
+        web.headers[f"{seed}app.js"] = {"Content-Type": "text/javascript"}
+        web.headers[f"{seed}wiki/Node.js"] = {"Content-Type": "text/html"}
+        periplus.crawl(seed, out=tmp_path / "c", requisites=True, settings=web.settings).run()
+        assert web.asked.count(f"{seed}app.js") == 1
+    urls = "select url from pages order by url"
+    assert periplus.open(tmp_path / "c").query(urls).fetchall() == [(seed,), (f"{seed}wiki/Node.js",)]

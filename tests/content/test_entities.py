@@ -70,6 +70,25 @@ def test_microdata_and_open_graph() -> None:
     assert summary_of(html, URL) == PageSummary(("Home",), at(2026, 2, 3))
 
 
+def test_microdata_of_any_vocabulary_without_a_type_and_in_pieces() -> None:
+    """An item has the properties that it contains, and those elsewhere that it names by `itemref`."""
+    html = page(
+        body='<div itemscope itemtype="https://data-vocabulary.org/Person"><b itemprop="name">Ann</b></div>'
+        '<div itemscope><b itemprop="name">Something</b></div>'
+        '<div itemscope itemtype="https://schema.org/Recipe" itemref="title dates nowhere">'
+        '<b itemprop="headline">Short</b></div>'
+        '<h1 id="title" itemprop="name">Apple pie</h1><p id="dates"><time itemprop="dateModified">2026-02-03</time>'
+        '<i itemprop="author" itemscope itemtype="https://schema.org/Person"><b itemprop="name">Bob</b></i></p>'
+        '<p itemscope id="self" itemref="self"><b itemprop="name">Loop</b></p>',
+    )
+    assert entities_of(html, URL) == [
+        Entity("microdata", "https://data-vocabulary.org/Person", "Ann"),
+        Entity("microdata", "", "Something"),
+        Entity("microdata", "Recipe", "Apple pie", modified_at=at(2026, 2, 3)),
+        Entity("microdata", "", "Loop"),
+    ]
+
+
 def test_a_page_without_any() -> None:
     assert entities_of(b"<title>ld+json og: itemscope schema.org</title>", URL) == []
     assert summary_of(b"", URL) == PageSummary()
@@ -110,7 +129,8 @@ def test_hostile_blocks_are_bounded(block: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     [b"<script ld+json ", b"<meta property=og:title content=", b'<script type="application/ld+json">', b"ld+json<",
-     b"<meta og: property" + b"=" * 50, b"<i itemscope itemtype=schema.org itemprop=a>"],
+     b"<meta og: property" + b"=" * 50, b"<i itemscope itemtype=schema.org itemprop=a>",
+     b"<i id=a itemscope itemref='a a a'><b id=a itemprop=name>"],
 )  # fmt: skip
 def test_time_grows_with_the_length_alone(piece: bytes) -> None:
     html = piece * (1_000_000 // len(piece))

@@ -116,6 +116,15 @@ def test_reading_of_a_page() -> None:
     assert deduplicator(MemoryState()).judge([outcome], 5.0) == [expected]
 
 
+@pytest.mark.parametrize(("at", "is_indexable"), [(1277424000.0, False), (1277423999.0, True)])
+def test_a_page_is_indexable_until_its_date(at: float, is_indexable: bool) -> None:
+    """That of `unavailable_after`; from then on it is like one with `noindex`."""
+    outcome = read(ONE, text(1), head='<meta name="robots" content="unavailable_after: 2010-06-25">')
+    [reading] = deduplicator(MemoryState()).judge([outcome], at)
+    assert reading is not None
+    assert reading.is_indexable is is_indexable
+
+
 @pytest.mark.parametrize(
     ("after", "level"),
     [(text(1), ChangeLevel.SAME), (text(2), ChangeLevel.MAJOR)],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from bench.media import PublishedSite, crawl_images
+from tests.lab.scripted_web import ScriptedWeb
 
 import periplus
 from periplus.apps.mapping.cost import estimate
@@ -139,3 +140,20 @@ def test_image_sitemaps_lead_to_every_image_without_a_page_and_else_pages_do(tmp
     assert summary.media.files == IMAGES
     assert summary.media.request_share == pytest.approx((FILES - IMAGES) / FILES, abs=1e-4)
     assert 0 < summary.media.byte_share < 0.5
+
+
+def test_pictures_that_are_loaded_later_are_found(tmp_path: Path) -> None:
+    """Those that scripts put in their place, and backgrounds of styles; files of other types are not asked for."""
+    seed = "http://site.test/"
+    page = """<title>Gallery</title><img src=blank.gif data-src=a.png data-srcset="b.png 2x"><img data-original=c.png>
+    <img data-lazy-src=/d><p style="background-image: url('e.jpg')">text</p><script src=app.js></script>
+    <table background=f.png></table><object data=tour.swf></object>"""
+    names = ["a.png", "b.png", "blank.gif", "c.png", "d", "e.jpg", "f.png"]
+    pictures: dict[str, str | bytes] = {f"{seed}{name}": f"GIF89a {name}".encode() for name in names}
+    with ScriptedWeb({seed: page, **pictures}) as web:
+        web.headers.update({url: {"Content-Type": "image/gif"} for url in pictures})
+        periplus.crawl(seed, out=tmp_path / "c", media="image/*", settings=web.settings).run()
+        asked = [url.removeprefix(seed) for url in web.asked]
+    found = periplus.open(tmp_path / "c").query("select url from media order by url").fetchall()
+    assert [url.removeprefix(seed) for (url,) in found] == names
+    assert not {"app.js", "tour.swf"} & set(asked)

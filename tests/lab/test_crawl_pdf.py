@@ -18,7 +18,7 @@ import periplus
 from periplus.apps.export.retrieval import export_chunks
 from periplus.apps.search.indexing import open_index, update_index
 from periplus.collection.collection import existing
-from periplus.store.export import Committed, Selection, export_folder, export_stream
+from periplus.store.export import Committed, Selection, export_folder, export_stream, pdf_reader
 
 pytest.importorskip("pypdfium2")
 
@@ -116,3 +116,17 @@ def test_files_of_a_crawl_for_pdfs_are_found_as_well(base: str, tmp_path: Path) 
     with open_index(collection) as index:
         assert [hit.url.partition("#")[0] for hit in index.search("halyard", 5).hits] == [f"{base}ships.pdf"]
         assert f"{base}hidden.pdf" not in [hit.url.partition("#")[0] for hit in index.search("mainsail", 5).hits]
+
+
+def test_without_the_extra_a_crawl_warns(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At its start, since its exports would have no texts; other crawls do not."""
+    monkeypatch.setattr(pdf_reader, "find_spec", lambda _name: None)
+    pdf_reader.warn_without_reader.cache_clear()
+    periplus.crawl(base, out=tmp_path / "plain", **_QUICK).run()
+    assert "pypdfium2" not in caplog.text
+    periplus.crawl(base, out=tmp_path / "pdf", pdf=True, **_QUICK).run()
+    for page in periplus.open(tmp_path / "pdf"):
+        assert page.text or page.url.endswith(".pdf")
+    assert caplog.text.count("pip install 'periplus[pdf]'") == 1

@@ -36,7 +36,7 @@ def test_from_an_archive_to_a_package_and_back(tmp_path: Path) -> None:
     archive = write_warc(tmp_path / "old.warc.gz", a_site())
     told = json.loads(typed("import", archive, "-o", tmp_path / "old", "--json").stdout)
     assert told["captures"] == 10
-    assert told["problems"] == {"not-get": 1}
+    assert told["problems"] == {"not-get": 1, "capture-left-out": 1}
     assert typed("export", tmp_path / "old", "--format", "wacz", "-o", tmp_path / "x.wacz").exit_code == 0
     checked = typed("read", tmp_path / "x.wacz")
     assert checked.exit_code == 0

@@ -110,9 +110,10 @@ def _print_end(done: Imported, out: Path, *, is_json: bool) -> None:
         typer.echo(msgspec.json.encode(done))
         return
     console = stderr_console()
-    left = f"; left out {count(sum(done.problems.values()))} ({top(done.problems)})" if done.problems else ""
+    left_out = {reason: number for reason, number in done.problems.items() if reason != "shared-member"}
+    left = f"; left out {count(sum(left_out.values()))} ({top(left_out, len(left_out))})" if left_out else ""
     captures, files = counted(done.captures, "capture"), counted(done.files, "file")
-    print_line(console, f"{captures} of {files} to {out}{left}")
+    print_line(console, f"{captures} of {files} to {out}: {counted(done.records, 'record')} copied{left}")
     for reason, detail in list(done.examples.items())[:5]:
         print_line(console, f"  {reason}: {detail}", "dim")
     if done.lost:

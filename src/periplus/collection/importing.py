@@ -1,6 +1,6 @@
 """Makes a collection of archives that others wrote: WARC, ARC and WACZ files become fetches, pages, links and visits.
 
-Each capture is applied to the machine of a shard as an answer that a crawl had archived (`Adopted`), and its records
+Each capture is applied to the machine of a shard as an answer that a crawl had archived (`Adopted`), and all records
 are copied into the archive of the collection, byte for byte. Afterwards nothing distinguishes the collection from one
 that was crawled: it is searched, audited, compared, watched and repaired in the same way. Captures are applied in the
 order of time, as far as the files are in order; one that comes late counts as read when it was read.
@@ -11,6 +11,7 @@ The collection is made under another name and renamed at the end: it is there as
 from __future__ import annotations
 
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -45,7 +46,7 @@ from periplus.store.importing.files import PACKAGE
 from periplus.store.importing.wacz import listed_pages
 from periplus.store.tables import Tables
 from periplus.store.tables.rows import RowBuffer
-from periplus.store.warc.copying import CopiedExchange
+from periplus.store.warc.copying import CopiedExchange, SourceRecord
 from periplus.urls import canonical
 
 from .collection import CollectionSetup, planned
@@ -63,7 +64,7 @@ _MAX_BATCH_BYTES: Final = 16 << 20
 _MAX_LISTED: Final = 10_000
 """Pages of a WACZ package that become seeds."""
 _DRAFT: Final = ".importing"
-_NOT_WANTED: Final = frozenset({"not-a-url", "not-get", "other-record", "shared-member"})
+_NOT_WANTED: Final = frozenset({"not-get", "capture-left-out", "shared-member"})
 """Reasons of problems that cost no capture of a page or file."""
 
 Say = Callable[[int, int], None]
@@ -71,9 +72,9 @@ Say = Callable[[int, int], None]
 
 
 class Imported(Struct, frozen=True):
-    """What an import did: files read, captures that became fetches, pages among them, and what was left out by reason.
+    """What an import did: files read, captures that became fetches, pages among them, and records left out by reason.
 
-    `lost` counts records that could not be copied although they belong to captures of pages or files.
+    `lost` counts records left out that hold captures of pages or files, or may. `records` were copied.
     """
 
     files: int
@@ -83,6 +84,7 @@ class Imported(Struct, frozen=True):
     examples: dict[str, str]
     """One detail for each reason."""
     lost: int = 0
+    records: int = 0
 
 
 def import_archives(
@@ -120,7 +122,8 @@ def import_archives(
         done = _Import(collection, files, known, say).run()
         if not done.captures:
             raise UsageError(
-                f"no capture of these files can be used: {_listed(done)}", hint="docs/archives.md explains"
+                f"no capture of these files can be used: {_listed(done) or 'none is of an http URL'}",
+                hint="docs/archives.md explains",
             )
         settle(draft)
         if folder.exists():
@@ -163,6 +166,7 @@ class _Import:
         self._examples: dict[str, str] = {}
         self._captures = 0
         self._pages = 0
+        self._records = 0
         self._at = 0.0
 
     def run(self) -> Imported:
@@ -185,11 +189,18 @@ class _Import:
             machine = open_machine(maker, layout, 0, 1, state)
             self._adopt_all(machine, archive, tables, state)
             archive.close()
-        return Imported(len(self._files), self._captures, self._pages, dict(self._problems), self._examples)
+        counts = (len(self._files), self._captures, self._pages)
+        return Imported(*counts, dict(self._problems), self._examples, records=self._records)
 
     def _adopt_all(self, machine: Machine, archive: Archive, tables: Tables, state: DiskState) -> None:
         last = 0
+        self._rows.add([source.row(time.time()) for source in self._known.sources])
+        begins = min(filter(None, self._known.begins), default=0.0)
         for group in self._groups():
+            if isinstance(group, SourceRecord):
+                archive.copy(group, self._at or begins)
+                self._records += 1
+                continue
             if not self._at:
                 self._begin(machine, group[0])
             self._at = max(self._at, *(answer.outcome.started_at + answer.outcome.duration for answer in group))
@@ -210,14 +221,20 @@ class _Import:
         self._checkpoint(machine, archive, tables, state, is_last=True)
         self._print(self._captures, self._known.captures)
 
-    def _groups(self) -> Iterator[list[CopiedExchange]]:
-        """Answers of one second, each URL once; problems are counted."""
+    def _groups(self) -> Iterator[list[CopiedExchange] | SourceRecord]:
+        """Answers of one second, each URL once, and records that belong to none; problems are counted."""
         group: dict[str, CopiedExchange] = {}
         size, second = 0, 0
         for answer in foreign_answers(self._files, self._known, self._types.wants):
             if isinstance(answer, Problem):
                 self._problems[answer.reason] += 1
                 self._examples.setdefault(answer.reason, answer.detail)
+                continue
+            if isinstance(answer, SourceRecord):
+                if group:
+                    yield list(group.values())
+                    group, size = {}, 0
+                yield answer
                 continue
             outcome = answer.outcome
             is_full = len(group) >= ANSWERS_PER_INPUT or size > _MAX_BATCH_BYTES
@@ -249,6 +266,7 @@ class _Import:
 
     def _count(self, group: Sequence[CopiedExchange]) -> None:
         self._captures += len(group)
+        self._records += sum(1 + len(answer.beside) for answer in group)
         self._pages += sum(self._is_page(answer) for answer in group)
 
     def _is_page(self, answer: CopiedExchange) -> bool:

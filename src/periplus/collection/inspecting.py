@@ -33,6 +33,7 @@ from periplus.store.tables.reader import is_readable
 from periplus.store.tables.spool import whole_batches
 from periplus.store.tables.writer import surviving_mark
 from periplus.store.warc import INDEX, WarcRecord, read_records
+from periplus.store.warc.answers import is_copied
 from periplus.store.warc.archive import ORPHAN
 from periplus.store.warc.cdxj import line_of
 from periplus.store.warc.records import files_of, index_of, read_name, warc_files
@@ -288,11 +289,15 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def last_whole(layout: Layout, shard: int) -> WarcEnd:
-    """How far the archive of a shard goes, by its files alone: behind the last exchange that is whole."""
+    """How far the archive of a shard goes by its files alone: behind the last exchange that is whole, or was copied."""
     for _, path in reversed(list(files_of(layout.warc, shard)) if layout.warc.is_dir() else []):
-        end = 0
-        for record in read_records(path, max_block=_MAX_BLOCK):
-            if isinstance(record, WarcRecord) and record.type == "metadata":
+        end, warcinfo = 0, ""
+        for number, record in enumerate(read_records(path, max_block=_MAX_BLOCK)):
+            if isinstance(record, Problem):
+                continue
+            if not number:
+                warcinfo = record.fields.get("warc-record-id", "")
+            elif record.type == "metadata" or is_copied(record, warcinfo):
                 end = record.offset + record.length
         if end:
             return WarcEnd(path.name, end)

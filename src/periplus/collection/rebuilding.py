@@ -61,6 +61,7 @@ from periplus.store.tables.files import files_of, shard_of
 from periplus.store.tables.reader import scan_file, scan_spools
 from periplus.store.tables.rows import RowBuffer
 from periplus.store.warc import ArchivedAnswer, archived_answers
+from periplus.store.warc.answers import IsPage
 from periplus.store.warc.records import read_name
 from periplus.urls import fingerprint, fingerprints
 
@@ -234,7 +235,7 @@ class Applied(NamedTuple):
 
 
 def answers_of(
-    layout: Layout, ends: Mapping[int, WarcEnd], times: AnswerTimes, *, shard: int, shards: int
+    layout: Layout, ends: Mapping[int, WarcEnd], times: AnswerTimes, is_page: IsPage, *, shard: int, shards: int
 ) -> Iterator[Applied]:
     """The answers of these archives up to their ends, in the order of time.
 
@@ -244,7 +245,7 @@ def answers_of(
     def archived(number: int, end: WarcEnd) -> Iterator[Applied]:
         is_own = number == shard
         is_counted = is_own or (shard == 0 and number >= shards)
-        for answer in archived_answers(layout.warc, number, until=end):
+        for answer in archived_answers(layout.warc, number, until=end, is_page=is_page):
             outcome = answer.outcome
             at = times.applied_at(outcome, answer.stored) if is_own else outcome.started_at + outcome.duration
             yield Applied(at, is_counted, answer)

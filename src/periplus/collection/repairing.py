@@ -28,6 +28,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.engine.fetch.head import WantedTypes
 from periplus.engine.frontier import embedded_name, file_name
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import ShardMeta
@@ -305,9 +306,9 @@ class _Repair:
             work = (
                 Rebuild(machine, rows, checkpoint) if whole is None else _row_rebuild(whole, machine, rows, checkpoint)
             )
-            work.run(
-                lambda at: self._seeds_of(shard, at), answers_of(layout, ends, times, shard=shard, shards=self._shards)
-            )
+            is_page = WantedTypes(config.transfers.accept_types).wants
+            answers = answers_of(layout, ends, times, is_page, shard=shard, shards=self._shards)
+            work.run(lambda at: self._seeds_of(shard, at), answers)
             checkpoint(is_last=True)
         self.adopted += work.adopted
         for name, number in rows.added.items():

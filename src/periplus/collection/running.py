@@ -22,6 +22,7 @@ from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.shard import Controls, ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.engine.stats import CrawlStats
+from periplus.store.export.pdf_reader import warn_without_reader
 
 from .announcing import CRAWL_ENDED, PAGES_CHANGED, announce, open_work
 from .background import BackgroundJobs
@@ -77,6 +78,8 @@ class CrawlRun:
 
     def __enter__(self) -> Self:
         """Listen on the control socket; a file system without sockets only costs that."""
+        if self.collection.config.media.pdf:
+            warn_without_reader()
         try:
             self._server = ControlServer(self)
         except OSError as error:

@@ -2,7 +2,7 @@
 
 An entity is an item that is not a property of another one, or is the `mainEntity` or `breadcrumb` of one. The tags of
 Open Graph are one entity. Whatever a page writes, time grows with its length alone, and there are at most
-`MAX_ENTITIES`; references between items (`@id`) are not followed.
+`MAX_ENTITIES`; references between items of JSON-LD (`@id`) are not followed.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _of_scripts(html: bytes) -> Iterator[Entity]:
 
 
 def _of_markup(html: bytes) -> Iterator[Entity]:
-    if b"schema.org" in html and (b"itemscope" in html or b"typeof" in html):
+    if b"itemscope" in html or (b"typeof" in html and b"schema.org" in html):
         found = marked_items(html)
         for syntax, items in ((MICRODATA, found.microdata), (RDFA, found.rdfa)):
             for item in items:

@@ -42,10 +42,21 @@ _HYPHENS: Final = re.compile("[\x02\ufffe\u00ad]\r?\n")
 """A word divided at the end of a line, as PDFium marks it."""
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _FILE_NAME: Final = re.compile(
-    r"(?:microsoft \w+|powerpoint presentation) *- *|\S*\.(?:docx?|rtf|tex|dvi|indd|pptx?|xlsx?|odt|pdf|e?ps|qxd|pmd)",
-    re.IGNORECASE,
+    r"""(?:microsoft\ \w+|powerpoint\ presentation)\ *-\ .*
+    |.*\.(?:docx?|rtf|tex|dvi|indd|pptx?|xlsx?|od[pst]|pdf|e?ps|qxd|pmd)
+    |\S*\.(?:html?|txt|xml|wpd|pub|fm|lyx|tmp|p65)
+    |(?:[a-z]:\\|/|file:).*
+    |\S*[_\\]\S*""",
+    re.IGNORECASE | re.VERBOSE,
 )
-_NO_TITLES: Final = frozenset({"", "untitled", "untitled document", "title", "none", "powerpoint presentation"})
+_NO_TITLE: Final = re.compile(
+    r"""[(<\[]?(?:
+    title|anonymous|unknown|unspecified|none|null|no\ title|unbenannt|sans\ titre
+    |(?:untitled|(?:new\ |untitled\ |word\ |microsoft\ word\ )?document|(?:powerpoint\ )?presentation|slide)[-_ ]*\d*
+    )?[)>\]]?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What programs write where nobody gave a title."""
 
 
 class PdfText(Struct, frozen=True):
@@ -66,9 +77,9 @@ def is_pdf(body: bytes, content_type: str | None) -> bool:
 
 
 def pdf_title(text: PdfText) -> str:
-    """The title of a PDF: that of its metadata unless it is a file's name, else the heading of its first page."""
+    """The title of a PDF: that of its metadata if a person wrote one, else the heading of its first page."""
     given = " ".join(_CONTROLS.sub(" ", text.title).split())
-    if given.lower() in _NO_TITLES or _FILE_NAME.match(given):
+    if _NO_TITLE.fullmatch(given) or _FILE_NAME.fullmatch(given):
         given = ""
     return (given or " ".join(_CONTROLS.sub(" ", text.heading).split()))[:_MAX_TITLE]
 

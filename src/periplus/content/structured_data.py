@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,6 +20,8 @@ Item = dict[str, Any]
 
 MAX_ITEMS: Final = 1000
 """Items of a page that are looked at."""
+MAX_REFERENCES: Final = 50
+"""References to properties elsewhere (`itemref`) that are followed, of a page."""
 MAX_SCRIPT: Final = 1 << 20
 """Bytes of a block of JSON-LD."""
 MAX_DEPTH: Final = 20
@@ -79,7 +83,7 @@ def _short(name: str) -> str:
 
 
 def marked_items(html: bytes) -> MarkedItems:
-    """The microdata and RDFa of a page in UTF-8, of schema.org alone."""
+    """The microdata of a page in UTF-8, and its RDFa of schema.org."""
     try:
         parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
         root: Any = etree.fromstring(html, parser)
@@ -89,21 +93,18 @@ def marked_items(html: bytes) -> MarkedItems:
         return MarkedItems([], [])
     marked = root.xpath("//*[@itemscope or @itemtype or @itemprop or @typeof or @property]")
     strays = (each.sourceline for each in marked if each.get("itemtype") is not None and each.get("itemscope") is None)
-    return MarkedItems(_microdata(root, marked), _rdfa(marked), next(strays, None))
+    return MarkedItems(_microdata(marked), _rdfa(marked), next(strays, None))
 
 
-def _microdata(root: Any, marked: list[Any]) -> list[dict[str, Any]]:
-    """The items that are not a property of another one."""
-    scopes = [
-        each
-        for each in marked
-        if each.get("itemscope") is not None
-        and each.get("itemprop") is None
-        and "schema.org" in (each.get("itemtype") or "")
-    ][:MAX_ITEMS]
-    referred = {each for names in root.xpath("//@itemref") for each in str(names).split()} if scopes else ()
-    tops = [scope for scope in scopes if scope.get("id") not in referred and not scope.get("itemref")]
-    return _items(marked, tops, "itemscope", "itemprop", "itemtype")
+def _microdata(marked: list[Any]) -> list[dict[str, Any]]:
+    """The items that are not a property of another one, with the properties elsewhere that `itemref` names."""
+    scopes = (each for each in marked if each.get("itemscope") is not None and each.get("itemprop") is None)
+    tops = list(islice(scopes, MAX_ITEMS))
+    references = islice(((name, top) for top in tops for name in str(top.get("itemref") or "").split()), MAX_REFERENCES)
+    referring: dict[str, list[Any]] = {}
+    for name, top in references:
+        referring.setdefault(name, []).append(top)
+    return _items(marked, tops, "itemscope", "itemprop", "itemtype", referring)
 
 
 def _rdfa(marked: list[Any]) -> list[dict[str, Any]]:
@@ -117,19 +118,41 @@ def _rdfa(marked: list[Any]) -> list[dict[str, Any]]:
     return _items(marked, tops, "typeof", "property", "typeof")
 
 
-def _items(marked: list[Any], tops: list[Any], marker: str, property_name: str, type_name: str) -> list[dict[str, Any]]:
-    """The items of these elements, with the items in them: a property belongs to the nearest item around it."""
+def _items(
+    marked: list[Any],
+    tops: list[Any],
+    marker: str,
+    property_name: str,
+    type_name: str,
+    referring: Mapping[str, list[Any]] = MappingProxyType({}),
+) -> list[dict[str, Any]]:
+    """The items of these elements, with the items in them.
+
+    A property belongs to the nearest item around it, and to the items of `referring`, by the `id` that they refer to.
+    These are not properties themselves, so that no item is within itself.
+    """
     if not tops:
         return []
     scopes = {each: _new_item(each, type_name) for each in marked if each.get(marker) is not None}
     for element in marked:
         names = str(element.get(property_name) or "").split()
-        around = next((scope for scope in element.iterancestors() if scope in scopes), None) if names else None
-        if around is not None:
+        owners = dict.fromkeys(_owners(element, scopes, referring)) if names else ()
+        if owners:
             value = scopes[element] if element in scopes else _value(element)
-            for name in names:
-                scopes[around].setdefault(name.removeprefix("schema:"), []).append(value)
+            for owner in owners:
+                for name in names:
+                    scopes[owner].setdefault(name.removeprefix("schema:"), []).append(value)
     return [scopes[top] for top in tops]
+
+
+def _owners(element: Any, scopes: Mapping[Any, Item], referring: Mapping[str, list[Any]]) -> Iterator[Any]:
+    """The elements of the items that a property belongs to."""
+    for place in chain([element], element.iterancestors()):
+        if place is not element and place in scopes:
+            yield place
+            return
+        if referring:
+            yield from referring.get(place.get("id") or "", ())
 
 
 def _new_item(scope: Any, type_name: str) -> dict[str, Any]:

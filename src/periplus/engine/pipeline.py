@@ -338,7 +338,7 @@ class Deduplicator:
             is_copy, text, site = first is not None, page.digests.main, site_of(first) if first is not None else None
         else:
             is_copy, text, site = placement.is_copy, placement.cluster, placement.site
-        is_indexable = not page.directives.noindex and page.preferences.search is not Preference.DISALLOW
+        is_indexable = not page.directives.hides_at(at) and page.preferences.search is not Preference.DISALLOW
         return BodyReading(
             page.digests,
             is_copy,

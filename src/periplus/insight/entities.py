@@ -30,7 +30,7 @@ from periplus.urls import fingerprints, site_of
 
 from .entity_rows import EntityRow
 
-WAY: Final = b"1"
+WAY: Final = b"2"
 """Counted up whenever the same pages would give something else."""
 _WAY_KEY: Final = b"periplus-way"
 _PAGES_AT_ONCE: Final = 2000

@@ -180,6 +180,10 @@ class Directives(Struct, frozen=True):
     max_video_preview: int | None = None
     unavailable_after: float | None = None
 
+    def hides_at(self, at: float) -> bool:
+        """Whether the page is not to be in search results at this time."""
+        return self.noindex or (self.unavailable_after is not None and self.unavailable_after <= at)
+
 
 class Refresh(Struct, frozen=True, gc=False):
     """A refresh by a meta element or a header: after `delay` seconds, go to `url` (`None`: the page reloads itself)."""

@@ -154,6 +154,10 @@ def test_microdata_and_rdfa() -> None:
         '<meta itemprop="price" content="9"><meta itemprop="priceCurrency" content="EUR"></div></div>'
     )
     assert [fault.finding for _, fault in markup_faults(product.encode()) if fault.finding != ITEM] == []
+    other = (
+        '<p itemscope><b itemprop="name">x</b></p><p itemscope itemtype="https://x.test/y"><b itemprop="name">x</b></p>'
+    )
+    assert not list(markup_faults(other.encode()))
     event = '<div vocab="https://schema.org/" typeof="Event"><b property="name">Party</b></div>'
     assert [fault.detail for _, fault in markup_faults(event.encode()) if fault.finding == "data-required"] == [
         "Event without startDate",

@@ -8,8 +8,9 @@ import pytest
 from tests.formats.linear_time import assert_linear
 
 from periplus.model import Url
-from periplus.parts.requisites.finding import file_requisites, page_requisites
+from periplus.parts.requisites.finding import file_requisites, page_media, page_requisites
 from periplus.parts.requisites.style_sheets import style_urls
+from periplus.policy.filters import MediaSettings, MediaTypes
 
 HOME = Url("https://a.test/x/page")
 
@@ -22,7 +23,11 @@ PAGE = """<!doctype html><head><base href="/b/"><link rel="stylesheet" href="mai
 <picture><source srcset="four.webp"><img src="data:image/png;base64,AAAA"></picture>
 <video src=film.mp4 poster=poster.png><source src=film2.mp4></video><iframe src=frame.html></iframe>
 <p style="background: url(&quot;inline.png&quot;)"><input type=image src=button.png>
-<svg><image href=drawn.png /><use href="#own"/></svg><a href=page2>on</a></body>"""
+<svg><image href=drawn.png /><use href="#own"/></svg><a href=page2>on</a>
+<img src=blank.gif data-original=later.png><img data-lazy-src=lazy2.png data-lazy-srcset="lazy3 2x">
+<object data=map.svg type="image/svg+xml"></object><object data=film.avi type="video/avi"></object><embed src=tour.swf>
+<object data=frame2.html type=text/html></object><table background=wood.gif><tr><td background="paper.gif"></table>
+</body>"""
 
 
 def test_a_page() -> None:
@@ -32,10 +37,21 @@ def test_a_page() -> None:
     assert sorted(names) == sorted(
         ["main.css", "i.ico", "touch.png", "app.json", "pre.png", "s.js", "other.css", "bg.png", "body.png", "one.png",
          "two.png", "https://b.test/three.png", "lazy.png", "four.webp", "poster.png", "inline.png", "button.png",
-         "drawn.png"]
+         "drawn.png", "blank.gif", "later.png", "lazy2.png", "lazy3", "map.svg", "tour.swf", "wood.gif", "paper.gif"]
     )  # fmt: skip
     assert page_requisites(PAGE.encode(), "text/html", "https://a.test/b/", 3) == found[:3]
     assert page_requisites(b"no page", "image/png", HOME, 9) == []
+
+
+def test_files_of_a_page_that_are_wanted() -> None:
+    """By the types that their names or elements imply: pictures may have any name."""
+    images = MediaTypes(MediaSettings(types=("image/*",)))
+    found = page_media(PAGE.encode(), "text/html", "https://a.test/b/", images.wants_url)
+    assert {url.rpartition("/")[2] for url in found} == {
+        "i.ico", "touch.png", "pre.png", "bg.png", "body.png", "one.png", "two.png", "three.png", "lazy.png",
+        "four.webp", "poster.png", "inline.png", "button.png", "drawn.png", "blank.gif", "later.png", "lazy2.png",
+        "lazy3", "map.svg", "wood.gif", "paper.gif",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -389,6 +389,7 @@ def test_pages_that_may_not_be_used_are_left_out_and_counted(collection: Collect
         ("training", "X-Robots-Tag", "noai"),
         ("training", "tdm-reservation", "1"),
         ("search", "X-Robots-Tag", "noindex"),
+        ("search", "X-Robots-Tag", "unavailable_after: 2010-06-25"),
         ("search", "Content-Usage", "search=n"),
         ("archive", "X-Robots-Tag", "noarchive"),
         ("archive", "Content-Signal", "use=immediate"),

@@ -170,9 +170,10 @@ def _wrong_values(item: Mapping[str, Any], name: str) -> Iterator[DataFault]:
 
 
 def markup_faults(html: bytes) -> Iterator[tuple[int, DataFault]]:
-    """Check the microdata and RDFa of a page; each fault comes with the line of its item."""
+    """Check the microdata and RDFa of schema.org on a page; each fault comes with the line of its item."""
     found = marked_items(html)
     if found.stray is not None:
         yield found.stray, DataFault("data-syntax", "", "microdata: itemtype without itemscope")
-    for item in (*found.microdata, *found.rdfa):
+    known = (item for item in found.microdata if any("schema.org" in name for name in item.get("@type", ())))
+    for item in (*known, *found.rdfa):
         yield from ((item["@line"], fault) for fault in item_faults(item))

@@ -72,7 +72,9 @@ PDF_FILES = (
 )
 """PDFs that a crawl for files fetched: they are not in `pages`."""
 _INDEXED = (
-    f"select url, pagerank * count(*) over () as page_rank from indexed union all select url, 0.0 from ({PDF_FILES})"  # noqa: S608 - our own words
+    "select url, pagerank * count(*) over () as page_rank from indexed where url not in ("  # noqa: S608 - our own words
+    " select url from pages group by url having arg_max_null(unavailable_after, read_at) <= now())"
+    f" union all select url, 0.0 from ({PDF_FILES})"
 )
 _MAY_LIST = """\
 select url from pages group by url
@@ -382,7 +384,7 @@ def _documents(collection: CollectionSetup, captures: list[Capture], pages: Mapp
             continue
         page, known = found.page, pages[capture.url]
         directives = page.directives
-        if directives.noindex:  # the header of a file that the crawl did not read
+        if directives.hides_at(time.time()):  # also by the header of a file that the crawl did not read
             continue
         html = found.html
         said = summary_of(html, capture.url) if html else PageSummary()

@@ -14,6 +14,7 @@ from typing import Final
 from periplus.insight.reasons import explained
 from periplus.model import SiteOutage, SourceCounts, SourceFacts, Url, UrlRecord
 from periplus.policy.balance import BalanceMove
+from periplus.store.tables.declared import ImportedFileRow
 from periplus.view.values import Lines
 from periplus.view.wording import count, counted, size, top, when
 
@@ -115,6 +116,8 @@ _REASONS_SHOWN = 4
 """Reasons named in a line."""
 _OUTAGES_SHOWN = 3
 """Sites that are down that a line names."""
+_FILES_SHOWN = 3
+"""Imported files that are named unless all are asked for."""
 
 
 # a collection
@@ -148,6 +151,10 @@ def collection_lines(facts: CollectionFacts, *, is_whole: bool) -> Lines:
     if facts.outages:
         shown = [f"{row.site} {outage_words(row)}" for row in facts.outages[:_OUTAGES_SHOWN]]
         lines.append(("down", "; ".join([*shown, *(["and others"] if len(facts.outages) > len(shown) else [])])))
+    files = facts.imported if is_whole else facts.imported[:_FILES_SHOWN]
+    lines += [("" if number else "imported", _imported_words(row)) for number, row in enumerate(files)]
+    if len(files) < len(facts.imported):
+        lines.append(("", "and others: the table imported_files has them"))
     if is_whole:
         return lines
     return [
@@ -158,6 +165,14 @@ def collection_lines(facts: CollectionFacts, *, is_whole: bool) -> Lines:
             if reasons
         ),
     ]
+
+
+def _imported_words(row: ImportedFileRow) -> str:
+    """A file that was imported, and who wrote it."""
+    by = f", by {row.software}" if row.software else ""
+    operator = f", operator {row.operator}" if row.operator else ""
+    written = f", written {when(row.written_at)}" if row.written_at is not None else ""
+    return f"{row.file}: {counted(row.records, 'record')}{by}{operator}{written}"
 
 
 def reasons_of(facts: CollectionFacts) -> tuple[tuple[str, Mapping[str, int]], ...]:

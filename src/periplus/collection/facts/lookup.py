@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -44,6 +45,8 @@ from periplus.parts import offered
 from periplus.policy.duplicates import Belief, Hint, HintKind, HintTarget, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
+from periplus.store.tables.declared import ImportedFileRow
+from periplus.store.tables.files import files_of
 from periplus.urls import canonical, domain_of, site_of
 
 from ..collection import CollectionSetup, states
@@ -123,6 +126,17 @@ def verdicts_on(collection: CollectionSetup, site: str) -> tuple[SubjectJudged, 
     return tuple(row for _, row in sorted(last.items()))
 
 
+def imported_files(collection: CollectionSetup) -> tuple[ImportedFileRow, ...]:
+    """The first files that the collection was imported from, with who wrote them."""
+    layout, table = collection.layout, ImportedFileRow.table
+    if not files_of(layout.tables, table):
+        return ()
+    from periplus.store.tables.reader import rows_of, scan  # loads Arrow
+
+    batches = scan(layout.tables, table, spooled=layout.spooled)
+    return tuple(islice((row for batch in batches for row in rows_of(ImportedFileRow, batch)), LARGEST))
+
+
 def verdict_lines(verdicts: tuple[SubjectJudged, ...]) -> list[tuple[str, str]]:
     """A line for each verdict, with its reasons."""
     return [
@@ -173,7 +187,7 @@ class CollectionFacts(Struct, frozen=True):
     `freshness` is what is known of its copies, as of now. `queued` counts URLs, each once, those that wait for a retry
     included; `total` is the sum over all sites. `script_templates` are templates whose pages seem to need scripts,
     `compared` pages that were also requested with a browser's name; `None`: none should be. `outages` are sites
-    that are down, the latest first.
+    that are down, the latest first; `imported` the files of others that it was made of, the first of them.
     """
 
     collection: str
@@ -190,6 +204,7 @@ class CollectionFacts(Struct, frozen=True):
     script_templates: int = 0
     compared: int | None = None
     outages: tuple[SiteOutage, ...] = ()
+    imported: tuple[ImportedFileRow, ...] = ()
 
 
 class RobotsFacts(Struct, frozen=True):
@@ -284,6 +299,7 @@ def collection_facts(collection: CollectionSetup) -> CollectionFacts:
         largest=lines,
         total=total,
         outages=tuple(nlargest(LARGEST, down, key=lambda row: (row.since, row.site))),
+        imported=imported_files(collection),
         **of_parts,
     )
 

@@ -25,12 +25,15 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
+from periplus.policy.filters import FilterSettings, MediaTypes
 
-from .finding import file_requisites, page_requisites
+from .finding import file_requisites, page_media, page_requisites
 from .settings import RequisiteSettings, RequisiteTables
 
 _MAX_REDIRECTS: Final = 5
 """Redirects in a row that lead to a file."""
+_SCRIPTS: Final = (".js", ".mjs")
+"""Ends of the names of scripts, which pages may have as well: `/wiki/Node.js`."""
 _COUNTED: Final = 4096
 """Pages whose bytes are counted: the last that needed files."""
 
@@ -73,6 +76,24 @@ class Requisites(Part):
         """The state to commit."""
         return self._state
 
+    def lead(self, processed: Processed, found: list[Discovery], now: float) -> list[Discovery]:  # noqa: ARG002
+        """Leave out links to scripts that this page or one before needs: they are fetched once, as files."""
+        scripts = [each.url for each in found if each.url.partition("?")[0].endswith(_SCRIPTS)]
+        if not scripts:
+            return found
+        records = self._records.get([embedded_name(url) for url in scripts])
+        files = {url for url, record in zip(scripts, records, strict=True) if record is not None}
+        files.update(self._needed(processed))
+        return [each for each in found if each.url not in files or each.url not in scripts]
+
+    def _needed(self, processed: Processed) -> list[Url]:
+        """The files that a page needs."""
+        outcome, page = processed.answer.outcome, processed.page
+        if page is None or not isinstance(outcome, Fetched) or not 200 <= outcome.status < 300:
+            return []
+        body = _body(outcome, self._max_decoded)
+        return page_requisites(body, _type(outcome), page.base, self._settings.max_per_page)
+
     def passed_on(self, processed: Processed, now: float) -> None:
         """Find the files that a page, or another file, needs."""
         outcome = processed.answer.outcome
@@ -83,11 +104,11 @@ class Requisites(Part):
                 self._need([outcome.target], task.url, task.depth, page, now, task.redirects + 1)
         elif isinstance(outcome, Fetched) and processed.answer.is_read and 200 <= outcome.status < 300:
             if processed.page is not None:
-                content_type = DOCUMENT_TYPE if outcome.is_rendered else _type(outcome)
-                body, limit = self._body(outcome), self._settings.max_per_page
-                self._need(page_requisites(body, content_type, processed.page.base, limit), task.url, 1, page, now)
+                self._need(self._needed(processed), task.url, 1, page, now)
             elif task.lane is Lane.EMBEDDED and task.depth < self._settings.max_depth:
-                found = file_requisites(self._body(outcome), _type(outcome), task.url, self._settings.max_per_page)
+                found = file_requisites(
+                    _body(outcome, self._max_decoded), _type(outcome), task.url, self._settings.max_per_page
+                )
                 self._need(found, task.url, task.depth + 1, page, now)
 
     def _counted(self, outcome: FetchOutcome, now: float) -> float:
@@ -104,10 +125,6 @@ class Requisites(Part):
                 del state.bytes[next(iter(state.bytes))]
         return page
 
-    def _body(self, outcome: Fetched) -> bytes:
-        codings = "" if outcome.is_rendered else ",".join(Headers(outcome.headers).all("content-encoding"))
-        return decode_body(outcome.body, codings, max_size=self._max_decoded)[0]
-
     def _need(self, urls: Sequence[Url], by: Url, depth: int, page: float, now: float, redirects: int = 0) -> None:
         """Queue files, each with the shard that has its site."""
         files = [
@@ -116,9 +133,41 @@ class Requisites(Part):
         self._queue(self._router.send(files), now)
 
 
+class EmbeddedMedia(Part):
+    """Finds files of the wanted types in a crawl for files: pictures that are loaded later, or that styles name."""
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One, in a crawl for files."""
+        media = MediaTypes(setup.settings.some(FilterSettings).media)
+        return [cls(desk, media, setup.settings.value("reading.max_decoded_bytes"))] if media else []
+
+    def __init__(self, desk: Desk, media: MediaTypes, max_decoded: int) -> None:
+        self._records = desk.state.records
+        self._media = media
+        self._max_decoded = max_decoded
+
+    def lead(self, processed: Processed, found: list[Discovery], now: float) -> list[Discovery]:
+        """Add the files that are not known yet, and that reading the page did not find."""
+        outcome, page = processed.answer.outcome, processed.page
+        if page is None or not isinstance(outcome, Fetched):
+            return found
+        body = _body(outcome, self._max_decoded)
+        known = {each.url for each in found}.union(page.links.urls, (each.url for each in page.resources))
+        media = page_media(body, _type(outcome), page.base, self._media.wants_url)
+        urls = [url for url in media if url not in known]
+        new = [url for url, record in zip(urls, self._records.get(urls), strict=True) if record is None]
+        return [*found, *(Discovery(url, Source.LINK, now, outcome.task.depth + 1, page.url) for url in new)]
+
+
 def _page_of(record: UrlRecord) -> float:
     return record.first_seen[0].at
 
 
 def _type(outcome: Fetched) -> str | None:
-    return Headers(outcome.headers).get("content-type")
+    return DOCUMENT_TYPE if outcome.is_rendered else Headers(outcome.headers).get("content-type")
+
+
+def _body(outcome: Fetched, max_decoded: int) -> bytes:
+    codings = "" if outcome.is_rendered else ",".join(Headers(outcome.headers).all("content-encoding"))
+    return decode_body(outcome.body, codings, max_size=max_decoded)[0]

@@ -17,6 +17,7 @@ or changed, and a line for each page that was deleted.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -178,7 +179,7 @@ def _refuses_itself(page: ReadCapture, purpose: str) -> bool:
     if purpose == "training":
         return said.forbids_training
     if purpose == "search":
-        return said.search is Preference.DISALLOW or directives.noindex
+        return said.search is Preference.DISALLOW or directives.hides_at(time.time())
     return directives.noarchive
 
 

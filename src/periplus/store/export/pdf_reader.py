@@ -8,6 +8,7 @@ read before an error are in it.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import select
 import signal
@@ -16,6 +17,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -25,6 +27,8 @@ from periplus.content.scan.columns import MAX_TEXT
 from periplus.model import Problem
 
 from .pdf_worker import BAD_PAGE, CUT, DONE, FAILED, FRAME, HEADING, LANGUAGE, PAGE, REQUEST, RETIRED, TITLE
+
+log = logging.getLogger(__name__)
 
 MAX_BYTES: Final = 64 << 20
 """Bytes of a file that is read."""
@@ -82,6 +86,7 @@ class PdfReader:
         if len(body) > MAX_BYTES:
             return PdfText(problems=(Problem("pdf-too-large", str(len(body)), MAX_BYTES),))
         if not has_reader():
+            warn_without_reader()
             return PdfText(problems=(Problem("pdf-no-reader", _INSTALL),))
         with self._lock:
             return self._answer(body, time.monotonic() + max_seconds, max_pages)
@@ -189,6 +194,13 @@ def _milliseconds(deadline: float) -> int:
 def has_reader() -> bool:
     """Whether PDFs can be read here: the extra `pdf` is installed."""
     return find_spec("pypdfium2") is not None
+
+
+@cache
+def warn_without_reader() -> None:
+    """Log once that PDFs have no text here, unless they can be read."""
+    if not has_reader():
+        log.warning("PDFs have no text without the package pypdfium2: %s", _INSTALL)
 
 
 def reader_version() -> str:

@@ -17,7 +17,10 @@ from msgspec import Struct
 from periplus.model import Problem, Site, Url, UsageError
 from periplus.urls import canonical, site_of
 
+from ..tables.declared import ImportedFileRow
 from ..warc import FileSlice, WarcRecord, read_heads
+from ..warc.answers import fields_in
+from ..warc.records import CAPTURES
 
 SUFFIXES: Final = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
 """Names of files with records."""
@@ -135,36 +138,64 @@ _HEAD: Final = 8_192
 """Bytes of each block that are read: enough for the fields of nearly every answer."""
 MAX_SITES: Final = 1_000_000
 """Maximum number of sites that become seeds."""
-_CAPTURES: Final = frozenset({"response", "revisit", "resource"})
+
+
+class SourceInfo(Struct):
+    """How many records, and captures among them, follow a `warcinfo` record in a file, itself included."""
+
+    file: str
+    warcinfo: WarcRecord | None
+    records: int = 0
+    captures: int = 0
+
+    def row(self, imported_at: float) -> ImportedFileRow:
+        """The row of the table for it."""
+        record, fields = self.warcinfo, dict[str, str]()
+        name = at = text = None
+        if record is not None:
+            name, at = record.id or None, seconds_of(record.fields.get("warc-date", ""))
+            fields, text = fields_in(record), record.block.decode("utf-8", "replace")
+        software, operator, part_of = (fields.get(each) for each in ("software", "operator", "ispartof"))
+        counts = (self.records, self.captures)
+        return ImportedFileRow(self.file, *counts, name, at, software, operator, part_of, text, imported_at)
 
 
 class FilesSurvey(Struct):
     """What some files hold.
 
     `begins` has the time of the first capture of each file, which is 0.0 for a file without any. `seeds` has for each
-    site the shortest URL of a page. `referred` are the digests of bodies that revisits refer to.
+    site the shortest URL of a page. `referred` are the digests of bodies that revisits refer to. `sources` says who
+    wrote the files.
     """
 
     begins: list[float]
     captures: int = 0
     seeds: dict[Site, Url] = {}
     referred: set[str] = set()
+    sources: list[SourceInfo] = []
 
 
 def survey(files: Sequence[ArchiveFile]) -> FilesSurvey:
     """Pass over the heads of all records."""
-    found = FilesSurvey([], 0, {}, set())
+    found = FilesSurvey([])
     for file in files:
-        begins = 0.0
+        begins, source = 0.0, None
         for record in read_heads(file.source, size=_HEAD):
-            if record.type not in _CAPTURES:
+            if source is None or record.type == "warcinfo":
+                source = SourceInfo(file.name, record if record.type == "warcinfo" else None)
+                found.sources.append(source)
+            source.records += 1
+            if record.type not in CAPTURES:
                 continue
+            source.captures += 1
             begins = begins or seconds_of(record.fields.get("warc-date", "")) or 0.0
             found.captures += 1
             if record.type == "revisit":
                 found.referred.add(record.fields.get("warc-payload-digest", ""))
             else:
                 _note_seed(found.seeds, record)
+        if source is None:
+            found.sources.append(SourceInfo(file.name, None))
         found.begins.append(begins)
     return found
 

@@ -191,7 +191,7 @@ class PageRow(TableRow, frozen=True):
     feeds: Number
     """feeds it links to"""
     noindex: Claim
-    """`noindex`"""
+    """`noindex`, or read after `unavailable_after`"""
     nofollow: Claim
     """`nofollow` for the whole page"""
     noarchive: Claim
@@ -248,6 +248,8 @@ class PageRow(TableRow, frozen=True):
     """the statements, each with its place"""
     relevance: Share | None
     """to the topic of a [focused crawl](focused.md), 0 to 1; null without a topic"""
+    unavailable_after: Moment | None
+    """from when on it is not to be in search results"""
 
 
 class LinkRow(TableRow, frozen=True):
@@ -396,6 +398,37 @@ class ChangeRow(TableRow, frozen=True):
     """counts towards its change rate: `major`"""
 
 
+class ImportedFileRow(TableRow, frozen=True):
+    """Every file that was imported, with who wrote it: a row for each `warcinfo` record in it.
+
+    A file without one has a row, too, as have the records before the first. They are copied into `warc/`.
+    """
+
+    table = "imported_files"
+    key = ("file", "warcinfo_id")
+
+    file: Text
+    """its path, or that of a package and its member"""
+    records: Size
+    """records in it that can be read, from the `warcinfo` record on"""
+    captures: Size
+    """`response`, `revisit` and `resource` records among them"""
+    warcinfo_id: Text | None
+    """identifier of the `warcinfo` record, which others name in `WARC-Warcinfo-ID`; null: there is none"""
+    written_at: Moment | None
+    """its date"""
+    software: Word | None
+    """the program that wrote the file"""
+    operator: Word | None
+    """who ran it"""
+    part_of: Text | None
+    """`isPartOf`: the crawl or collection"""
+    warcinfo: Text | None
+    """what it says, as written, up to 8 KiB"""
+    imported_at: Moment
+    """when it was imported"""
+
+
 _OF_EVERY_CRAWL: Final[tuple[type[TableRow], ...]] = (
     DiscoveryRow,
     FetchRow,
@@ -406,6 +439,7 @@ _OF_EVERY_CRAWL: Final[tuple[type[TableRow], ...]] = (
     ChangeRow,
     SubjectJudged,
     OutageSeen,
+    ImportedFileRow,
 )
 _OF_PARTS: Final = [row for module in modules_of_parts() for row in rows_in(module)]
 

@@ -144,7 +144,7 @@ def page_row(event: PageRead) -> PageRow:
         len(page.forms),
         len(relations.alternates),
         len(relations.feeds),
-        directives.noindex,
+        directives.hides_at(event.read_at),
         directives.nofollow,
         directives.noarchive,
         None if refresh is None else refresh.url,
@@ -173,6 +173,7 @@ def page_row(event: PageRead) -> PageRow:
         tdm,
         said_by,
         page.relevance,
+        directives.unavailable_after,
     )
 
 

@@ -262,9 +262,8 @@ class Archive:
         Where each lies, and its payload if later answers may refer to it: the caller puts that into the payloads.
         """
         kept = [self._add(answer, request) for answer, request in exchanges]
-        if self._open is not None and kept:
-            self._open.write_out()
-            self._end = WarcEnd(self._open.file.name, self._open.length)
+        if kept:
+            self._write_out()
         return kept
 
     def _add(self, answer: Answer, request: bytes) -> tuple[Stored, Payload | None]:
@@ -287,31 +286,31 @@ class Archive:
         return stored, payload
 
     def copy_all(self, exchanges: Iterable[CopiedExchange]) -> list[tuple[Stored, Payload | None]]:
-        """Keep answers of another archive as their records are, and what is known of the fetches beside them."""
+        """Keep answers of another archive, and what is beside them, as their records are."""
         kept = [self._copy(exchange) for exchange in exchanges]
-        if self._open is not None and kept:
-            self._open.write_out()
-            self._end = WarcEnd(self._open.file.name, self._open.length)
+        if kept:
+            self._write_out()
         return kept
+
+    def copy(self, found: SourceRecord, at: float) -> None:
+        """Keep a record of another archive that belongs to no answer; `at` names a file that begins with it."""
+        self._copy_record(found, self._file_for(self._dates.date(at)))
+        self._write_out()
 
     def _copy(self, exchange: CopiedExchange) -> tuple[Stored, Payload | None]:
         outcome, answer = exchange.outcome, exchange.answer
-        date = self._dates.date(outcome.started_at)
-        now = self._file_for(date)
+        now = self._file_for(self._dates.date(outcome.started_at))
         stored = self._copy_record(answer, now)
         payload = payload_of(as_sent(outcome), stored, answer.record)
         for each in exchange.beside:
-            if each.record.type != "metadata":
-                place = self._copy_record(each, now)
-                stored = place if isinstance(outcome, Fetched) and each.record.type == "resource" else stored
-        if not exchange.is_described:
-            frame = records.frame(outcome, date=date, warcinfo=now.warcinfo, ids=identifiers(), packing=now.packing)
-            answer_id = answer.record.fields.get("warc-record-id", "")
-            now.add(records.metadata(outcome.task, outcome.duration, frame, answer_id=answer_id))
-        for each in exchange.beside:
-            if each.record.type == "metadata":
-                self._copy_record(each, now)
+            place = self._copy_record(each, now)
+            stored = place if isinstance(outcome, Fetched) and each.record.type == "resource" else stored
         return stored, payload
+
+    def _write_out(self) -> None:
+        if self._open is not None:
+            self._open.write_out()
+            self._end = WarcEnd(self._open.file.name, self._open.length)
 
     def _copy_record(self, found: SourceRecord, now: _Open) -> Stored:
         offset, length = now.add_pieces(found.packed(now.packing))

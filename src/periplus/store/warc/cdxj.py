@@ -20,10 +20,9 @@ from periplus.formats.headers import read_content_type
 from periplus.urls import canonical, surt
 
 from .reading import WarcRecord
-from .records import timestamp
+from .records import CAPTURES, timestamp
 
 REVISIT: Final = "warc/revisit"
-_LISTED: Final = frozenset({"response", "revisit", "resource"})
 _NO_KEY: Final = re.compile(r"[\x00-\x20\x7f]")
 _LONGEST_CACHED_TYPE: Final = 128
 
@@ -86,7 +85,7 @@ def read_line(line: bytes) -> CdxLine | None:
 
 def line_of(record: WarcRecord, filename: str) -> CdxLine | None:
     """The line of a record; `None` for types of records that are not listed."""
-    if record.type not in _LISTED:
+    if record.type not in CAPTURES:
         return None
     message = record.message() if record.is_http else None
     status = message.status if message else None

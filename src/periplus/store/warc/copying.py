@@ -62,15 +62,11 @@ def as_gzip(path: Path, end: int, level: int) -> Iterator[tuple[WarcRecord, Iter
 
 
 class CopiedExchange(NamedTuple):
-    """An answer, its record in another archive, and the records beside it.
-
-    `is_described`: the first metadata record among them is one of ours, so that no other is needed.
-    """
+    """An answer, its record in another archive, and the records beside it."""
 
     outcome: Answer
     answer: SourceRecord
     beside: tuple[SourceRecord, ...]
-    is_described: bool
 
 
 def as_warc(found: SourceRecord) -> SourceRecord:
@@ -86,11 +82,13 @@ def as_warc(found: SourceRecord) -> SourceRecord:
         position += len(piece)
     uuid, digest = identifier(), f"sha1:{base32(payload.digest())}"
     given = record.fields
-    fields = (
-        f"WARC-Date: {given['warc-date']}\r\nWARC-Target-URI: {record.url}\r\n"
-        f"WARC-IP-Address: {given['warc-ip-address']}\r\nWARC-Payload-Digest: {digest}\r\n"
-        f"WARC-Block-Digest: sha1:{base32(block.digest())}\r\n"
+    about = (
+        f"WARC-Filename: {record.url.removeprefix('filedesc://')}\r\n"
+        if record.type == "warcinfo"
+        else f"WARC-Target-URI: {record.url}\r\nWARC-IP-Address: {given['warc-ip-address']}\r\n"
+        f"WARC-Payload-Digest: {digest}\r\n"
     )
+    fields = f"WARC-Date: {given['warc-date']}\r\n{about}WARC-Block-Digest: sha1:{base32(block.digest())}\r\n"
     head = header(record.type, uuid, fields, given["content-type"], record.size)
     named = {**given, "warc-record-id": f"<urn:uuid:{uuid}>", "warc-payload-digest": digest}
     return SourceRecord(source, replace(record, fields=named, head=head, is_member=False))

@@ -124,6 +124,11 @@ _LONGEST_GAP: Final = 1 << 20
 _DIGITS: Final = re.compile(r"\d{1,18}", re.ASCII)
 
 
+def plain_id(written: str) -> str:
+    """The identifier of a record, without brackets and `urn:uuid:`."""
+    return written.strip("<>").removeprefix("urn:uuid:")
+
+
 class WarcRecord(Struct, frozen=True):
     """One record: its fields, names in lower case, its block, and where it lies.
 
@@ -154,14 +159,18 @@ class WarcRecord(Struct, frozen=True):
     @property
     def id(self) -> str:
         """Its identifier, without brackets and `urn:uuid:`."""
-        return self.fields.get("warc-record-id", "").strip("<>").removeprefix("urn:uuid:")
+        return plain_id(self.fields.get("warc-record-id", ""))
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """All values of a field that may be repeated; `name` is in lower case."""
+        lines = self.head.decode("utf-8", "replace").splitlines() if name in self.fields else []
+        pairs = (line.partition(":") for line in lines)
+        return tuple(value.strip() for each, _, value in pairs if each.strip().lower() == name)
 
     @property
     def protocols(self) -> tuple[str, ...]:
         """What the content came over, from higher to lower protocols: `h2`, `tls/1.3`."""
-        lines = self.head.decode("utf-8", "replace").splitlines() if "warc-protocol" in self.fields else []
-        pairs = (line.partition(":") for line in lines)
-        return tuple(value.strip() for name, _, value in pairs if name.strip().lower() == "warc-protocol")
+        return self.values("warc-protocol")
 
     @property
     def cipher_suite(self) -> str:

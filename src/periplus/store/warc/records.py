@@ -142,6 +142,8 @@ def index_of(path: Path) -> Path:
 
 
 Answer = Fetched | NotModified | Redirected
+CAPTURES: Final = frozenset({"response", "revisit", "resource"})
+"""Types of records that hold what a URL answered."""
 
 
 def can_be_referred_to(answer: Answer) -> TypeGuard[Fetched]:
@@ -253,20 +255,14 @@ def document(answer: Fetched, identifier: str, digest: str, frame: Frame) -> byt
     return frame.packing.text(b"".join((head, body, _END)))
 
 
-def metadata(
-    task: FetchTask, duration: float, frame: Frame, rendering: Rendering | None = None, answer_id: str | None = None
-) -> bytes:
-    """What only the crawler knows of the fetch. The first two names are those of Heritrix, which tools know.
-
-    `answer_id` is the identifier of an answer that was copied, as it is written there; empty where it has none.
-    """
+def metadata(task: FetchTask, duration: float, frame: Frame, rendering: Rendering | None = None) -> bytes:
+    """What only the crawler knows of the fetch. The first two names are those of Heritrix, which tools know."""
     block = (
         f"fetchTimeMs: {round(duration * 1000)}\r\nhopsFromSeed: {task.depth}\r\nsource: {task.source.value}\r\n"
         f"lane: {task.lane.value}\r\npurpose: {task.purpose.value}\r\nredirects: {task.redirects}\r\n"
         f"attempt: {task.attempt}\r\nseconds: {duration!r}\r\n{_wanted_by(task)}{_rendered(rendering)}"
     ).encode()
-    beside = _beside(frame) if answer_id is None else f"WARC-Concurrent-To: {answer_id}\r\n" if answer_id else ""
-    return _small("metadata", frame.others[1], frame.about + beside, _FIELDS, block, frame.packing)
+    return _small("metadata", frame.others[1], frame.about + _beside(frame), _FIELDS, block, frame.packing)
 
 
 def _of_answer(name: str, answer: Fetched) -> str:
