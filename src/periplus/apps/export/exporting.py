@@ -33,7 +33,7 @@ from periplus.store.export import (
 )
 from periplus.store.export.bulk import mapping
 from periplus.store.export.chunks import DEFAULT_SIZE, WORDS, ChunkShape
-from periplus.store.export.exporting import OTHER_LANGUAGE
+from periplus.store.export.exporting import NOT_INCLUDED, OTHER_LANGUAGE, OTHER_SITE
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
@@ -67,6 +67,8 @@ WHILE_CRAWLED: Final = ("jsonl", "csv", "markdown", "text", "parquet")
 MAPPING: Final = ".mapping.json"
 """Behind the name of a bulk file: the types of its fields."""
 _WHOLE: Final = ("warc", "wacz", "cc-index", "urls")
+_NOT_SELECTED: Final = {OTHER_SITE, NOT_INCLUDED, OTHER_LANGUAGE}
+"""Reasons of pages that a selection leaves out, whatever they hold."""
 _IN_FOLDERS: Final = (*FOLDERS, "cc-index")
 
 
@@ -212,7 +214,7 @@ class Export:
         An export of what changed may well be empty.
         """
         asked, selected = self._asked, self._asked.selection
-        if asked.since is not None or asked.changed or exported.written or exported.left_out.keys() - {OTHER_LANGUAGE}:
+        if asked.since is not None or asked.changed or exported.written or exported.left_out.keys() - _NOT_SELECTED:
             return False
         return bool(selected.sites or selected.include or selected.languages)
 
@@ -330,4 +332,5 @@ def _write_urls(found: CollectionSetup, out: BinaryIO, where: str) -> Exported:
             out.write(f"{url}\n".encode())
             written += 1
             refused += is_refused
-    return Exported(written, refused=refused)
+        others = views.rows("select count(*) as urls from urls")[0]["urls"] - written if where else 0
+    return Exported(written, {NOT_INCLUDED: others} if others else {}, refused=refused)

@@ -58,6 +58,10 @@ from .records import (
 )
 
 OTHER_LANGUAGE, DUPLICATE = "other-language", "duplicate"
+OTHER_SITE, NOT_INCLUDED = "other-site", "not-included"
+"""Pages whose URL was not selected."""
+NOT_CHOSEN: Final = "copy-or-gone"
+"""Not the best known URL of its text, or not a page any more."""
 RefusesUse = Callable[[Url, datetime], str]
 """Tells why a page is left out because of what the export is for; an empty string if it is not.
 
@@ -129,11 +133,11 @@ class PageFilter:
         self._purpose, self._refuses = selection.purpose, refuses or _is_unexplained
         self._seen: set[bytes] | None = set() if selection.dedupe else None
 
-    def wants_url(self, url: Url) -> bool:
-        """Whether a URL is selected by its site and its form."""
+    def url_refusal(self, url: Url) -> str:
+        """Why a URL is not selected, by its site and its form; empty if it is."""
         if self._sites and not is_below(site_of(url), self._sites):
-            return False
-        return not self._patterns or any(fits(url) for fits in self._patterns)
+            return OTHER_SITE
+        return NOT_INCLUDED if self._patterns and not any(fits(url) for fits in self._patterns) else ""
 
     def refusal(self, page: ReadCapture) -> str:
         """Why a page with a selected URL is left out; empty if it is not."""
@@ -364,16 +368,14 @@ def export_captures(
     pages = PageFilter(selection, refuses)
     for capture in latest_captures(collection / "tables", committed.spooled):
         url, why = capture.url, ""
-        if not pages.wants_url(url) or (
-            changes is not None and url not in changes.changed and url not in changes.appeared
-        ):
+        if changes is not None and url not in changes.changed and url not in changes.appeared:
+            continue
+        if not_selected := pages.url_refusal(url):
+            left_out[not_selected] += 1
             continue
         if not wants(url):
-            if changes is not None:
-                changes.leave_out(url)
-            continue
-        document = read(capture)
-        if isinstance(document, str):
+            why = NOT_CHOSEN
+        elif isinstance(document := read(capture), str):
             why = document
         elif not (why := pages.refusal(document)) and write(document) is False:
             why = document.no_text
@@ -384,7 +386,7 @@ def export_captures(
         if changes is not None:
             changes.leave_out(url)
     if changes is not None:
-        changes.keep(pages.wants_url)
+        changes.keep(lambda url: not pages.url_refusal(url))
     return Exported(written, dict(left_out), deleted=len(changes.deleted) if changes is not None else 0)
 
 
