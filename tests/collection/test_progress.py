@@ -108,7 +108,7 @@ def test_unread_sitemaps_leave_the_time_open() -> None:
         unread, bounded = meter.read(statuses, float(second)), limited.read(statuses, float(second))
     assert (read.has_unread, unread.has_unread) == (False, True)
     assert ", about " in progress_line(read)
-    assert progress_line(unread).endswith(", at least 11 s left, sitemaps list more")
+    assert progress_line(unread).endswith(", at least 11 s left, sitemaps are still being read")
     assert bounded.left == pytest.approx(6.0)
     assert progress_line(bounded).endswith(", about 6 s left")
 

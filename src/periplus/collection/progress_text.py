@@ -16,8 +16,8 @@ from .progress import Progress
 from .summary import failure_of
 from .wording import harvest
 
-UNREAD_SITEMAPS = "sitemaps list more"
-"""Shown beside the time left while sitemaps have URLs that are not counted yet."""
+UNREAD_SITEMAPS = "sitemaps are still being read"
+"""Shown beside the time left while it is not known what sitemaps list."""
 
 
 def progress_line(progress: Progress) -> str:

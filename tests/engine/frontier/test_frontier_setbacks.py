@@ -176,7 +176,7 @@ def test_sitemaps_at_servers_that_do_not_exist_are_not_waited_for(reason: str, l
 
 
 def test_a_sitemap_at_a_server_that_fails_is_no_unread_list() -> None:
-    """It is not said for minutes that sitemaps list more because one cannot be had."""
+    """It is not said for minutes that sitemaps are being read because one cannot be had."""
     frontier = seeded([])
     frontier.queue_files([Url("http://gone.test/sitemap.xml")], 0.0)
     assert frontier_stats(MemoryState(), frontier).has_unread
