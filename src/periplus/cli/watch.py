@@ -218,7 +218,7 @@ def line_of(collection: str, progress: Progress, before: CrawlStats, budget: flo
         at=round(progress.at, 3),
         seconds=round(progress.elapsed, 3),
         pages=seen.pages if seen else 0,
-        fresh=round(checked.fresh, 5) if checked and checked.is_narrow else None,
+        fresh=round(checked.fresh, 5) if checked else None,
         fresh_low=round(checked.low, 5) if checked else None,
         fresh_high=round(checked.high, 5) if checked else None,
         age=round(seen.age, 1) if seen else None,
