@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.collection import opening
+from periplus.collection.collection import planned
 from periplus.collection.config.settings import Config
 from periplus.collection.progress import WINDOW, Meter
-from periplus.collection.progress_text import progress_line
+from periplus.collection.progress_text import expected, expected_seconds, progress_line
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
 from periplus.engine.stats import CrawlStats
@@ -73,12 +75,12 @@ def test_a_limit_bounds_the_time_left() -> None:
 
 
 def test_pages_that_were_fetched_again_leave_the_limit_as_it_is() -> None:
-    """Of a limit of 60, 30 pages and 20 revisits use 30."""
+    """Of a limit of 60, 50 pages and 20 revisits use 30."""
     meter = Meter(0.0, limit=60, before=CrawlStats(pages=30, new=10))
     for second in range(5):
-        progress = meter.read([status(10 + 10 * second, 1000)], float(second))
+        progress = meter.read([status(30 + 5 * second, 1000)], float(second))
     assert progress.limited_pages == 30
-    assert progress.left == pytest.approx(3.0)
+    assert progress.left == pytest.approx(6.0)
 
 
 def test_the_budget_of_a_watch_does_not_grow_by_its_visits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -97,7 +99,7 @@ def test_waiting_is_counted_only_while_all_rest() -> None:
 
 
 def test_unread_sitemaps_leave_the_time_open() -> None:
-    """Most of a list may not be counted yet: nothing is estimated, unless a limit ends the crawl before."""
+    """Most of a list may not be counted yet: the time is a lower bound, unless a limit ends the crawl before."""
     meter, limited = Meter(0.0), Meter(0.0, limit=150)
     for second in range(5):
         read = meter.read([status(10 * second, 100), status(0, 10, 1)], float(second))
@@ -106,6 +108,63 @@ def test_unread_sitemaps_leave_the_time_open() -> None:
         unread, bounded = meter.read(statuses, float(second)), limited.read(statuses, float(second))
     assert (read.has_unread, unread.has_unread) == (False, True)
     assert ", about " in progress_line(read)
-    assert unread.left is None
-    assert progress_line(unread).endswith(", sitemaps list more")
+    assert progress_line(unread).endswith(", at least 11 s left, sitemaps are still being read")
     assert bounded.left == pytest.approx(6.0)
+    assert progress_line(bounded).endswith(", about 6 s left")
+
+
+def test_listed_urls_that_are_not_queued_yet_take_time() -> None:
+    """A sitemap that was read to its end is known: nothing is left open."""
+    meter = Meter(0.0)
+    for second in range(10):
+        read = meter.read([status(10 * second, 100, listed=900)], float(second))
+    assert progress_line(read).endswith(", about 1 m 40 s left")
+
+
+def test_the_way_to_a_limit_is_not_hidden_by_a_short_queue() -> None:
+    """Ten URLs wait, and links may lead to all that the limit allows."""
+    meter = Meter(0.0, limit=1090)
+    for second in range(10):
+        read = meter.read([status(10 * second, 10)], float(second))
+    assert progress_line(read).endswith(", about 1 s left, 1 m 40 s if links lead to 1,090 pages")
+
+
+def test_what_a_collection_had_before_is_no_rate() -> None:
+    """Two shards of a continued crawl report one after the other what they fetched in earlier runs."""
+    meter = Meter(0.0, before=CrawlStats(pages=1400))
+    meter.read([status(700)], 1.0)
+    meter.read([status(700), status(700, shard=1)], 1.5)
+    read = meter.read([status(730), status(726, shard=1)], 3.0)
+    assert read.rate == pytest.approx(28.0)
+
+
+@each_case(
+    ("seeds", "settings", "said"),
+    [
+        (
+            1,
+            {"crawl.limit": 1000},
+            "up to 1,000 pages of 1 site at 1 s between requests to a site take about 16 m 40 s",
+        ),
+        (
+            4,
+            {"crawl.limit": 1000},
+            "up to 1,000 pages of 4 sites at 1 s between requests to a site take about 4 m 10 s",
+        ),
+        (1, {"crawl.limit": 1000, "politeness.delay": 0.5}, "at 0.5 s between requests to a site take about 8 m 20 s"),
+        (1, {"crawl.limit": 1000, "crawl.rate": 0.5}, "take about 33 m 20 s"),
+        (1, {"crawl.limit": 1000, "crawl.for": 60.0}, "take about 1 m;"),
+        (1, {"crawl.for": 60.0}, "ends after 1 m"),
+        (1, {}, "no limit is set"),
+    ],
+)
+def test_the_time_is_known_before_a_crawl_begins(
+    seeds: int, settings: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    collection = planned(tmp_path / "c", typed=[f"https://{number}.test/" for number in range(seeds)], options=settings)
+    assert said in expected(collection, CrawlStats())
+
+
+def test_pages_that_a_collection_has_are_not_expected_again(tmp_path: Path) -> None:
+    collection = planned(tmp_path / "c", typed=["https://a.test/"], options={"crawl.limit": 1000})
+    assert expected_seconds(collection, CrawlStats(pages=900, new=700)) == 300.0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engine.fetch.raw_servers import HOME, Certificates, RawServer, answering
+from tests.engine.fetch.raw_servers import HOME, Certificates, RawServer, answering, read_head, wait_for_close
 from tests.system.typed import Run
 
 pytest.importorskip("cryptography", reason="certificates need the extra `lab`")
@@ -87,3 +88,25 @@ def test_an_audit_of_a_folder_that_is_not_there(run: Run, tmp_path: Path) -> Non
     said = run("audit", str(tmp_path / "nothing"))
     assert said.returncode == 2
     assert f"no such folder: {tmp_path / 'nothing'}" in said.stderr
+
+
+def test_a_sitemap_at_a_server_that_does_not_exist_does_not_hold_up_the_end(run: Run, tmp_path: Path) -> None:
+    """The host is asked once; its retries would take half a minute. The crawl is complete, and says what it is."""
+    with RawServer(PAGE) as closed:
+        port = closed.port
+
+    def said(sock: socket.socket) -> None:
+        path = read_head(sock).split()[1]
+        body = b"page" if path == b"/" else f"Sitemap: http://maps.test:{port}/sitemap.xml\n".encode()
+        kind = b"text/html" if path == b"/" else b"text/plain"
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (kind, len(body), body))
+        sock.shutdown(socket.SHUT_WR)
+        wait_for_close(sock)
+
+    with RawServer(said) as server:
+        seed = f"http://a.test:{server.port}/"
+        usual = ("--resolve", f"*.test={HOME}", "--allow-private", f"maps.test:{port}", "--workers", "1", "--json")
+        done = run("crawl", seed, "-o", str(tmp_path / "c"), *usual)
+    summary = json.loads(done.stdout)
+    assert (done.returncode, summary["ended"], summary["pages"]) == (0, "complete", 1)
+    assert (summary["errors"], summary["queued"], summary["queued_files"]) == ({"connect-refused": 1}, 1, 1)

@@ -23,6 +23,7 @@ from periplus.store.export import Exported, Selection
 from periplus.store.export.bulk import mapping
 from periplus.store.export.chunks import DEFAULT_SIZE, WORDS
 from periplus.store.export.documents import DAMAGED
+from periplus.store.export.exporting import NOT_INCLUDED, OTHER_SITE
 from periplus.view.terminal import print_line, print_table
 from periplus.view.values import sheet_of
 from periplus.view.wording import count, counted, top
@@ -276,9 +277,13 @@ def _print(form: ExportForm, exported: Exported, where: str) -> None:
     aside = f"; left out {count(sum(left.values()))} ({top(left)})" if left else ""
     deleted = f" and {counted(exported.deleted, 'deletion')}" if exported.deleted else ""
     if exported.refused:
-        aside = f"; {count(exported.refused)} of them were refused by filters or robots.txt, and not requested"
+        aside += f"; {count(exported.refused)} of them were refused by filters or robots.txt, and not requested"
     if UNEXPLAINED in left:
         aside += f"; periplus crawl --permissions records what sites permit ({UNEXPLAINED}: no complete record)"
     chunks = f"{counted(exported.chunks, 'chunk')} of " if form is ExportForm.CHUNKS else ""
     line = f"{chunks}{counted(exported.written, _UNITS.get(form.value, 'page'))}{deleted} to {where}{aside}"
     print_line(stderr_console(), line)
+    unexpected = sum(number for reason, number in left.items() if reason not in (OTHER_SITE, NOT_INCLUDED))
+    if unexpected > exported.written:
+        most = f"most was left out: {count(unexpected)} of {counted(unexpected + exported.written, 'page')}"
+        print_line(stderr_console(), f"{most}; docs/export.md explains each reason", "yellow")

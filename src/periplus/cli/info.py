@@ -68,9 +68,9 @@ def _lines(status: dict[str, Any]) -> list[tuple[str, str]]:
         ("pages", f"{count(tally['pages'])}, {pace(progress['rate'])}, for {lasting(progress['elapsed'])}"),
         ("requests", f"{count(tally['fetches'])}, {size(tally['downloaded'])}"),
         ("known", counted(progress["known"], "URL")),
-        ("queue", counted(progress["queued"], "URL")),
+        ("queue", counted(progress["queued"] - progress["queued_files"], "URL")),
         ("errors", top(tally["errors"])),
-        ("left", "" if progress["left"] is None else f"about {lasting(progress['left'])}"),
+        ("left", status["time_left"]),
         ("excluded", ", ".join(status["excluded"])),
         ("preferred", ", ".join(status["preferred"])),
     ]
@@ -165,5 +165,6 @@ def _site_table(facts: CollectionFacts, most: int) -> Sheet:
     if facts.sites > 1:
         notes = [f"queue: {count(total.twice)} in it twice, of two sources"] if total.twice else []
         notes += [f"{counted(total.retries, 'more waits', 'more wait')} for a retry"] if total.retries else []
+        notes += [f"{counted(total.pooled, 'more waits', 'more wait')} to be ranked"] if total.pooled else []
         sums.append({"site": "all sites", **asdict(total), "retired": "; ".join(notes)})
     return replace(table, title=title, rows=[*shown, *sums], says="")

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from periplus.apps.changes.watching import planned_watch
 from periplus.collection.collection import CollectionSetup, held, tally_of
-from periplus.collection.facts.freshness_words import share, when, why
+from periplus.collection.facts.freshness_words import share, too_wide, when, why
 from periplus.collection.opening import budget as budget_of
 from periplus.collection.progress import Progress
 from periplus.engine.plugins import NO_PARTS, OwnParts
@@ -146,6 +146,8 @@ def _fresh_row(progress: Progress) -> Row:
     age = Text(f"visited {lasting(seen.age)} ago on average")
     if not seen.checked:
         return "fresh", "…", Text(f"not checked yet: none of {counted(seen.pages, 'page')} was visited twice"), age
+    if not seen.is_narrow:
+        return "fresh", "…", Text(f"{too_wide(seen)} (95 %: {_interval(seen)})"), age
     fact = f"of {counted(seen.pages, 'page')} (95 %: {_interval(seen)})"
     return "fresh", f"{100 * seen.fresh:.1f} %", Text(fact), age
 
@@ -191,6 +193,8 @@ def plain_line(progress: Progress, done: Watched) -> str:
         parts.append("freshness not known yet")
     elif not seen.checked:
         parts.append(f"freshness of {counted(seen.pages, 'page')} not checked yet")
+    elif not seen.is_narrow:
+        parts.append(f"freshness {too_wide(seen)} (95 %: {_interval(seen)})")
     else:
         parts.append(f"fresh {100 * seen.fresh:.1f} % (95 %: {_interval(seen)}) of {counted(seen.pages, 'page')}")
     if seen is not None:

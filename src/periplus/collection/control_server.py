@@ -63,6 +63,7 @@ from .control import (
     place_of,
 )
 from .progress import Progress
+from .progress_text import time_left
 from .readable import SOCKET
 
 MAX_CLIENTS = 32
@@ -342,6 +343,7 @@ class _Desk:
             excluded=tuple(dict.fromkeys(each for view in self._views for each in view.excluded)),
             preferred=tuple(dict.fromkeys(each for view in self._views for each in view.preferred)),
             sites=tuple(sites[:MAX_SITES]),
+            time_left=time_left(run.progress),
         )
 
 

@@ -7,11 +7,13 @@ clock is set. `live` shows them.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.engine.frontier import CutOff, Setback
 from periplus.engine.overview import FrontierStats
@@ -33,11 +35,13 @@ class Progress(Struct, frozen=True):
     In a crawl that fetches no pages, the rate counts other work (see `Meter`). `waited` is for how many seconds no
     request was made because every site with queued URLs had to rest. `elapsed` is the seconds since the crawl began,
     `at` the POSIX time of the reading. `setbacks` are the last failures of sites. `has_unread`: sitemaps list URLs that
-    are not counted yet; `left` is then known only if a limit ends the crawl before them. Of a watched collection:
-    `freshness`, and `next_visits`, the first one first. `leases` requests are out. `known` are URLs of pages; `records`
-    counts sitemaps and feeds as well. So does `queued`, of which `queued_files` are such files. The
-    oldest of the last commits of all shards was at `committed_at`; the longest took `commit_seconds`. `login_problem`
-    says why no shard could log in; it is empty if one could, or none has tried. `cut_off`: no server can be reached.
+    are not counted yet; `listed` URLs were read there and are not queued yet. `left` is for the URLs known now, and
+    `limit_in` until the limit, if links lead to enough more. Of a watched collection: `freshness`, and `next_visits`,
+    the first one first. `leases` requests are out. `known` are URLs of pages; `records` counts sitemaps and feeds as
+    well. So does `queued`, of which `queued_files` are such files. The oldest of the last commits of all shards was at
+    `committed_at`; the longest took `commit_seconds`. `login_problem` says why no shard could log in; it is empty if
+    one could, or none has tried. `cut_off`: no server can be reached. `is_idle`: what is queued, if anything, cannot be
+    had: it is at servers that do not exist, or over the limit.
     """
 
     tally: CrawlStats
@@ -71,6 +75,9 @@ class Progress(Struct, frozen=True):
     commit_seconds: float = 0.0
     login_problem: str = ""
     cut_off: CutOff | None = None
+    listed: int = 0
+    limit_in: float | None = None
+    is_idle: bool = False
 
     @property
     def queued_pages(self) -> int:
@@ -81,6 +88,16 @@ class Progress(Struct, frozen=True):
     def limited_pages(self) -> int:
         """Pages that count against the limit."""
         return self.tally.pages - self.revisits_before
+
+    @property
+    def allowed(self) -> float:
+        """Pages that the limit leaves."""
+        return max(self.limit - self.limited_pages, 0) if self.limit else math.inf
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the limit ends the crawl before the URLs that are known now."""
+        return self.allowed <= self.queued + self.listed
 
     @property
     def errors(self) -> int:
@@ -107,6 +124,7 @@ class Meter:
         self._limit = limit
         self._revisits_before = before.revisits if before else 0
         self._work = work or (lambda tally: tally.pages)
+        self._done = self._work(before) if before else 0
         self._samples: deque[tuple[float, int]] = deque(maxlen=_SAMPLES)
         self._waited = 0.0
 
@@ -116,12 +134,12 @@ class Meter:
         tally = sum((status.crawl for status in statuses), CrawlStats())
         if self._samples and total.resting and not (total.ready or total.visited):
             self._waited += now - self._samples[-1][0]
-        self._samples.append((now, self._work(tally)))
+        self._done = max(self._done, self._work(tally))  # shards report one after the other what they had before
+        self._samples.append((now, self._done))
         while len(self._samples) > 2 and self._samples[0][0] < now - WINDOW:
             self._samples.popleft()
         rate = self._rate()
-        elapsed = now - self._began_at
-        return Progress(
+        progress = Progress(
             tally=tally,
             known=tally.known,
             records=total.known,
@@ -135,8 +153,7 @@ class Meter:
             next_site=total.next_site,
             next_in=None if total.next_at is None else max(total.next_at - now, 0.0),
             rate=rate,
-            left=self._left(total, tally, rate) if elapsed >= _ESTIMATE_AFTER else None,
-            elapsed=elapsed,
+            elapsed=now - self._began_at,
             waited=self._waited,
             shards=len(statuses),
             limit=self._limit,
@@ -151,31 +168,32 @@ class Meter:
             commit_seconds=max((status.commit_seconds for status in statuses), default=0.0),
             login_problem=_login_problem(statuses),
             cut_off=total.cut_off,
+            listed=total.listed,
+            is_idle=all(status.is_idle for status in statuses),
         )
+        if progress.elapsed < _ESTIMATE_AFTER:
+            return progress
+        left = _left(progress, total.longest)
+        finds_more = left and progress.limit and not progress.is_bounded and rate > 0
+        return replace(progress, left=left, limit_in=progress.allowed / rate if finds_more else None)
 
     def _rate(self) -> float:
         (then, before), (now, after) = self._samples[0], self._samples[-1]
         return (after - before) / (now - then) if now > then else 0.0
 
-    def _left(self, total: FrontierStats, tally: CrawlStats, rate: float) -> float | None:
-        """Seconds for the longest queue at its site's politeness delay, or for all of them at the measured rate.
 
-        It is an estimate for the URLs known now: new ones are found on the way, and some turn out not to be pages.
-        There is none while sitemaps are not read to their end, unless the limit is reached before.
-        """
-        waiting = total.queued
-        longest = total.longest
-        allowed = max(self._limit + self._revisits_before - tally.pages, 0)
-        if total.has_unread and (not self._limit or allowed > waiting):
-            return None
-        if self._limit:
-            longest = longest if allowed >= waiting else 0.0
-            waiting = min(waiting, allowed)
-        if not waiting:
-            return 0.0
-        if rate > 0:
-            return max(waiting / rate, longest)
-        return (longest or None) if not total.setbacks else None
+def _left(progress: Progress, longest: float) -> float | None:
+    """Seconds for the `longest` queue at its site's politeness delay, or for all URLs at the measured rate.
+
+    It is an estimate for the URLs known now: new ones are found on the way, and some turn out not to be pages.
+    """
+    waiting = min(progress.queued + progress.listed, progress.allowed)
+    if not waiting:
+        return 0.0
+    longest = 0.0 if progress.allowed < progress.queued else longest
+    if progress.rate > 0:
+        return max(waiting / progress.rate, longest)
+    return (longest or None) if not progress.setbacks else None
 
 
 def _freshness(statuses: Sequence[ShardStatus]) -> Freshness | None:
@@ -219,6 +237,7 @@ def _together(parts: Sequence[FrontierStats]) -> FrontierStats:
         longest=max((part.longest for part in parts), default=0.0),
         setbacks=tuple(chain.from_iterable(part.setbacks for part in parts)),
         has_unread=any(part.has_unread for part in parts),
+        listed=sum(part.listed for part in parts),
         leases=sum(part.leases for part in parts),
         cut_off=next((part.cut_off for part in parts if part.cut_off is not None), None),
     )

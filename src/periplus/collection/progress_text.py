@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from periplus.engine.frontier import CutOff, Setback
+import math
+
+from periplus.engine.frontier import CutOff, Setback, delay_after, seconds_for
+from periplus.engine.stats import CrawlStats
 from periplus.insight.reasons import explained
 from periplus.model import Url
+from periplus.urls import site_of
 from periplus.view.wording import count, counted, lasting, pace, size
 
+from .collection import CollectionSetup
 from .progress import Progress
 from .summary import failure_of
 from .wording import harvest
 
-UNREAD_SITEMAPS = "sitemaps list more"
-"""Shown instead of the time left while sitemaps have URLs that are not counted yet."""
+UNREAD_SITEMAPS = "sitemaps are still being read"
+"""Shown beside the time left while it is not known what sitemaps list."""
 
 
 def progress_line(progress: Progress) -> str:
@@ -32,11 +37,45 @@ def progress_line(progress: Progress) -> str:
     ]
     if tally.appraised:
         parts.insert(1, f"{count(tally.relevant)} on topic ({harvest(tally)})")
-    if progress.left:
-        parts.append(f"about {lasting(progress.left)} left")
-    elif progress.has_unread:
-        parts.append(UNREAD_SITEMAPS)
-    return ", ".join(parts)
+    return ", ".join(filter(None, [*parts, time_left(progress)]))
+
+
+def time_left(progress: Progress) -> str:
+    """How long the crawl takes for what is known now, and what is not known yet; empty if nothing is known."""
+    is_open = progress.has_unread and not progress.is_bounded
+    parts = [f"{'at least' if is_open else 'about'} {lasting(progress.left)} left"] if progress.left else []
+    if progress.limit_in is not None:
+        parts.append(f"{lasting(progress.limit_in)} if links lead to {counted(progress.limit, 'page')}")
+    return ", ".join([*parts, UNREAD_SITEMAPS] if is_open else parts)
+
+
+def expected_seconds(collection: CollectionSetup, before: CrawlStats) -> float | None:
+    """How long the pages that the limit leaves take at the politeness of the settings; `None` without a limit.
+
+    The sites of the seeds are visited side by side. `before` is what the collection has.
+    """
+    asked, politeness = collection.config.crawl, collection.config.politeness
+    if not asked.limit:
+        return asked.duration or None
+    pages = max(asked.limit - before.new, 0)
+    sites = len(set(map(site_of, collection.seeds))) or 1
+    seconds = seconds_for(politeness, math.ceil(pages / sites), delay_after(politeness, None, 0.0))
+    seconds = max(seconds, pages / asked.rate if asked.rate else 0.0)
+    return min(seconds, asked.duration) if asked.duration else seconds
+
+
+def expected(collection: CollectionSetup, before: CrawlStats) -> str:
+    """The time that a crawl will take, before it begins, and what makes it shorter."""
+    asked, seconds = collection.config.crawl, expected_seconds(collection, before)
+    if seconds is None:
+        return "no limit is set (--limit, --for): the time left is shown once links and sitemaps are read"
+    if not asked.limit:
+        return f"ends after {lasting(seconds)} (--for), or when nothing is left"
+    sites = counted(len(set(map(site_of, collection.seeds))) or 1, "site")
+    pages = counted(max(asked.limit - before.new, 0), "page")
+    pace = f"at {collection.config.politeness.delay:g} s between requests to a site"
+    slower = "longer where robots.txt asks for more; --delay shortens it where a site's owner agrees"
+    return f"expected: up to {pages} of {sites} {pace} take about {lasting(seconds)}; {slower}"
 
 
 def setback_line(setback: Setback, now: float, *, is_last: bool = False) -> str:

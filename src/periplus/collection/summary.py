@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -110,13 +111,17 @@ def failures_of(setbacks: Iterable[Setback], seeds: Sequence[Url], *, has_pages:
 
 
 class RunSummary(Struct, frozen=True):
-    """What this run did. `waited`: seconds in which every site with queued URLs had to rest."""
+    """What this run did. `waited`: seconds in which every site with queued URLs had to rest.
+
+    `excluded` are the URLs that left the queue without a request, by reason; another run may fetch them.
+    """
 
     pages: int
     fetches: int
     seconds: float
     pages_per_second: float
     waited: float
+    excluded: dict[str, int] = {}
 
 
 class MediaSummary(Struct, frozen=True):
@@ -149,10 +154,11 @@ class Summary(Displayed, frozen=True):
 
     `ended` is `complete` (nothing is left to fetch), `limit`, `bytes`, `time`, `interrupted` or `unreachable` (no seed
     could be reached: it ended before any retry). `limit` (pages), `duration` (seconds), `max_bytes` and `max_depth`
-    (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not yet counted. `media` is for
-    crawls for files, which `pages` and `new` count as well; `topic` for crawls with a topic. `failures` says why seeds
-    could not be reached, and with the reason `login` that no login succeeded. `open_work` is what parts go on with in
-    the next run, although no URL waits.
+    (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not yet counted; `listed` URLs of
+    them are read and not queued yet, some of which may be known by links. `media` is for crawls for files, which
+    `pages` and `new` count as well; `topic` for crawls with a topic. `failures` says why seeds could not be reached,
+    and with the reason `login` that no login succeeded. `open_work` is what parts go on with in the next run, although
+    no URL waits.
     """
 
     collection: str
@@ -186,6 +192,7 @@ class Summary(Displayed, frozen=True):
     topic: TopicSummary | None = None
     failures: tuple[SiteFailure, ...] = ()
     open_work: tuple[OpenWork, ...] = ()
+    listed: int = 0
 
     @property
     def has_failed_login(self) -> bool:
@@ -214,6 +221,7 @@ def summary_of(
             seconds=round(seconds, 3),
             pages_per_second=round(pages / max(seconds, 0.001), 2),
             waited=round(progress.waited, 3),
+            excluded=_most_first(Counter(tally.excluded) - Counter(before.excluded)),
         ),
         pages=tally.pages,
         new=tally.new,
@@ -238,6 +246,7 @@ def summary_of(
         duration=collection.config.crawl.duration,
         max_depth=collection.config.budgets.max_depth,
         has_unread=progress.has_unread,
+        listed=progress.listed,
         max_bytes=collection.config.crawl.max_bytes,
         media=_media(MediaTypes(collection.config.media), tally),
         topic=_topic(tally),
@@ -284,13 +293,14 @@ def _media(media: MediaTypes, tally: CrawlStats) -> MediaSummary | None:
 def _ended(collection: CollectionSetup, progress: Progress, *, is_interrupted: bool) -> str:
     if is_interrupted:
         return "interrupted"
-    asked = collection.config.crawl
-    if asked.max_bytes and progress.tally.downloaded >= asked.max_bytes and (progress.queued or progress.has_unread):
+    asked, waits = collection.config.crawl, bool(progress.queued_pages or progress.listed)
+    waits |= progress.queued > 0 and not progress.is_idle
+    if asked.max_bytes and progress.tally.downloaded >= asked.max_bytes and (waits or progress.has_unread):
         return "bytes"
-    if not progress.queued and not (progress.has_unread and (asked.limit or asked.duration)):
+    if not waits and not (progress.has_unread and (asked.limit or asked.duration)):
         return "complete"
     return "limit" if asked.limit and (progress.limited_pages >= asked.limit or not asked.duration) else "time"
 
 
-def _most_first(reasons: dict[str, int]) -> dict[str, int]:
+def _most_first(reasons: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))

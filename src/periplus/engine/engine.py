@@ -343,8 +343,9 @@ class Engine:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits and nothing is under way; or the page budget was fetched."""
-        return self._machine.is_idle(self._clock.now())
+        """Whether nothing waits that can be had and nothing is under way; or the page budget was fetched."""
+        machine, now = self._machine, self._clock.now()
+        return machine.is_idle(now) or machine.awaits_missing_servers(now)
 
     @property
     def is_quiet(self) -> bool:
@@ -354,7 +355,13 @@ class Engine:
     def stats(self) -> tuple[FrontierStats, CrawlStats]:
         """The frontier and the crawl in numbers."""
         machine, frontier = self._machine, self._machine.frontier
-        stats = frontier_stats(self._state, frontier, setbacks=frontier.setbacks, has_unread=machine.has_unread)
+        stats = frontier_stats(
+            self._state,
+            frontier,
+            setbacks=frontier.setbacks,
+            has_unread=machine.has_unread,
+            listed=machine.listed,
+        )
         return stats, machine.stats
 
     def freshness(self) -> Freshness | None:

@@ -453,8 +453,13 @@ class Machine:
 
     @property
     def has_unread(self) -> bool:
-        """Whether a part has URLs that are not counted as queued yet."""
+        """Whether a part has files that it has not read to their end."""
         return any(part.has_unread for part in self.parts)
+
+    @property
+    def listed(self) -> int:
+        """URLs that parts have read in files and not queued yet."""
+        return sum(part.listed for part in self.parts)
 
     @property
     def next_step_at(self) -> float | None:
@@ -466,7 +471,14 @@ class Machine:
         if not self.frontier.is_idle:
             return False
         is_over = self.frontier.is_satisfied or self._settings.revisits_only
-        return is_over or all(part.is_idle(now) for part in self.parts)
+        return is_over or self._are_parts_idle(now)
+
+    def awaits_missing_servers(self, now: float) -> bool:
+        """Whether all that is left are sitemaps and the like at sites whose server does not exist."""
+        return self.frontier.awaits_missing_servers and self._are_parts_idle(now)
+
+    def _are_parts_idle(self, now: float) -> bool:
+        return all(part.is_idle(now) for part in self.parts)
 
     def check_invariants(self) -> None:
         """Check what must hold between any two inputs."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from periplus.model import Lane, Site
 
-from .frontier.politeness import Setback, delay_after
+from .frontier.politeness import Setback, delay_after, seconds_for
 from .frontier.reach import CutOff
 from .frontier.site import NOT_PAGES, ActiveSite, SiteStage
 from .stats import waiting_urls
@@ -27,7 +27,8 @@ class FrontierStats(Struct, frozen=True):
 
     `backing_off` counts resting sites that failed recently; `longest`: seconds that the longest queue takes at its
     site's own pace. `setbacks` are the last failures of sites. `has_unread`: sitemaps or feeds wait or are not
-    read to their end, and list URLs that are not counted yet. A URL that two sources name is counted once.
+    read to their end, and list URLs that are not counted yet; `listed` URLs that they list are not queued yet, some of
+    which may be known by links. A URL that two sources name is counted once.
     `leases` tasks are out. `known` and `queued` count sitemaps, feeds, probes and files of pages, too; `files` of these
     are queued at the first sites. `embeds`: files that pages embed are fetched. `cut_off`: no server can be reached.
     """
@@ -49,13 +50,15 @@ class FrontierStats(Struct, frozen=True):
     files: int = 0
     embeds: bool = False
     cut_off: CutOff | None = None
+    listed: int = 0
 
 
 class SiteNow(Struct, frozen=True):
     """An active site at a moment. `stage` is `resting`, `ready`, `busy` or `held`; `ready_at` is POSIX time.
 
-    `queued` URLs of it wait; `pages` were asked for and `bytes` fetched since the collection began; `failures` is the
-    number of failed requests since the last that succeeded; `retired` is why it was given up.
+    `queued` pages of it wait, each counted in every lane it waits in; `pages` were asked for and `bytes` fetched since
+    the collection began; `failures` is the number of failed requests since the last that succeeded; `retired` is why it
+    was given up.
     """
 
     site: Site
@@ -75,7 +78,7 @@ def largest_sites(frontier: Frontier, most: int) -> tuple[SiteNow, ...]:
         SiteNow(
             active.site,
             active.stage.name.lower(),
-            active.queue_length,
+            active.queue_length - _not_pages(active),
             active.record.pages,
             active.record.downloaded,
             active.record.failures,
@@ -91,18 +94,19 @@ _LOOKED_AT = 200
 
 
 def frontier_stats(
-    state: State, frontier: Frontier, *, setbacks: Iterable[Setback] = (), has_unread: bool = False
+    state: State, frontier: Frontier, *, setbacks: Iterable[Setback] = (), has_unread: bool = False, listed: int = 0
 ) -> FrontierStats:
-    """The numbers of a frontier now. `has_unread`: a sitemap is being read, or URLs of one are not queued yet.
+    """The numbers of a frontier now. `has_unread`: a sitemap is being read; `listed` URLs of some are not queued yet.
 
     `setbacks` are those of the frontier where people see them: they are not committed, unlike the rest.
     """
     schedule = frontier.schedule
     resting = [active for active in schedule if active.stage is SiteStage.RESTING]
     first = min(resting, key=lambda active: (active.ready_at, active.site), default=None)
+    queued = waiting_urls(len(state.queues), frontier.scores.queued_twice) + frontier.scores.pooled
     return FrontierStats(
         known=len(state.records),
-        queued=waiting_urls(len(state.queues), frontier.scores.queued_twice) + frontier.scores.pooled,
+        queued=queued,
         sites=max(len(state.sites), len(schedule)),
         ready=schedule.count(SiteStage.READY),
         resting=len(resting),
@@ -111,13 +115,14 @@ def frontier_stats(
         done=frontier.pages_done,
         next_site=first.site if first else None,
         next_at=first.ready_at if first else None,
-        longest=_longest_queue(frontier),
+        longest=_longest_queue(frontier, queued),
         setbacks=tuple(setbacks),
         has_unread=has_unread or _has_files(frontier),
         leases=len(frontier.leases),
         files=_files(frontier),
         embeds=frontier.embeds,
         cut_off=frontier.reach.cut_off,
+        listed=listed,
     )
 
 
@@ -126,21 +131,26 @@ def _is_failing(active: ActiveSite) -> bool:
     return active.record.failures > 0 or active.lookups > 0 or active.record.robots_tries > 0
 
 
-def _longest_queue(frontier: Frontier) -> float:
-    """Seconds that the longest queue takes at its site's own pace, among the first sites."""
+def _longest_queue(frontier: Frontier, queued: int) -> float:
+    """Seconds that the longest queue takes at its site's own pace, among the first sites; in all `queued` URLs wait."""
     politeness, seconds = frontier.politeness, 0.0
     for active in islice(frontier.schedule, _LOOKED_AT):
         if not active.record.retired:
             delay = delay_after(politeness, active.record.delay, 0.0)
-            seconds = max(seconds, active.queue_length / politeness.pages_per_visit * delay)
+            seconds = max(seconds, seconds_for(politeness, min(active.queue_length, queued), delay))
     return seconds
 
 
 def _files(frontier: Frontier) -> int:
     """How many sitemaps, feeds, probes and files of pages are queued at the first sites."""
-    return sum(active.waiting.get(lane, 0) for active in islice(frontier.schedule, _LOOKED_AT) for lane in NOT_PAGES)
+    return sum(map(_not_pages, islice(frontier.schedule, _LOOKED_AT)))
+
+
+def _not_pages(active: ActiveSite) -> int:
+    return sum(active.waiting.get(lane, 0) for lane in NOT_PAGES)
 
 
 def _has_files(frontier: Frontier) -> bool:
-    """Whether sitemaps or feeds wait to be fetched, at one of the first sites."""
-    return any(Lane.FILES in active.waiting for active in islice(frontier.schedule, _LOOKED_AT))
+    """Whether sitemaps or feeds wait to be fetched, at one of the first sites that answer."""
+    first = islice(frontier.schedule, _LOOKED_AT)
+    return any(Lane.FILES in active.waiting and not _is_failing(active) for active in first)

@@ -424,8 +424,13 @@ class Part:
 
     @property
     def has_unread(self) -> bool:
-        """Whether it has URLs that are not counted as queued yet."""
+        """Whether it has files that it has not read to their end, so that it is not known what they list."""
         return False
+
+    @property
+    def listed(self) -> int:
+        """URLs that it has read in files and not queued yet."""
+        return 0
 
     def has_read(self, site: Site) -> bool:
         """Whether it has read all that it expects a site to list."""

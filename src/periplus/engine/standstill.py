@@ -126,7 +126,7 @@ def what_waits(machine: Machine) -> list[str]:
     lines += [_line(active, leases.under_way(active.site)) for active in islice(held_up, _SITES_NAMED)]
     if frontier.scores.pooled:
         lines.append(f"{frontier.scores.pooled:,} URLs wait to be ranked")
-    if machine.has_unread:
+    if machine.has_unread or machine.listed:
         lines.append("sitemaps are not read to their end")
     return lines
 

@@ -100,6 +100,11 @@ class SourceFacts(Struct, frozen=True):
     listed: int
     is_partial: bool
 
+    @property
+    def fetched(self) -> int:
+        """Pages that were fetched with success, each once."""
+        return self.links_only.fetched + self.sitemaps_only.fetched + self.both.fetched
+
 
 class RevisitBudget(Struct, frozen=True):
     """The budget of revisits: visits a day of all shards, and what a visit must be worth (null: never watched)."""

@@ -34,6 +34,10 @@ class Bid(Struct, frozen=True):
         return self.pages > 0 and 0.0 < self.price < math.inf and 0.0 < self.forecast < math.inf
 
 
+_WIDEST = 0.2
+"""Width of a 95 % interval from which on its middle is not shown without it."""
+
+
 class Freshness(Struct, frozen=True):
     """The estimated state of a collection that is watched.
 
@@ -49,6 +53,11 @@ class Freshness(Struct, frozen=True):
     age: float
     price: float
     checked: int
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether enough pages were visited twice to state one number: `fresh` alone says nothing before that."""
+        return self.checked > 0 and self.high - self.low <= _WIDEST
 
     def __add__(self, other: Freshness) -> Freshness:
         """The freshness of two parts of a collection together."""

@@ -40,3 +40,19 @@ def test_only_texts_that_are_shown_are_compared(
     out = capsys.readouterr().out
     assert out.count("{+Twelve+}") == shown
     assert f"the newest {shown} are shown" in out
+
+
+def test_a_page_that_is_younger_than_the_time_is_compared_with_its_first_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was not there then; what became of it since is what was asked for."""
+    url = "http://a.test/"
+    with KeptVersions(tmp_path) as kept:
+        for version, words in enumerate(("Ten euros.", "Eleven euros.", "Twelve euros.")):
+            kept.page(url, article(words), T + 1000 * version)
+    (tmp_path / "periplus.toml").touch()
+    command.changes(tmp_path, url, since="2023-11-14T20:00:00Z")
+    said = capsys.readouterr().out
+    assert "no two versions" not in said
+    assert "[-Ten-]" in said
+    assert "{+Twelve+}" in said

@@ -150,3 +150,35 @@ def test_a_url_of_two_sources_is_refused_once() -> None:
     frontier.take(1, now + 10.0)
     ended = [event.outcome for event in events.events if isinstance(event, FetchEnded)]
     assert [outcome.task.url for outcome in ended if isinstance(outcome, Excluded)] == [PAGE]
+
+
+@each_case(
+    ("reason", "lane", "ends"),
+    [("dns-not-found", Source.SITEMAP, True), ("reset", Source.SITEMAP, False), ("dns-not-found", Source.LINK, False)],
+)
+def test_sitemaps_at_servers_that_do_not_exist_are_not_waited_for(reason: str, lane: Source, ends: bool) -> None:
+    """Once pages were fetched and nothing else waits. A page there is, and so is a server that may answer yet."""
+    frontier = seeded([PAGE])
+    now = located(frontier, 0.0)
+    other = Url("http://gone.test/sitemap.xml")
+    if lane is Source.SITEMAP:
+        frontier.queue_files([other], now)
+    else:
+        frontier.discover([Discovery(other, lane, now)], now)
+    lookup = next(task for task in frontier.take(2, now) if task.site == "gone.test")
+    frontier.report(Failed(lookup, reason, now, 0.0), now)
+    assert not frontier.awaits_missing_servers
+    page = next(lease.task for lease in frontier.leases if lease.task.url == PAGE)
+    frontier.report(Fetched(page, 200, (), b"", now, 0.1, "192.0.2.1"), now)
+    frontier.take(2, now + 5.0)
+    assert frontier.awaits_missing_servers is ends
+    assert not frontier.is_idle
+
+
+def test_a_sitemap_at_a_server_that_fails_is_no_unread_list() -> None:
+    """It is not said for minutes that sitemaps are being read because one cannot be had."""
+    frontier = seeded([])
+    frontier.queue_files([Url("http://gone.test/sitemap.xml")], 0.0)
+    assert frontier_stats(MemoryState(), frontier).has_unread
+    frontier.report(Failed(taken(frontier, 0.0), "dns-not-found", 0.0, 0.0), 0.0)
+    assert not frontier_stats(MemoryState(), frontier).has_unread

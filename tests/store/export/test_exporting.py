@@ -247,14 +247,18 @@ def test_parquet_has_the_texts_of_pages(sites: Collection, tmp_path: Path) -> No
     ("selection", "titles", "left_out"),
     [
         (Selection(), "ABCD", {}),
-        (Selection(sites=("Example.org",)), "ABC", {}),
-        (Selection(sites=("www.example.org", "notexample.org")), "BCD", {}),
-        (Selection(include=("/docs/*",)), "ABD", {}),
-        (Selection(include=("re:/docs/[ab]$", "*/copy")), "ABC", {}),
+        (Selection(sites=("Example.org",)), "ABC", {"other-site": 1}),
+        (Selection(sites=("www.example.org", "notexample.org")), "BCD", {"other-site": 1}),
+        (Selection(include=("/docs/*",)), "ABD", {"not-included": 1}),
+        (Selection(include=("re:/docs/[ab]$", "*/copy")), "ABC", {"not-included": 1}),
         (Selection(languages=("DE",)), "A", {"other-language": 2, "unknown-language": 1}),
         (Selection(languages=("de-at", "en")), "ABC", {"unknown-language": 1}),
         (Selection(dedupe=True), "ABD", {"duplicate": 1}),
-        (Selection(sites=("example.org",), include=("/copy",), dedupe=True), "C", {}),
+        (
+            Selection(sites=("example.org",), include=("/copy",), dedupe=True),
+            "C",
+            {"other-site": 1, "not-included": 2},
+        ),
     ],
 )
 def test_pages_are_selected(

@@ -33,7 +33,15 @@ from periplus.store.export import (
 )
 from periplus.store.export.bulk import mapping
 from periplus.store.export.chunks import DEFAULT_SIZE, WORDS, ChunkShape
-from periplus.store.export.exporting import GONE, NEAR_DUPLICATE, NOT_INDEXABLE, OTHER_LANGUAGE, UNKNOWN_LANGUAGE
+from periplus.store.export.exporting import (
+    GONE,
+    NEAR_DUPLICATE,
+    NOT_INCLUDED,
+    NOT_INDEXABLE,
+    OTHER_LANGUAGE,
+    OTHER_SITE,
+    UNKNOWN_LANGUAGE,
+)
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
@@ -68,7 +76,7 @@ MAPPING: Final = ".mapping.json"
 """Behind the name of a bulk file: the types of its fields."""
 _WHOLE: Final = ("warc", "wacz", "cc-index", "urls")
 _IN_FOLDERS: Final = (*FOLDERS, "cc-index")
-_NOT_SELECTED: Final = {OTHER_LANGUAGE, UNKNOWN_LANGUAGE, NEAR_DUPLICATE, NOT_INDEXABLE, GONE}
+_NOT_SELECTED: Final = {OTHER_SITE, NOT_INCLUDED, OTHER_LANGUAGE, UNKNOWN_LANGUAGE, NEAR_DUPLICATE, NOT_INDEXABLE, GONE}
 """Reasons that say nothing about whether a page has the selected sites, patterns or languages, or deny it."""
 
 
@@ -332,4 +340,5 @@ def _write_urls(found: CollectionSetup, out: BinaryIO, where: str) -> Exported:
             out.write(f"{url}\n".encode())
             written += 1
             refused += is_refused
-    return Exported(written, refused=refused)
+        others = views.rows("select count(*) as urls from urls")[0]["urls"] - written if where else 0
+    return Exported(written, {NOT_INCLUDED: others} if others else {}, refused=refused)

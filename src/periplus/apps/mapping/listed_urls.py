@@ -7,7 +7,6 @@ recognised only by its URLs. `MapFiles` holds the sitemaps and feeds themselves,
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from periplus.collection.collection import CollectionSetup
-from periplus.engine.frontier import RobotsGate, delay_after
+from periplus.engine.frontier import RobotsGate, delay_after, seconds_for
 from periplus.engine.router import owner_of
 from periplus.insight.listed import ListedUrl
 from periplus.model import Discovery, Reject, Rewrite, Site, Source, Url
@@ -179,8 +178,7 @@ class Judging:
         """How long a site takes at its own pace, and how long it rests between two visits."""
         politeness, kept = self._config.politeness, self._kept(site)
         rest = delay_after(politeness, kept.delay, kept.last_duration)
-        visits = math.ceil(self.pages[site] / max(politeness.pages_per_visit * politeness.max_parallel, 1))
-        return visits * rest, rest
+        return seconds_for(politeness, self.pages[site], rest), rest
 
     def _kept(self, site: Site) -> SiteState:
         state = self._opened.get(owner_of(site, self._shards))

@@ -44,10 +44,10 @@ from crawled where seconds is not null group by up_to order by up_to"""
 
 RATE: Final = """\
 select floor(epoch(started_at) / {step}) * {step} as since, count(*) as requests,
-    count(*) filter (where outcome = 'failed' or status >= 400) as errors
-from fetches where outcome <> 'excluded' group by since order by since
+    count(*) filter (where is_error) as errors
+from attempts{where} group by since order by since
 limit 200"""
-"""Requests over time; `{step}` is the length of a step in seconds."""
+"""Requests over time; `{step}` is the length of a step in seconds, `{where}` which of them count."""
 
 FEW: Final = (
     Question(
@@ -79,7 +79,7 @@ FEW: Final = (
     ),
     Question(
         "request_rate", "responses", "Requests over time",
-        "The number of requests sent, and of those that failed or answered 4xx or 5xx.",
+        "The number of requests sent, and how many of them the crawl counts as errors.",
         "A rise of errors at a high rate means the server is overloaded: use a longer delay (`--delay`).",
         "", (Column("since", "from", "moment"), counts("requests", "requests"), counts("errors", "errors")),
         "rate", 200,

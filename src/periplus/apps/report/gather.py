@@ -112,7 +112,7 @@ def _new_urls(views: Views) -> str:
 
 def _request_rate(views: Views) -> str:
     """The query for requests over time."""
-    return RATE.format(step=_step(views, "started_at", "fetches"))
+    return RATE.format(step=_step(views, "started_at", "fetches"), where="")
 
 
 _OVER_TIME: Final[dict[str, Callable[[Views], str]]] = {"new_urls": _new_urls, "request_rate": _request_rate}

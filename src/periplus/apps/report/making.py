@@ -122,7 +122,7 @@ def crawl_state_of(collection: CollectionSetup, describe: Describe) -> CrawlStat
                 name, says = describe(each)
                 trusts.append(Trust(str(kept.site), name, each.verdict, says))
     known_fresh = None
-    if fresh is not None and fresh.checked:
+    if fresh is not None and fresh.is_narrow:
         known_fresh = KnownFreshness(fresh.pages, fresh.fresh, fresh.low, fresh.high, fresh.age)
     return CrawlState(known_fresh, tuple(budgets), tuple(trusts), explained, robots, waiting)
 

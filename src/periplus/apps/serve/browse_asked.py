@@ -76,12 +76,11 @@ class Asked(Struct, frozen=True):
         try:
             span = self.reader.read(_SPAN, 0, 1)
         except TableProblem:
-            return RATE.format(step=STEPS[-1]).removesuffix("\nlimit 200")
+            return RATE.format(step=STEPS[-1], where="").removesuffix("\nlimit 200")
         row = span.rows[0]
         seconds = (row["ended"] or 0.0) - (row["began"] or 0.0)
         step = next((each for each in STEPS if seconds / each < _MOST_STEPS), STEPS[-1])
-        asked = RATE.format(step=step).removesuffix("\nlimit 200")
-        return asked.replace("outcome <> 'excluded'", f"outcome <> 'excluded' {where}".rstrip())
+        return RATE.format(step=step, where=f" where {where}" if where else "").removesuffix("\nlimit 200")
 
 
 def asked_of(request: Request) -> Asked:

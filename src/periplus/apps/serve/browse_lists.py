@@ -100,10 +100,10 @@ def freshness_page(asked: Asked) -> BrowsePage:
         lines += [
             ("budget", f"{market.visits_a_day:,.0f} visits a day"),
             ("price", f"{market.price:.4g}: what a visit must be worth to be made (objective {market.objective})"),
+            ("planned", f"{counted(market.planned, 'URL')} with a time for the next visit"),
         ]
     else:
-        lines.append(("budget", f"none: periplus watch {asked.folder} keeps copies fresh"))
-    lines.append(("planned", f"{counted(market.planned, 'page')} with a time for the next visit"))
+        lines.append(("budget", f"none: periplus watch {asked.folder} plans visits and keeps copies fresh"))
     return BrowsePage(
         name="freshness",
         title="Freshness",
@@ -266,16 +266,15 @@ def runs(asked: Asked) -> BrowsePage:
     query = TableQuery(
         "runs",
         "Runs",
-        "select began, epoch(max(ended_at)) as ended, count(*) as requests,\n"
-        "    count(*) filter (where purpose = 'page' and outcome = 'fetched' and lane <> 'refresh') as new_pages,\n"
-        "    count(*) filter (where purpose = 'page' and lane = 'refresh') as visited_again,\n"
-        "    count(*) filter (where outcome = 'failed' or status >= 400) as errors, sum(bytes)::bigint as bytes\n"
-        f"from (select *, epoch(ended_at) as at from fetches where outcome <> 'excluded') as fetches\n"
-        f"    asof join (values {listed}) as runs(start, began) on fetches.at >= runs.start\n"
+        "select began, epoch(max(ended_at)) as ended, count(*) as requests, count(*) filter (where is_page) as pages,\n"
+        "    count(*) filter (where is_page and lane = 'refresh') as visited_again,\n"
+        "    count(*) filter (where is_error) as errors, sum(bytes)::bigint as bytes\n"
+        f"from (select *, epoch(ended_at) as at from attempts) as attempts\n"
+        f"    asof join (values {listed}) as runs(start, began) on attempts.at >= runs.start\n"
         "group by began order by began desc",
         (Column("began", "began", "moment"), Column("ended", "ended", "moment"),
-         Column("requests", "requests", "count"), Column("new_pages", "pages fetched", "count"),
-         Column("visited_again", "visited again", "count"), Column("errors", "errors", "count"),
+         Column("requests", "requests", "count"), Column("pages", "pages", "count"),
+         Column("visited_again", "of these again", "count"), Column("errors", "errors", "count"),
          Column("bytes", "downloaded", "bytes")),
         empty="Nothing was fetched yet.",
     )  # fmt: skip

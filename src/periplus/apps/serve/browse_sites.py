@@ -54,7 +54,7 @@ def overview(asked: Asked) -> BrowsePage:
 
 def _figures(asked: Asked, where: str = "") -> tuple[TableQuery, ...]:
     """Status, depth, types, response times and rate, as the report draws them, of all sites or of some."""
-    last = f"({LAST.replace('qualify', f'{where} qualify')})" if where else f"({LAST})"
+    last = f"({LAST.replace('qualify', f'and {where} qualify')})" if where else f"({LAST})"
     count = Column("urls", "URLs", "count")
     return (
         TableQuery(
@@ -162,7 +162,7 @@ def site(asked: Asked) -> BrowsePage:
         about="What is known of this site, and why it is visited as it is.",
         lines=site_lines(facts),
         tables=(
-            *_figures(asked, f"and site = {quoted(str(facts.site))}"),
+            *_figures(asked, f"site = {quoted(str(facts.site))}"),
             _useful(asked, facts.site),
             *_of_state(facts, asked.folder),
             *_of_tables(str(facts.site)),

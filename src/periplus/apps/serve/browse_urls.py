@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 
-from periplus.collection.facts.lines import reason_words, url_lines
+from periplus.collection.facts.lines import found_words, reason_words, rule_words, url_lines
 from periplus.collection.facts.lookup import UrlFacts, url_facts
 from periplus.insight.reasons import explained
 from periplus.insight.views import QUESTIONS
@@ -89,6 +89,8 @@ def _decision(facts: UrlFacts, record: UrlRecord | None) -> str:
 def _unknown(facts: UrlFacts) -> str:
     if facts.known_as is not None:
         return f"It is not known by this name: the filters rewrite it to {facts.known_as}."
+    if facts.refused:
+        return f"It was not fetched: {found_words(facts.refused)}, it was refused: {rule_words(facts.refused)}."
     if facts.filtered:
         rule = f" (rule {facts.filter_rule})" if facts.filter_rule else ""
         return f"It was not fetched: the filters refuse it{rule}: {explained(facts.filtered) or facts.filtered}."

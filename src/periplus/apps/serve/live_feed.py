@@ -17,7 +17,7 @@ import msgspec
 
 from periplus.collection.control import ControlClient, NoCrawlRuns
 from periplus.collection.facts.lookup import CollectionFacts, collection_facts
-from periplus.model import PeriplusError
+from periplus.model import Freshness, PeriplusError
 
 from .served import Served, ServedCollection
 
@@ -41,15 +41,15 @@ def view_of_status(status: dict[str, Any]) -> View:
         **_counts(tally),
         "rate": round(progress["rate"], 1),
         "known": progress["known"],
-        "queued": progress["queued"],
+        "queued": progress["queued"] - progress["queued_files"],
         "hosts": progress["sites"],
         "ready": progress["ready"] + progress["visited"],
         "resting": progress["resting"] - progress["backing_off"],
         "backing_off": progress["backing_off"],
         "elapsed": round(progress["elapsed"]),
-        "left": None if progress["left"] is None else round(progress["left"]),
+        "left": status["time_left"],
         "limit": progress["limit"],
-        "fresh": None if not fresh or not fresh["checked"] else round(fresh["fresh"], 4),
+        "fresh": round(fresh["fresh"], 4) if fresh and fresh["checked"] and Freshness(**fresh).is_narrow else None,
         "pace": controls["rate"],
         "patterns_excluded": status["excluded"],
         "patterns_preferred": status["preferred"],
@@ -76,9 +76,9 @@ def view_of_facts(facts: CollectionFacts) -> View:
         "resting": 0,
         "backing_off": 0,
         "elapsed": None,
-        "left": None,
+        "left": "",
         "limit": 0,
-        "fresh": None if fresh is None or not fresh.checked else round(fresh.fresh, 4),
+        "fresh": round(fresh.fresh, 4) if fresh is not None and fresh.is_narrow else None,
         "pace": None,
         "patterns_excluded": [],
         "patterns_preferred": [],

@@ -33,7 +33,7 @@ from periplus.collection.collection import states
 from periplus.collection.control import ControlClient
 from periplus.collection.facts.lookup import collection_facts
 from periplus.engine.stats import DURATIONS
-from periplus.model import PeriplusError
+from periplus.model import Freshness, PeriplusError
 
 from .rendering import json_response
 from .routing import Audience, route
@@ -222,7 +222,8 @@ class Known:
             self._fresh = None if facts.freshness is None else msgspec.to_builtins(facts.freshness)
         else:
             self._tally, self._fresh = self._progress["tally"], self._progress["freshness"]
-            self._known, self._queued = self._progress["known"], self._progress["queued"]
+            self._known = self._progress["known"]
+            self._queued = self._progress["queued"] - self._progress["queued_files"]
 
     def samples(self, name: str) -> list[Sample]:  # noqa: C901 - one case for each name
         """The samples of a metric; none if it has no value here."""
@@ -266,7 +267,9 @@ class Known:
 
     def _of_freshness(self, field: str) -> list[Sample]:
         fresh = self._fresh
-        is_known = bool(fresh and fresh["pages"] and (field != "fresh" or fresh["checked"]))
+        is_known = bool(fresh and fresh["pages"])
+        if fresh and field == "fresh":
+            is_known = bool(fresh["checked"] and Freshness(**fresh).is_narrow)
         return [] if not fresh or not is_known or fresh[field] is None else [((), fresh[field])]
 
     def _of_crawl(self, name: str) -> list[Sample]:

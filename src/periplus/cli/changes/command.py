@@ -117,13 +117,17 @@ def print_page(
 def _pair(
     visits: Sequence[PageVisit], since: float | None, until: float | None
 ) -> tuple[Version | None, Version | None]:
-    """The versions of two times; where none is given, the last two that differ in their bytes."""
+    """The versions of two times; where none is given, the last two that differ in their bytes.
+
+    A page that was first seen after `since` is compared with its first version.
+    """
     known = [visit for visit in visits if visit.version is not None and (until is None or visit.at <= until)]
     if not known:
         return None, None
     after = known[-1]
     if since is not None:
-        return version_at(visits, since), after.version
+        first = known[0].version if known[0] is not after else None
+        return version_at(visits, since) or first, after.version
     others = [visit.version for visit in known if visit.digest != after.digest]
     return (others[-1] if others else None), after.version
 

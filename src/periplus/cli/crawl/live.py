@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.collection.progress import Progress
-from periplus.collection.progress_text import UNREAD_SITEMAPS, hosts, progress_line, waiting_for
+from periplus.collection.progress_text import hosts, progress_line, time_left, waiting_for
 from periplus.collection.wording import by_source, harvest
 from periplus.engine.frontier import Setback
 from periplus.engine.stats import CrawlStats
@@ -250,9 +250,7 @@ def _next(progress: Progress) -> str:
 
 
 def _time(progress: Progress) -> str:
-    if progress.left is None:
-        return f"{lasting(progress.elapsed)} so far" + (f", {UNREAD_SITEMAPS}" if progress.has_unread else "")
-    return f"time left at this politeness about {lasting(progress.left)}"
+    return ", ".join(filter(None, [f"{lasting(progress.elapsed)} so far", time_left(progress)]))
 
 
 PAGES = View(_page_rows, progress_line, lambda tally: tally.pages)

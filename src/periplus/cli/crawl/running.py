@@ -19,7 +19,7 @@ from rich.console import Console
 
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.progress import Progress
-from periplus.collection.progress_text import setback_line
+from periplus.collection.progress_text import expected, setback_line
 from periplus.collection.resizing import MAX_SHARDS
 from periplus.collection.running import CrawlRun
 from periplus.collection.summary import Summary
@@ -27,6 +27,7 @@ from periplus.collection.wording import dried_up
 from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl, tune_garbage_collection
+from periplus.view.terminal import print_line
 
 from .. import INTERRUPTED, NOTHING_FETCHED
 from .live import PAGES, Display, SeedFailures, View
@@ -61,6 +62,8 @@ def run(
     failures = SeedFailures(collection.seeds)
     asked: CollectionSetup | None = collection
     is_dry = False
+    if view is PAGES:
+        print_line(console, expected(collection, running.progress.tally))
     with running, Display(console, title, _aside(collection), view) as display:
         display.show(running.progress)
         while asked is not None:

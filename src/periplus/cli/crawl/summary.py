@@ -12,7 +12,8 @@ import typer
 from msgspec import Struct
 from rich.console import Console
 
-from periplus.collection.collection import CollectionSetup
+from periplus.collection.collection import CollectionSetup, tally_of
+from periplus.collection.progress_text import expected, expected_seconds
 from periplus.collection.summary import Summary
 from periplus.collection.wording import by_source
 from periplus.insight.reasons import explained
@@ -53,6 +54,7 @@ class Plan(Struct, frozen=True):
     media: tuple[str, ...] = ()
     max_bytes: int = 0
     cost: CrawlCost | None = None
+    expected_seconds: float | None = None
 
 
 def plan_of(collection: CollectionSetup, cost: CrawlCost | None = None) -> Plan:
@@ -75,6 +77,7 @@ def plan_of(collection: CollectionSetup, cost: CrawlCost | None = None) -> Plan:
         media=config.media.types,
         max_bytes=config.crawl.max_bytes,
         cost=cost,
+        expected_seconds=expected_seconds(collection, tally_of(collection.layout)),
     )
 
 
@@ -85,7 +88,7 @@ def print_plan(collection: CollectionSetup, cost: CrawlCost | None = None, *, is
         typer.echo(msgspec.json.encode(plan))
         return
     console = stdout_console()
-    for line in _plan_lines(plan):
+    for line in (*_plan_lines(plan), f"  {expected(collection, tally_of(collection.layout))}"):
         print_line(console, line)
 
 
@@ -195,11 +198,11 @@ def _why_ended(summary: Summary) -> str:
 def _left_lines(summary: Summary) -> list[tuple[str, str]]:
     """What was not fetched: URLs that wait, and those beyond a bound."""
     lines = []
-    if summary.queued or (summary.has_unread and summary.ended != "complete"):
-        more = ", and sitemaps list more" if summary.has_unread else ""
-        lines.append(
-            (f"  left in the queue: {counted(max(summary.queued - summary.queued_files, 0), 'URL')}{more}", "")
-        )
+    pages, is_open = max(summary.queued - summary.queued_files, 0), summary.ended != "complete"
+    if pages or (is_open and (summary.listed or summary.has_unread)):
+        more = f", and sitemaps list up to {count(summary.listed)} more" if summary.listed else ""
+        more += f"{', and some' if more else ', and sitemaps'} are not read to their end" if summary.has_unread else ""
+        lines.append((f"  left in the queue: {counted(pages, 'URL')}{more}", ""))
     if deep := summary.refused.get(_TOO_DEEP):
         bound = f"pages more than {summary.max_depth} links from a seed (--depth)"
         lines.append((f"  not followed: {counted(deep, 'link')} to {bound}", ""))
@@ -228,7 +231,7 @@ def _end_lines(summary: Summary) -> list[tuple[str, str]]:
     if errors:
         lines.append((f"  {counted(errors, 'error')}: {top(summary.errors, 5)}", "yellow"))
     lines += _failure_lines(summary)
-    if private := summary.excluded.get(_PRIVATE):
+    if private := run.excluded.get(_PRIVATE):
         lines.append((f"  {counted(private, 'URL')} not fetched: {_PRIVATE}, {explained(_PRIVATE)}", "yellow"))
     return lines + _left_lines(summary)
 

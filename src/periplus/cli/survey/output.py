@@ -15,7 +15,7 @@ from periplus.apps.survey import Survey, tables_of
 from periplus.apps.survey.tables import SurveyTable, Value
 from periplus.collection.collection import CollectionSetup, states, tally_of
 from periplus.collection.progress import Progress
-from periplus.collection.progress_text import hosts
+from periplus.collection.progress_text import hosts, time_left
 from periplus.collection.summary import Summary
 from periplus.view.terminal import print_line, print_table
 from periplus.view.values import Sheet, sheet_of
@@ -117,9 +117,7 @@ def _plain(progress: Progress) -> str:
         f"hosts {count(progress.sites)} ({hosts(progress)})",
         size(progress.tally.downloaded),
     ]
-    if progress.left:
-        parts.append(f"about {lasting(progress.left)} left")
-    return ", ".join(parts)
+    return ", ".join(filter(None, [*parts, time_left(progress)]))
 
 
 FILES = View(_rows, _plain, lambda tally: tally.fetches)

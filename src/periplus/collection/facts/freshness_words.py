@@ -110,7 +110,14 @@ def fresh_words(known: Freshness | None) -> str:
     if not known.checked:
         return f"not checked yet: none of {count(known.pages)} pages was visited twice; {seen}"
     between = f"95 %: {share(known.low)} to {share(known.high)}"
+    if not known.is_narrow:
+        return f"{too_wide(known)} ({between}); {seen}"
     return f"{share(known.fresh)} of {count(known.pages)} pages, most likely ({between}); {seen}"
+
+
+def too_wide(known: Freshness) -> str:
+    """Why the share of fresh copies is not stated as one number."""
+    return f"not known yet: only {count(known.checked)} of {counted(known.pages, 'page')} visited twice"
 
 
 # a site

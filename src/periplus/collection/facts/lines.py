@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from periplus.insight.reasons import explained
-from periplus.model import SiteOutage, SourceCounts, SourceFacts, Url, UrlRecord
+from periplus.model import ChangeLevel, SiteOutage, SourceCounts, SourceFacts, Url, UrlRecord
 from periplus.policy.balance import BalanceMove
 from periplus.store.tables.declared import ImportedFileRow
 from periplus.view.values import Lines
@@ -22,7 +22,7 @@ from ..wording import by_source, harvest
 from .balance import BalanceFacts
 from .freshness_words import fresh_words, page_lines
 from .freshness_words import site_lines as freshness_lines
-from .lookup import CollectionFacts, CopyFacts, RobotsFacts, SiteFacts, UrlFacts, verdict_lines
+from .lookup import CollectionFacts, CopyFacts, RefusedDiscovery, RobotsFacts, SiteFacts, UrlFacts, verdict_lines
 
 BELIEFS: Final = {
     "names-itself": "it is this page",
@@ -198,7 +198,8 @@ def site_lines(facts: SiteFacts) -> Lines:
     """Return what is known of a site."""
     waiting = ", ".join(f"{number:,} by {lane}" for lane, number in facts.queued.items()) or "nothing"
     return [
-        ("pages", f"{count(facts.pages)}, {size(facts.bytes)}"),
+        ("pages", _pages(facts.sources) if facts.sources else ""),
+        ("requests", f"{count(facts.pages)} for pages, {size(facts.bytes)}"),
         ("queue", waiting),
         *(source_lines(facts.sources) if facts.sources else ()),
         ("budget", balance_line(facts.balance)),
@@ -214,6 +215,10 @@ def site_lines(facts: SiteFacts) -> Lines:
         ("next visit", f"not before {when(facts.ready_at)}" if facts.queued and not facts.retired else ""),
         ("shard", str(facts.shard)),
     ]
+
+
+def _pages(facts: SourceFacts) -> str:
+    return f"{count(facts.fetched)}{f' of the first {count(_known(facts))} URLs' if facts.is_partial else ''}"
 
 
 def robots_words(facts: RobotsFacts | None) -> str:
@@ -235,20 +240,36 @@ def robots_words(facts: RobotsFacts | None) -> str:
 
 def url_lines(facts: UrlFacts, folder: str) -> Lines:
     """Return what is known of a URL; `folder` names the collection in commands that help."""
-    lines = _record_lines(facts.record) if facts.record else [("known", "no: not discovered yet")]
+    lines = _record_lines(facts.record, facts.levels) if facts.record else [("known", _unknown(facts))]
     robots = "allows it" if facts.site and facts.site.robots and not facts.robots else ""
     rule = f" by the rule {facts.robots_rule}" if facts.robots_rule and facts.robots == "robots" else ""
     says = "forbids it" if facts.robots == "robots" else "cannot be read"
     filtered = f"refuse it: {facts.filtered} ({facts.filter_rule}); {explained(facts.filtered)}"
+    refused = facts.refused and f"refused it then: {rule_words(facts.refused)}"
     return [
         *lines,
         *page_lines(facts.freshness, time.time(), shlex.quote(folder)),
         *duplicate_lines(facts.copies, facts.url),
         ("robots.txt", f"{says}{rule}: {explained(facts.robots)}" if facts.robots else robots),
-        ("filters", filtered if facts.filtered else "accept it"),
+        ("filters", filtered if facts.filtered else refused or "accept it"),
         ("known as", facts.known_as or ""),
         ("site", _site_words(facts.site) if facts.site else ""),
     ]
+
+
+def _unknown(facts: UrlFacts) -> str:
+    return f"no: {found_words(facts.refused)}, and refused" if facts.refused else "no: not discovered yet"
+
+
+def found_words(refused: RefusedDiscovery) -> str:
+    """Where and when a URL was found that a filter refused."""
+    place = f" on {refused.referrer}" if refused.referrer else ""
+    return f"found by a {refused.source}{place} at {when(refused.found_at)}"
+
+
+def rule_words(refused: RefusedDiscovery) -> str:
+    """Why a filter refused a URL."""
+    return f"{reason_words(refused.reason)}{f' ({refused.rule})' if refused.rule else ''}"
 
 
 def _site_words(facts: SiteFacts) -> str:
@@ -257,7 +278,7 @@ def _site_words(facts: SiteFacts) -> str:
     return f"given up: {reason_words(facts.retired)}" if facts.retired else ""
 
 
-def _record_lines(record: UrlRecord) -> Lines:
+def _record_lines(record: UrlRecord, levels: Mapping[str, int]) -> Lines:
     first = min(record.first_seen, key=lambda seen: seen.at)
     sources = ", ".join(f"{seen.source.value} ({when(seen.at)})" for seen in record.first_seen)
     return [
@@ -267,13 +288,19 @@ def _record_lines(record: UrlRecord) -> Lines:
             f"{counted(record.depth, 'link')} from a seed"
             + (f", {counted(record.redirects, 'redirect')}" if record.redirects else ""),
         ),
-        ("visits", f"{record.visits}, {counted(record.changes, 'change')}" if record.visits else "none yet"),
+        ("visits", f"{record.visits}, {_changes(record, levels)}" if record.visits else "none yet"),
         ("last visit", when(record.fetched_at) if record.fetched_at is not None else ""),
         ("status", str(record.status) if record.status is not None else ""),
         ("reason", reason_words(record.reason)),
         ("failures", f"{record.failures} in a row" if record.failures else ""),
         ("next", _next(record) if not record.evidence else ""),
     ]
+
+
+def _changes(record: UrlRecord, levels: Mapping[str, int]) -> str:
+    minor = levels.get(ChangeLevel.MINOR.word, 0)
+    more = f" and {count(minor)} of a few words, which do not count for how often it changes" if minor else ""
+    return f"{counted(record.changes, 'change')}{more}"
 
 
 def _next(record: UrlRecord) -> str:

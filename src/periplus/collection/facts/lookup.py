@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import islice
 from typing import Any, Final
@@ -164,7 +164,8 @@ class SiteTotals(Struct):
     """The sum of the lines of all sites: page requests, queue entries and bytes.
 
     A URL that two sources name has two entries (`twice` counts these URLs); one that waits for a retry has none
-    (`retries`). Sitemaps and other files that wait are counted apart (`files`).
+    (`retries`), nor has one that waits to be ranked (`pooled`). Sitemaps and other files that wait are counted apart
+    (`files`).
     """
 
     pages: int = 0
@@ -173,6 +174,7 @@ class SiteTotals(Struct):
     twice: int = 0
     retries: int = 0
     files: int = 0
+    pooled: int = 0
 
     def add(self, line: SiteLine) -> None:
         """Count one more site."""
@@ -185,9 +187,9 @@ class CollectionFacts(Struct, frozen=True):
     """A whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason.
 
     `freshness` is what is known of its copies, as of now. `queued` counts URLs, each once, those that wait for a retry
-    included; `total` is the sum over all sites. `script_templates` are templates whose pages seem to need scripts,
-    `compared` pages that were also requested with a browser's name; `None`: none should be. `outages` are sites
-    that are down, the latest first; `imported` the files of others that it was made of, the first of them.
+    and to be ranked included; `total` is the sum over all sites. `script_templates` are templates whose pages seem to
+    need scripts, `compared` pages that were also requested with a browser's name; `None`: none should be. `outages` are
+    sites that are down, the latest first; `imported` the files of others that it was made of, the first of them.
     """
 
     collection: str
@@ -246,10 +248,23 @@ class SiteFacts(Struct, frozen=True):
     outage: SiteOutage | None = None
 
 
+class RefusedDiscovery(Struct, frozen=True):
+    """What a filter refused when it was found (`found_at`, POSIX time), where that was, and why."""
+
+    url: Url
+    source: str
+    referrer: Url | None
+    found_at: float
+    reason: str
+    rule: str
+
+
 class UrlFacts(Struct, frozen=True):
     """A URL. `robots` and `filtered`: why robots.txt or the filters refuse it; empty if they do not.
 
-    `copies` are the near-duplicates of the page; `freshness` holds when it is visited again, and why.
+    `refused` is the last time that a URL which is not known was found. `levels` counts visits by how much the page had
+    changed; only `major` ones count in the record and for the rate. `copies` are the near-duplicates of the page;
+    `freshness` holds when it is visited again, and why.
     """
 
     url: Url
@@ -263,6 +278,8 @@ class UrlFacts(Struct, frozen=True):
     site: SiteFacts | None
     copies: CopyFacts | None = None
     freshness: PageFreshness | None = None
+    refused: RefusedDiscovery | None = None
+    levels: dict[str, int] = {}
 
 
 def collection_facts(collection: CollectionSetup) -> CollectionFacts:
@@ -280,12 +297,14 @@ def collection_facts(collection: CollectionSetup) -> CollectionFacts:
             sites += len(state.sites)
             entries += len(state.queues)
             queued += waiting_urls(len(state.queues), twice)
+            total.pooled += 0 if meta is None or meta.frontier.scores is None else meta.frontier.scores.pooled
             retired.update(each.retired for each in state.sites if each.retired)
             down += nlargest(LARGEST, state.outages, key=lambda row: (row.since, row.site))
             largest += nlargest(LARGEST, _ranked(state, state.sites, total))
         of_parts = facts_of_parts(collection, list(opened.values()), time.time())
     queued, entries = queued - total.files, entries - total.files
     total.twice, total.retries = entries - queued, entries - total.queued
+    queued += total.pooled
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
     return CollectionFacts(
         collection=str(collection.folder),
@@ -325,10 +344,9 @@ def site_facts_of_parts(collection: CollectionSetup, state: State, kept: SiteSta
 
 def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> Iterable[tuple[int, Site, SiteLine]]:
     for each in sites:
-        lengths = _queued(state, each.site)
-        files = sum(lengths.get(lane.value, 0) for lane in NOT_PAGES)
-        total.files += files
-        queued = sum(lengths.values()) - files
+        lengths = queued_by_lane(state, each.site)
+        queued = pages_in(lengths)
+        total.files += sum(lengths.values()) - queued
         line = SiteLine(each.site, each.pages, queued, each.downloaded, each.failures, each.retired)
         total.add(line)
         yield each.pages, each.site, line
@@ -349,7 +367,7 @@ def site_facts(collection: CollectionSetup, site: Site) -> SiteFacts | None:
 def _site_facts(collection: CollectionSetup, state: DiskState, site: Site, shard: int) -> SiteFacts | None:
     config = collection.config
     kept = state.sites.get([site])[0]
-    queued = _queued(state, site)
+    queued = queued_by_lane(state, site)
     if kept is None and not queued:
         return None
     kept = kept or SiteState(site)
@@ -380,9 +398,15 @@ def _robots_facts(file: RobotsFile, delay: float | None) -> RobotsFacts:
     return RobotsFacts(file.access, file.status, file.reason, len(file.body), file.fetched_at, file.expires_at, delay)
 
 
-def _queued(state: DiskState, site: Site) -> dict[str, int]:
+def queued_by_lane(state: DiskState, site: Site) -> dict[str, int]:
+    """How many URLs of a site wait in each lane; one that links and sitemaps name waits in two."""
     lengths = {lane.value: state.queues.length(site, lane) for lane in Lane}
     return {lane: length for lane, length in lengths.items() if length}
+
+
+def pages_in(lanes: Mapping[str, int]) -> int:
+    """How many of the URLs that wait are of pages, by lane; the others are sitemaps, probes and files of pages."""
+    return sum(lanes.values()) - sum(lanes.get(lane.value, 0) for lane in NOT_PAGES)
 
 
 def url_facts(collection: CollectionSetup, text: str) -> UrlFacts:
@@ -392,7 +416,30 @@ def url_facts(collection: CollectionSetup, text: str) -> UrlFacts:
     if not urls:
         raise UsageError(f"{text!r} is not a URL", hint="write it as https://example.org/page")
     known = [facts for url in urls if (facts := _url_facts(collection, url)).is_known]
-    return known[0] if known else _url_facts(collection, urls[0])
+    if known:
+        compared = _rows(collection, "changes", ("url", "level"), [known[0].url])
+        return replace(known[0], levels=dict(Counter(row["level"] for row in compared)))
+    found = _rows(collection, "discoveries", ("url", "source", "referrer", "found_at", "refused", "rule"), urls)
+    last = max((row for row in found if row["refused"]), key=lambda row: row["found_at"], default=None)
+    if last is None:
+        return _url_facts(collection, urls[0])
+    at, rule = last["found_at"].timestamp(), last["rule"] or ""
+    refused = RefusedDiscovery(last["url"], last["source"], last["referrer"], at, last["refused"], rule)
+    return replace(_url_facts(collection, refused.url), refused=refused)
+
+
+def _rows(
+    collection: CollectionSetup, table: str, columns: Sequence[str], urls: Sequence[Url]
+) -> Iterator[dict[str, Any]]:
+    """The rows of a table about some URLs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from periplus.store.tables import scan
+
+    layout, wanted = collection.layout, pa.array(urls, pa.string())
+    for batch in scan(layout.tables, table, spooled=layout.spooled, columns=columns):
+        yield from batch.filter(pc.is_in(batch["url"].cast(pa.string()), wanted)).to_pylist()
 
 
 def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from periplus.engine.router import owner_of
-from periplus.model import Lane, RobotsFile, Site, Url, UsageError
+from periplus.model import Lane, RobotsFile, Site, Ticket, Url, UsageError
 from periplus.policy.balance import SiteBalance
 from periplus.store import DiskState, SiteState
 from periplus.store.layout import Layout
@@ -27,6 +27,7 @@ from periplus.view.wording import counted, lasting
 from ..collection import CollectionSetup, states
 from ..config.settings import Config
 from .lines import outage_words
+from .lookup import pages_in, queued_by_lane
 
 _WWW = "www."
 
@@ -167,16 +168,16 @@ def _rows(collection: CollectionSetup, now: float) -> Iterator[SiteRow]:
 
 
 def _row(config: Config, disk: DiskState, kept: SiteState, now: float) -> SiteRow:
-    queued = sum(disk.queues.length(kept.site, lane) for lane in Lane)
+    lanes = queued_by_lane(disk, kept.site)
     outage = disk.outages.get(kept.site)
-    state = "down" if outage is not None else _state(kept, queued, now)
+    state = "down" if outage is not None else _state(kept, now, is_queued=bool(lanes))
     delay = max(config.politeness.delay, kept.delay or 0.0)
     quotas = None if kept.balance is None else SiteBalance(config.balance, kept.balance).quotas
     return SiteRow(
         site=str(kept.site),
         state=state,
         pages=kept.pages,
-        queued=queued,
+        queued=pages_in(lanes),
         bytes=kept.downloaded,
         failures=kept.failures,
         delay=delay,
@@ -192,10 +193,10 @@ def _access(file: RobotsFile | None) -> str:
     return "" if file is None else file.access
 
 
-def _state(kept: SiteState, queued: int, now: float) -> str:
+def _state(kept: SiteState, now: float, *, is_queued: bool) -> str:
     if kept.retired:
         return "given-up"
-    if not queued:
+    if not is_queued:
         return "finished"
     if kept.ready_at <= now:
         return "ready"
@@ -229,12 +230,14 @@ def robots_text(collection: CollectionSetup, site: Site, most: int) -> str:
 
 MAX_LINES = 1_000_000
 """URLs that are listed at most: about 100 MB of text."""
+_TOGETHER = 1000
+"""Records that are looked up in one batch."""
 _SITES_LOOKED_AT = 100_000
 """Queues that are looked at for the longest ones: about a second."""
 
 
 class WaitingSite(Struct, frozen=True):
-    """A site where URLs wait: how many in each lane."""
+    """A site where URLs wait: how many pages, and how many URLs in each lane."""
 
     site: Site
     queued: int
@@ -260,9 +263,8 @@ def longest_queues(layout: Layout, most: int) -> list[WaitingSite]:
 
 
 def _waiting_site(state: DiskState, site: Site) -> WaitingSite:
-    lanes = {lane.value: state.queues.length(site, lane) for lane in Lane}
-    lanes = {lane: length for lane, length in lanes.items() if length}
-    return WaitingSite(site, sum(lanes.values()), lanes)
+    lanes = queued_by_lane(state, site)
+    return WaitingSite(site, pages_in(lanes), lanes)
 
 
 def queue_of(layout: Layout, site: Site, most: int = MAX_LINES) -> list[WaitingUrl]:
@@ -274,8 +276,19 @@ def queue_of(layout: Layout, site: Site, most: int = MAX_LINES) -> list[WaitingU
 
 def _queue(state: DiskState, site: Site, most: int) -> Iterator[WaitingUrl]:
     for lane in Lane:
-        for ticket in state.queues.heads(site, lane, most):
+        for ticket in _tickets(state, site, lane, most):
             yield WaitingUrl(ticket.entry.url, lane.value, ticket.entry.level)
+
+
+def _tickets(state: DiskState, site: Site, lane: Lane, most: int) -> Iterator[Ticket]:
+    """What waits in a lane, but pages that another source had fetched first: these leave it when their turn comes."""
+    tickets = iter(state.queues.heads(site, lane, most))
+    while some := list(islice(tickets, _TOGETHER)):
+        if lane not in (Lane.DISCOVERY, Lane.SITEMAPS):
+            yield from some
+            continue
+        records = state.records.get([ticket.entry.url for ticket in some])
+        yield from (each for each, known in zip(some, records, strict=True) if known is None or not known.visits)
 
 
 def all_waiting(layout: Layout) -> Iterator[Url]:
@@ -289,5 +302,5 @@ def _all_of(state: DiskState) -> Iterator[Url]:
     for site in dict.fromkeys(site for site, _, _ in islice(state.queues.waiting(), _SITES_LOOKED_AT)):
         seen: dict[Url, None] = {}
         for lane in (Lane.DISCOVERY, Lane.SITEMAPS, Lane.REFRESH):
-            seen.update((ticket.entry.url, None) for ticket in state.queues.heads(site, lane, MAX_LINES))
+            seen.update((ticket.entry.url, None) for ticket in _tickets(state, site, lane, MAX_LINES))
         yield from seen

@@ -36,7 +36,16 @@ if TYPE_CHECKING:
     from .frontier_state import FrontierState, ScoreState
     from .heap import IndexedHeap
     from .leases import Lease, Leases
-    from .politeness import OUR_OWN, Setback, delay_after, is_temporary, is_tried_again, reason_of, retry_for
+    from .politeness import (
+        OUR_OWN,
+        Setback,
+        delay_after,
+        is_temporary,
+        is_tried_again,
+        reason_of,
+        retry_for,
+        seconds_for,
+    )
     from .reach import CutOff
     from .revisiting import Revisiting
     from .robots import RobotsGate, robots_url
@@ -88,5 +97,6 @@ __all__ = [
     "reason_of",
     "retry_for",
     "robots_url",
+    "seconds_for",
     "transition_table",
 ]

@@ -51,7 +51,7 @@ from .domains import Domains
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
 from .outages import Outages
-from .politeness import NO_CONNECTION, Setbacks, is_temporary, is_tried_again, reason_of, seconds_of
+from .politeness import NO_CONNECTION, NO_SERVER, Setbacks, is_temporary, is_tried_again, reason_of, seconds_of
 from .preflight import SitePreflight
 from .reach import UNREACHED, Before
 from .reports import Reports
@@ -648,6 +648,21 @@ class Frontier:
             return not (len(self.schedule) or self.schedule.is_crowded) and self._state.queues.next_release() is None
         is_empty = len(self._state.queues) == 0 and len(self.schedule) == 0 and not self._asks_sites_down
         return self.is_satisfied or (is_empty and self.scores.pooled == 0)
+
+    @property
+    def awaits_missing_servers(self) -> bool:
+        """Whether all that waits are files, such as sitemaps, at sites whose server does not exist.
+
+        A crawl that has fetched pages does not wait for the retries of these. It rests on `setbacks`, so nothing that
+        is replayed may depend on it.
+        """
+        if self.is_idle or len(self._leases) or self._revisits.is_watching or not self.pages_done:
+            return False
+        missing = {each.site for each in self.setbacks if each.reason in NO_SERVER}
+        if not missing or len(self.schedule) > len(missing) or self.scores.pooled or self._asks_sites_down:
+            return False
+        files = sum(active.waiting.get(Lane.FILES, 0) for active in self.schedule)
+        return files == len(self._state.queues) and all(active.site in missing for active in self.schedule)
 
     @property
     def next_at(self) -> float | None:

@@ -41,6 +41,11 @@ def delay_after(settings: PolitenessSettings, asked: float | None, last_duration
     )
 
 
+def seconds_for(settings: PolitenessSettings, pages: int, rest: float) -> float:
+    """How many seconds the pages of a site take that rests so long between two visits."""
+    return math.ceil(pages / max(settings.pages_per_visit * settings.max_parallel, 1)) * rest
+
+
 _FREE_REQUESTS = 10
 """Requests of a rendered page to its own site that belong to the visit."""
 _REQUESTS_PER_VISIT = 10

@@ -45,6 +45,13 @@ MADE: Final = (
 )
 """Computed once, and kept in the folder `insight` of the collection until the tables grow."""
 
+_ATTEMPTS = """\
+select *, purpose = 'page' and (outcome = 'not-modified' or (outcome = 'fetched' and status < 400)) as is_page,
+    (outcome = 'failed' and reason <> 'cancelled') or (outcome = 'fetched'
+        and (status >= 500 or status = 429 or (purpose = 'page' and status >= 400))) as is_error
+from fetches where outcome <> 'excluded'"""
+"""The counts of `engine.stats.CrawlStats` in SQL."""
+
 _MISSED = """\
 select url, site, domain, first_seen_at, status, main_length, own_links, resources, pagerank, case
     when reason = 'unwanted-type' then 'media'
@@ -119,6 +126,11 @@ _MEASURED: Final = columns_of(MEASURES)
 
 _OF_EVERY_CRAWL: Final = (
     TableView("crawled", "The URLs that were requested.", "select * from urls where is_crawled"),
+    TableView(
+        "attempts",
+        "Every request that was sent; `is_page` and `is_error` as the crawl counts pages and errors.",
+        _ATTEMPTS,
+    ),
     TableView(
         "unique_pages",
         "One page of each cluster of near-duplicates: listed, else of the highest PageRank, else the shortest.",

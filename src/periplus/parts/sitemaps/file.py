@@ -160,7 +160,10 @@ def source_of(kind: str) -> Source:
 
 
 class SitemapFile:
-    """One reading of a file. `found_at` is when it arrived; `sites` are those with new slices; `steps` counts reads."""
+    """One reading of a file.
+
+    `found_at` is when it arrived; `sites` are those with new slices, and how many entries; `steps` counts reads.
+    """
 
     def __init__(
         self,
@@ -182,7 +185,7 @@ class SitemapFile:
         self.entries = self.wanted = self.steps = 0
         self.children: list[Child] = []
         self.problems: Counter[str] = Counter()
-        self.sites: dict[Site, None] = {}
+        self.sites: dict[Site, int] = {}
         self.reported: list[Problem] = []
         self.voice = authority
         self.before = before
@@ -290,7 +293,7 @@ class SitemapFile:
 
     def _slice(self, site: Site, listed: EntryColumns, listings: Listings) -> None:
         """Add a slice of a site's entries, sorted by score so that the best come first."""
-        self.sites[site] = None
+        self.sites[site] = self.sites.get(site, 0) + len(listed)
         of_site = self._priorities_of(site)
         priorities = listed.stated_priorities()
         of_site.observe(priorities)

@@ -203,11 +203,12 @@ class SitemapScheduler(Part):
         self._listings = None if rules.sitemaps.only else state.listings
         self._listed = {site for site in state.listings.sites() if state.listings.has(site, last=HELD - 1)}
         self._hungry = {site for site in self._listed if not self._is_fed(site)}
+        self._waiting = saved.listed
 
     def flush(self) -> SitemapState:
         """The state to commit besides rows."""
         unread = [file.unfinished() for files in self._unread.values() for file in files]
-        return SitemapState(unread, list(self.discovery.postponed))
+        return SitemapState(unread, list(self.discovery.postponed), self._waiting)
 
     def _room(self, site: Site, *, is_new: bool) -> int:
         """How many more files of a site may be asked for: any number where no listed page is visited that frees it."""
@@ -367,6 +368,7 @@ class SitemapScheduler(Part):
         entries = file.take(self._listings)
         if entries:
             self._events.record([SitemapEntriesRead(file.node.url, file.found_at, entries)])
+        self._waiting += sum(file.sites.values())
         listed = [site for site in file.sites if self._state.listings.has(site)]
         self._listed.update(listed)
         self._hungry.update(site for site in listed if not self._is_fed(site))
@@ -388,7 +390,9 @@ class SitemapScheduler(Part):
         for site in sorted(self._hungry):
             packed = self._state.listings.take(site, last=HELD - 1)
             if packed is not None:
-                self._deliver(self._rescored(unpack_slice(packed).discoveries()), now)
+                listed = unpack_slice(packed).discoveries()
+                self._waiting = max(self._waiting - len(listed), 0)
+                self._deliver(self._rescored(listed), now)
                 self.discovery.free([site])
             if not self._state.listings.has(site, last=HELD - 1):
                 self._listed.discard(site)
@@ -404,13 +408,18 @@ class SitemapScheduler(Part):
 
     @property
     def has_unread(self) -> bool:
-        """Whether a file is not read to its end, or URLs that one lists wait for their queue."""
-        return bool(self._unread or self._listed or self.discovery.held or self.discovery.postponed)
+        """Whether a file is not read to its end, or waits until fewer others do."""
+        return bool(self._unread or self.discovery.held or self.discovery.postponed)
+
+    @property
+    def listed(self) -> int:
+        """URLs that files list and that wait for their queue; at least 1 while there are any."""
+        return max(self._waiting, 1) if self._listed else 0
 
     def is_idle(self, now: float) -> bool:
         """Whether no file is being read or due, and nothing is listed that waits for its queue."""
         due_at = self._state.forest.next_due()
-        return not self.has_unread and (due_at is None or due_at > now)
+        return not (self.has_unread or self._listed) and (due_at is None or due_at > now)
 
     def exhausted(self, sites: Sequence[Site], now: float) -> None:  # noqa: ARG002
         """Nothing waits at these sites but what is held."""

@@ -136,10 +136,14 @@ class UnfinishedFile(Struct, frozen=True, array_like=True):
 
 
 class SitemapState(Struct, array_like=True):
-    """The state to commit besides rows: unread files, in the order of their sites' turns, and files to read again."""
+    """The state to commit besides rows: unread files, in the order of their sites' turns, and files to read again.
+
+    `listed` URLs of files wait for their queues; it is for people, and starts from 0 when a collection is resized.
+    """
 
     unfinished: list[UnfinishedFile] = []
     postponed: list[Url] = []
+    listed: int = 0
 
 
 def clamped_to(node: SitemapNode, now: float, latest: float) -> SitemapNode:
@@ -181,4 +185,4 @@ def copy_postponed(source: State, targets: Mapping[int, State], owner: Callable[
         mine = [url for url in postponed if owner(site_of(url)) == number]
         if mine:
             known = saved_in(target)
-            target.put_meta(SitemapState(known.unfinished, list(dict.fromkeys([*known.postponed, *mine]))))
+            target.put_meta(replace(known, postponed=list(dict.fromkeys([*known.postponed, *mine]))))

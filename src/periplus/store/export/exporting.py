@@ -61,6 +61,8 @@ from .records import (
 
 OTHER_LANGUAGE, UNKNOWN_LANGUAGE, DUPLICATE = "other-language", "unknown-language", "duplicate"
 NEAR_DUPLICATE, NOT_INDEXABLE, GONE = "near-duplicate", "not-indexable", "gone"
+OTHER_SITE, NOT_INCLUDED = "other-site", "not-included"
+"""Pages whose URL was not selected."""
 RefusesUse = Callable[[Url, datetime], str]
 """Tells why a page is left out because of what the export is for; an empty string if it is not.
 
@@ -132,11 +134,11 @@ class PageFilter:
         self._purpose, self._refuses = selection.purpose, refuses or _is_unexplained
         self._seen: set[bytes] | None = set() if selection.dedupe else None
 
-    def wants_url(self, url: Url) -> bool:
-        """Whether a URL is selected by its site and its form."""
+    def url_refusal(self, url: Url) -> str:
+        """Why a URL is not selected, by its site and its form; empty if it is."""
         if self._sites and not is_below(site_of(url), self._sites):
-            return False
-        return not self._patterns or any(fits(url) for fits in self._patterns)
+            return OTHER_SITE
+        return NOT_INCLUDED if self._patterns and not any(fits(url) for fits in self._patterns) else ""
 
     def refusal(self, page: ReadCapture) -> str:
         """Why a page with a selected URL is left out; empty if it is not."""
@@ -370,10 +372,11 @@ def export_captures(
     written, left_out = 0, Counter[str]()
     pages = PageFilter(selection, refuses)
     for capture in latest_captures(collection / "tables", committed.spooled):
-        url = capture.url
-        if not pages.wants_url(url) or (
-            changes is not None and url not in changes.changed and url not in changes.appeared
-        ):
+        url, why = capture.url, ""
+        if changes is not None and url not in changes.changed and url not in changes.appeared:
+            continue
+        if not_selected := pages.url_refusal(url):
+            left_out[not_selected] += 1
             continue
         document = unwanted(url) or read(capture)
         if isinstance(document, str):
@@ -387,7 +390,7 @@ def export_captures(
         if changes is not None:
             changes.leave_out(url)
     if changes is not None:
-        changes.keep(pages.wants_url)
+        changes.keep(lambda url: not pages.url_refusal(url))
     return Exported(written, dict(left_out), deleted=len(changes.deleted) if changes is not None else 0)
 
 
