@@ -56,7 +56,7 @@ from .crawling import Extract, running_crawl
 from .credentials import Auth, Cookies, Headers, LoginRequest, access_for
 from .extracting import Extraction
 from .page import Page
-from .page_change import PageChange
+from .page_change import Changes, PageChange
 from .serving import serve
 from .watching import Watch
 
@@ -217,28 +217,28 @@ class Collection:
         path: str | Sequence[str] = (),
         kind: str | Sequence[str] = (),
         diff: bool = True,
-    ) -> Iterator[PageChange]:
-        """What appeared, changed and vanished, shard by shard in the order of time.
+    ) -> Changes:
+        """What appeared, changed and vanished, to iterate over: shard by shard, in the order of time.
 
         `since` and `until` are times as `periplus changes` takes them (`2d`, `2026-11-14`) or POSIX seconds; without
         `since`, the last run that found something. `site`, `path` and `kind` select; without `diff` texts are not
         compared, which is faster.
         """
-        now, spooled = time.time(), self._spooled()
-        begin = moment_of(since, now) if isinstance(since, str) else since
-        if begin is None:
-            begin = usual_beginning(self.folder, now, spooled=spooled).at
-        found = changes_since(
-            self.folder,
-            begin,
-            moment_of(until, now) if isinstance(until, str) else until,
-            sites=_several(site),
-            paths=_several(path),
-            kinds=[kind_named(each) for each in _several(kind)] or tuple(ChangeKind),
-            spooled=spooled,
-        )
-        for change in found:
-            yield PageChange(change, detail_of(self.folder, change) if diff else None)
+        now = time.time()
+        asked = moment_of(since, now) if isinstance(since, str) else since
+        begin = usual_beginning(self.folder, now, spooled=self._spooled()).at if asked is None else asked
+        end = moment_of(until, now) if isinstance(until, str) else until
+        kinds = [kind_named(each) for each in _several(kind)] or tuple(ChangeKind)
+        sites, paths = _several(site), _several(path)
+
+        def find() -> Iterator[PageChange]:
+            spooled = self._spooled()
+            for change in changes_since(
+                self.folder, begin, end, sites=sites, paths=paths, kinds=kinds, spooled=spooled
+            ):
+                yield PageChange(change, detail_of(self.folder, change) if diff else None)
+
+        return Changes(begin, find)
 
     def index(self, *, rebuild: bool = False, vectors: str | None = None) -> Indexed:
         """Make the search index of the collection, or bring it up to date: `periplus index`.
