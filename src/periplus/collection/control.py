@@ -42,7 +42,8 @@ class LiveStatus(Struct, frozen=True):
     """A running crawl at a moment (`at`, POSIX time); it is made at most once a second.
 
     `kind` is `crawl`, `watch` or `refresh`; `pid` the process that runs it; `since` when it began. `controls` are those
-    of this run; `excluded` and `preferred` the patterns that hold. `sites` are those with the longest queues.
+    of this run; `excluded` and `preferred` the patterns that hold. `sites` are those with the longest queues. `rates`
+    are pages a second in each of the last 300 seconds.
     """
 
     collection: str
@@ -56,6 +57,7 @@ class LiveStatus(Struct, frozen=True):
     excluded: tuple[str, ...] = ()
     preferred: tuple[str, ...] = ()
     sites: tuple[SiteNow, ...] = ()
+    rates: tuple[float, ...] = ()
 
 
 class Status(Struct, frozen=True, tag_field="verb", tag="status", forbid_unknown_fields=True):

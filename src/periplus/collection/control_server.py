@@ -87,6 +87,7 @@ class RunningCrawl(Protocol):
 
     controls: Controls
     progress: Progress
+    rates: tuple[float, ...]
     kind: str
     began_at: float
 
@@ -342,6 +343,7 @@ class _Desk:
             excluded=tuple(dict.fromkeys(each for view in self._views for each in view.excluded)),
             preferred=tuple(dict.fromkeys(each for view in self._views for each in view.preferred)),
             sites=tuple(sites[:MAX_SITES]),
+            rates=run.rates,
         )
 
 
