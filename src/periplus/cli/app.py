@@ -23,7 +23,7 @@ from periplus import parts
 
 from . import INTERRUPTED
 from .closed_pipe import unless_closed
-from .help import Group, command_of
+from .help import CommandGroup, command_of
 from .plain_arguments import plain_values
 from .version import version_line
 
@@ -118,7 +118,7 @@ def _leave() -> None:
         gc.freeze()
 
 
-class Verbs(Group):
+class Verbs(CommandGroup):
     """Imports a command when it is used."""
 
     def __init__(self, **attributes: Any) -> None:

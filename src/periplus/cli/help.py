@@ -52,7 +52,7 @@ class Command(TyperCommand):
             formatter.write_text(f"{left_out} more options: {ctx.command_path} --help-all")
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """Commands, listed with the whole first line of each."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the interface has it
@@ -68,7 +68,7 @@ def command_of(found: Any, name: str) -> Any:
         made = typer.Typer(add_completion=False)
         made.command(name=name)(found)
     made.rich_markup_mode = None
-    made.info.cls = Group
+    made.info.cls = CommandGroup
     for each in made.registered_commands:
         each.cls = Command if each.cls is TyperCommand else each.cls
     return typer.main.get_command(made)

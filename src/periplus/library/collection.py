@@ -56,7 +56,7 @@ from .crawling import Extract, running_crawl
 from .credentials import Auth, Cookies, Headers, LoginRequest, access_for
 from .extracting import Extraction
 from .page import Page
-from .page_change import Changes, PageChange
+from .page_change import PageChange, PageChanges
 from .serving import serve
 from .watching import Watch
 
@@ -217,7 +217,7 @@ class Collection:
         path: str | Sequence[str] = (),
         kind: str | Sequence[str] = (),
         diff: bool = True,
-    ) -> Changes:
+    ) -> PageChanges:
         """What appeared, changed and vanished, to iterate over: shard by shard, in the order of time.
 
         `since` and `until` are times as `periplus changes` takes them (`2d`, `2026-11-14`) or POSIX seconds; without
@@ -238,7 +238,7 @@ class Collection:
             ):
                 yield PageChange(change, detail_of(self.folder, change) if diff else None)
 
-        return Changes(begin, find)
+        return PageChanges(begin, find)
 
     def index(self, *, rebuild: bool = False, vectors: str | None = None) -> Indexed:
         """Make the search index of the collection, or bring it up to date: `periplus index`.

@@ -43,7 +43,7 @@ class PageChange(Displayed, frozen=True):
         return "\n".join(_marked(passage) for passage in passages if passage.is_changed)
 
 
-class Changes:
+class PageChanges:
     """Changes, found each time they are iterated over. A notebook shows the first of them."""
 
     def __init__(self, since: float, find: Callable[[], Iterator[PageChange]]) -> None:
