@@ -32,7 +32,8 @@ def section(name: str) -> str:
 @each_case("name", VERBS)
 def test_every_option_is_documented(name: str) -> None:
     """In the section of its verb; and no option is documented that is not there."""
-    options = {option for each in verb(name).params for option in each.opts if option.startswith("--")} - {"--help"}
+    options = {option for each in verb(name).params for option in each.opts if option.startswith("--")}
+    options -= {"--help", "--help-all"}
     table = "\n".join(line for line in section(name).splitlines() if line.startswith("| `-"))
     said = set(re.findall(r"(?<![\w-])--[a-z-]+", "\n".join(line.split("|")[1] for line in table.splitlines())))
     assert said == options
@@ -48,7 +49,7 @@ def test_the_options_before_a_verb_are_documented() -> None:
     """They stand at the top of the page."""
     group: Any = typer.main.get_command(app)
     options = {option for each in group.params for option in each.opts if option.startswith("--")}
-    assert sorted(option for option in options if f"`{option}`" not in PAGE) == []
+    assert sorted(option for option in options | {"--help-all"} if f"`{option}`" not in PAGE) == []
 
 
 def test_a_mistyped_command_or_option_gets_a_suggestion() -> None:

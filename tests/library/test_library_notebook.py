@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
+from tests.lab.scripted_web import ScriptedWeb, page
 from tests.library.small_web import SEED, quick, shop
 
 _TIMEOUT = 120.0
@@ -27,6 +28,17 @@ class Notebook:
 
     def __init__(self, client: BlockingKernelClient) -> None:
         self._client = client
+
+    def error(self, cell: str) -> list[str]:
+        """Run a cell that fails; the lines that are shown of it."""
+        shown: list[str] = []
+
+        def take(message: dict[str, Any]) -> None:
+            if message["msg_type"] == "error":
+                shown.extend(message["content"]["traceback"])
+
+        self._client.execute_interactive(cell, output_hook=take, timeout=_TIMEOUT)
+        return shown
 
     def run(self, cell: str) -> Shown:
         """Run a cell to its end; an error in it fails the test."""
@@ -77,13 +89,27 @@ def test_every_call_works_in_a_kernel(notebook: Notebook, tmp_path: Path) -> Non
             ("docs.search('product')", "Product"),
             ("docs.audit()", "findings"),
             ("docs.search_eval()", "queries"),
+            ("docs.changes()", "appeared"),
             ("docs.export('jsonl', 'c.jsonl')", "written"),
             ("docs.page('http://shop.test/about').latest", "About"),
         ):
             assert expected in notebook.run(call).result["text/html"], call
-        notebook.run("docs.report('report.html'); docs.grid('grid.csv'); docs.audit_trend(); list(docs.changes())")
+        notebook.run("docs.report('report.html'); docs.grid('grid.csv'); docs.audit_trend()")
         refreshed = notebook.run("docs.refresh(settings={'wire.proxy': options['proxy']})")
         assert "asked" in refreshed.result["text/html"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")
+def test_a_mistake_is_two_lines(notebook: Notebook, tmp_path: Path) -> None:
+    """What is wrong and the next step; not the lines of our code that found it."""
+    other = "http://other.test/"
+    with ScriptedWeb({SEED: page("a shop"), other: page("another")}) as web:
+        notebook.run(f"import periplus, os; os.chdir({str(tmp_path)!r}); options = {quick(web)!r}")
+        notebook.run(f"periplus.crawl([{SEED!r}, {other!r}], out='c', **options).run()")
+        shown = notebook.error("periplus.open('c').audit()")
+        assert len(shown) == 2
+        assert "has 2 sites: " in shown[0]
+        assert 'in Python site="' in shown[1]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")

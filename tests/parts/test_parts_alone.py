@@ -133,7 +133,7 @@ assert json.loads(said("query", folder, "select count(*) as pages, min(words) as
 with running(Served((folder,), ServeSettings(port=0))) as url:
     assert "word_counts" in urlopen(f"{url}collection/tables").read().decode()
     assert found.seeds[0] in urlopen(f"{url}collection/tables/word_counts").read().decode()
-assert "--least-words" in said("crawl", "--help")
+assert "--least-words" in said("crawl", "--help-all")
 assert "Which pages have their words counted." in (folder / "periplus.toml").read_text()
 assert "least = 40" in (folder / "periplus.toml").read_text()
 """

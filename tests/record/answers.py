@@ -213,7 +213,7 @@ def _look(asked: Asked, site: Site) -> None:
     while time.monotonic() < until:
         reply = site.ask("GET", "/api/live", {"Accept": "application/json"})
         if reply.status == 200 and reply.json["progress"]["next_visits"] and reply.json["progress"]["freshness"]:
-            status = reply.json | {"sites": []}  # which of them wait depends on the moment
+            status = reply.json | {"sites": [], "rates": []}  # what they have depends on the moment
             asked.add("GET /api/live, periplus info --live", [status])
             break
         time.sleep(0.02)

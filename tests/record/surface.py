@@ -76,13 +76,16 @@ def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str,
 
 
 def help_texts() -> str:
-    """What `--help` prints, of every command."""
+    """What `--help` prints, of every command, and `--help-all` where there is more."""
     printed = []
-    for words in commands():
-        done = CliRunner().invoke(app, [*words, "--help"], prog_name="periplus", env=TERMINAL, color=False)
-        assert done.exit_code == 0, done.output
-        lines = [line.rstrip() for line in _COLOUR.sub("", done.stdout).strip().splitlines()]
-        printed.append(f"$ {shlex.join(['periplus', *words, '--help'])}\n" + "\n".join(lines))
+    for words, command in commands().items():
+        known = {option for each in command.params for option in each.opts}
+        for option in ("--help", *sorted(known & {"--help-all"})):
+            typed = [*words, option]
+            done = CliRunner().invoke(app, typed, prog_name="periplus", env=TERMINAL, color=False)
+            assert done.exit_code == 0, done.output
+            lines = [line.rstrip() for line in _COLOUR.sub("", done.stdout).strip().splitlines()]
+            printed.append(f"$ {shlex.join(['periplus', *typed])}\n" + "\n".join(lines))
     return "\n\n".join(printed) + "\n"
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Run, Said, running, wait_until
 
-from periplus.apps.changes.refreshing import RefreshSelection, refresh, unfinished
+from periplus.apps.changes.refreshing import RefreshSelection, begin_refresh, refresh, unfinished
 from periplus.collection.config.settings import Config
 from periplus.model import Url
 from periplus.store.layout import Layout
@@ -169,6 +169,23 @@ def test_a_site_and_an_age_select_pages(run: Run, web: ScriptedWeb, tmp_path: Pa
     assert refused.returncode == 2
     assert "--site site.tes" in refused.stderr
     assert "no change found until" in run("changes", str(folder)).stdout
+
+
+def test_only_the_pages_that_are_named(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """With or without their scheme, in place of those that an interrupted refresh left; new pages wait."""
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    change(web)
+    layout = Layout(folder)
+    begin_refresh(Config.load(folder / "periplus.toml"), layout, (), RefreshSelection(("site.test",)))
+    found = result(run("refresh", str(folder), "site.test/p1", f"{HOME}/", "--json"))
+    assert (found["asked"], found["changed_urls"], found["new"]) == (2, [f"{HOME}/", f"{HOME}/p1"], 0)
+    assert set(asked_pages(web)) == {f"{HOME}/", f"{HOME}/p1"}
+    found = result(run("refresh", str(folder), f"{HOME}/p2", "--new", "--json"))
+    assert (found["asked"], found["gone_urls"], found["new_urls"]) == (1, [f"{HOME}/p2"], [f"{HOME}/new"])
+    refused = run("refresh", str(folder), "site.test/p77")
+    assert refused.returncode == 2
+    assert "has no page site.test/p77" in refused.stderr
 
 
 def test_a_killed_refresh_continues(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:

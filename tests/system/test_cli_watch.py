@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,12 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from tests.system.typed import Run, Said, running, wait_until
 
+import periplus
 from periplus.collection.config.settings import Config
+from periplus.model import CollectionInUse
 from periplus.parts.revisit.records import RevisitState
 from periplus.store import DiskState, KnownRanks
+from periplus.store.layout import Layout
 
 HOME = "http://site.test"
 PAGES = 6
@@ -139,6 +144,42 @@ def test_pages_are_weighed_by_rank_and_by_pattern(run: Run, web: ScriptedWeb, tm
     assert revisits.mean_weight not in (0.0, 1.0)
     state.close()
     assert "it weighs nothing" in " ".join(run("info", str(folder), f"{HOME}/p1").stdout.split())
+
+
+def found(folder: Path, words: str) -> list[str]:
+    """The URLs that a search finds."""
+    return [hit.url for hit in periplus.open(folder).search(words)]
+
+
+def test_what_a_watch_finds_is_searchable_when_it_ends(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """In a collection that has an index; no other gets one."""
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    assert run("watch", str(folder), "--for", "200ms").returncode == 0
+    assert not Layout(folder).search.exists()
+    periplus.open(folder).index()
+    web.said[f"{HOME}/p1"] = page("moved into a lighthouse")
+    watched(folder, lambda: web.asked.count(f"{HOME}/p1") > 1)
+    assert found(folder, "lighthouse") == [f"{HOME}/p1"]
+
+
+@pytest.mark.slow
+def test_what_a_watch_finds_is_searchable_while_it_runs(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """Within some looks at the tables; and the process that looks ends with a watch that is killed."""
+    folder = tmp_path / "site"
+    begin(run, web, folder)
+    periplus.open(folder).index()
+    with running(*plenty(folder)) as process:
+        web.said[f"{HOME}/p1"] = page("moved into a lighthouse")
+        wait_until(lambda: found(folder, "lighthouse") == [f"{HOME}/p1"], process)
+        process.kill()
+        process.communicate()
+    for _ in range(600):
+        with suppress(CollectionInUse):
+            assert periplus.open(folder).index().total == PAGES + 1
+            return
+        time.sleep(0.1)
+    pytest.fail("a process still follows the index of a watch that is over")
 
 
 def test_a_kill_loses_nothing_that_was_learnt(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:

@@ -17,12 +17,13 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from periplus import parts
 
 from . import INTERRUPTED
 from .closed_pipe import unless_closed
+from .help import CommandGroup, command_of
 from .plain_arguments import plain_values
 from .version import version_line
 
@@ -117,7 +118,7 @@ def _leave() -> None:
         gc.freeze()
 
 
-class Verbs(TyperGroup):
+class Verbs(CommandGroup):
     """Imports a command when it is used."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -127,22 +128,7 @@ class Verbs(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the interface has it
         """Import and return a command; `None` if there is no such command."""
-        if cmd_name not in VERBS:
-            return None
-        found = _imported(cmd_name)
-        if isinstance(found, typer.Typer):
-            return typer.main.get_command(found)
-        alone = typer.Typer(add_completion=False)
-        alone.command(name=cmd_name)(found)
-        return typer.main.get_command(alone)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the list of commands without importing any."""
-        listed = TyperGroup(
-            name=self.name, commands=dict(self.commands), help=self.help, params=self.params, callback=self.callback
-        )
-        listed.rich_markup_mode = self.rich_markup_mode
-        listed.format_help(ctx, formatter)
+        return command_of(_imported(cmd_name), cmd_name) if cmd_name in VERBS else None
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; end quietly if the program that reads stdout has ended."""
@@ -158,6 +144,7 @@ app = typer.Typer(
     help="A search engine's crawler that one person can run.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -13,7 +13,7 @@ import typer
 
 from periplus.apps.export.explaining import PagePermissions
 from periplus.apps.export.explaining import explain as page_permissions
-from periplus.apps.export.exporting import Export, ExportOptions
+from periplus.apps.export.exporting import FOLDERS, FORMATS, Export, ExportOptions
 from periplus.apps.export.retrieval import DEFAULT_INDEX
 from periplus.bridges.bulk import BulkTarget
 from periplus.collection.collection import CollectionSetup, existing
@@ -37,22 +37,6 @@ _STATEMENT_COLUMNS = ("<source", "<use", "<answer", "<status", "<place", "<state
 _UNITS = {"parquet": "row", "warc": "WARC file", "wacz": "capture", "cc-index": "capture", "urls": "URL"}
 
 
-class ExportForm(StrEnum):
-    """What a collection can be exported as."""
-
-    JSONL = "jsonl"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    TEXT = "text"
-    PARQUET = "parquet"
-    WARC = "warc"
-    WACZ = "wacz"
-    CC_INDEX = "cc-index"
-    URLS = "urls"
-    CHUNKS = "chunks"
-    BULK = "bulk"
-
-
 class ExportPurpose(StrEnum):
     """What an export is for."""
 
@@ -72,17 +56,23 @@ class UnknownPages(StrEnum):
 def export(
     collection: options.Collected,
     form: Annotated[
-        ExportForm | None,
+        str | None,
         typer.Option(
             "--format",
             "-f",
-            help="markdown, text, parquet and cc-index are folders; all others are one file.",
+            metavar="FORMAT",
+            autocompletion=lambda: list(FORMATS),
+            help=f"{', '.join(FORMATS)}; {', '.join(FOLDERS)} are folders, all others one file.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="OUT", help="A file or a folder that is not there yet; else stdout or DIR-FORMAT."
+            "--out",
+            "-o",
+            metavar="OUT",
+            help="A file or folder that does not exist yet, or - for standard output. By default it is named after DIR"
+            " and FORMAT; a file goes to standard output if that is a pipe or a file.",
         ),
     ] = None,
     markdown: Annotated[
@@ -166,9 +156,9 @@ def export(
         _print_permissions(page_permissions(existing(collection), explain))
         return
     if form is None:
-        raise UsageError("Missing option '--format' / '-f'.", hint=f"one of {', '.join(ExportForm)}")
+        raise UsageError("Missing option '--format' / '-f'.", hint=f"one of {', '.join(FORMATS)}")
     asked = ExportOptions(
-        form=form.value,
+        form=form,
         selection=Selection(
             tuple(site or ()), tuple(include or ()), tuple(lang or ()), dedupe, for_ or "", unknown.value
         ),
@@ -192,19 +182,17 @@ def export(
     if to is not None:
         _send(found, exporting, to, index)
         return
-    place = out or exporting.usual_place
-    if place is not None and (str(place) != "-" or exporting.usual_place is not None):
-        _end(found, exporting, form, exporting.to_path(place), str(place))
+    is_terminal = sys.stdout.buffer.isatty()
+    if str(out) == "-":
+        exporting.check_stream(is_terminal=is_terminal)
+    elif out is not None or is_terminal or not exporting.is_stream:
+        place = out or exporting.usual_place
+        _end(found, exporting, asked.form, exporting.to_path(place), str(place))
         return
-    if form is ExportForm.WARC and sys.stdout.buffer.isatty():
-        raise UsageError(
-            "a WARC file is binary data, and standard output is a terminal",
-            hint=f"write it to a file: -o {found.folder.name}.warc.gz",
-        )
     exported = exporting.to_stream(sys.stdout.buffer)
     sys.stdout.buffer.flush()
     exporting.finish()
-    _end(found, exporting, form, exported, "stdout")
+    _end(found, exporting, asked.form, exported, "stdout")
 
 
 def _print_permissions(found: PagePermissions) -> None:
@@ -249,12 +237,12 @@ def _send(found: CollectionSetup, exporting: Export, to: str, index: str) -> Non
     if not sent.refused:
         exporting.finish()
     if sent.refused:
-        _print(ExportForm.BULK, exported, urlsplit(to).hostname or to)
+        _print("bulk", exported, urlsplit(to).hostname or to)
         raise PeriplusError(f"{counted(sent.refused, 'document')} refused", hint="\n".join(sent.errors))
-    _end(found, exporting, ExportForm.BULK, exported, urlsplit(to).hostname or to)
+    _end(found, exporting, "bulk", exported, urlsplit(to).hostname or to)
 
 
-def _end(found: CollectionSetup, exporting: Export, form: ExportForm, exported: Exported, where: str) -> None:
+def _end(found: CollectionSetup, exporting: Export, form: str, exported: Exported, where: str) -> None:
     """Show what was written. What the archive should have and does not is an error, after all else was written."""
     _print(form, exported, where)
     if lost := exported.left_out.get(DAMAGED):
@@ -272,7 +260,7 @@ def _end(found: CollectionSetup, exporting: Export, form: ExportForm, exported: 
         raise typer.Exit(NOTHING_WRITTEN)
 
 
-def _print(form: ExportForm, exported: Exported, where: str) -> None:
+def _print(form: str, exported: Exported, where: str) -> None:
     left = exported.left_out
     aside = f"; left out {count(sum(left.values()))} ({top(left)})" if left else ""
     deleted = f" and {counted(exported.deleted, 'deletion')}" if exported.deleted else ""
@@ -280,8 +268,8 @@ def _print(form: ExportForm, exported: Exported, where: str) -> None:
         aside += f"; {count(exported.refused)} of them were refused by filters or robots.txt, and not requested"
     if UNEXPLAINED in left:
         aside += f"; periplus crawl --permissions records what sites permit ({UNEXPLAINED}: no complete record)"
-    chunks = f"{counted(exported.chunks, 'chunk')} of " if form is ExportForm.CHUNKS else ""
-    line = f"{chunks}{counted(exported.written, _UNITS.get(form.value, 'page'))}{deleted} to {where}{aside}"
+    chunks = f"{counted(exported.chunks, 'chunk')} of " if form == "chunks" else ""
+    line = f"{chunks}{counted(exported.written, _UNITS.get(form, 'page'))}{deleted} to {where}{aside}"
     print_line(stderr_console(), line)
     unexpected = sum(number for reason, number in left.items() if reason not in (OTHER_SITE, NOT_INCLUDED))
     if unexpected > exported.written:

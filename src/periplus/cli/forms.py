@@ -25,7 +25,7 @@ _SHOWN = 20
 
 def forms(
     collection: options.Collected,
-    site: Annotated[str | None, typer.Argument(metavar="[SITE]", show_default=False, help="A site of it.")] = None,
+    site: Annotated[str | None, typer.Argument(metavar="SITE", show_default=False, help="A site of it.")] = None,
     json: options.Json = False,
 ) -> None:
     """List the forms of a collection: what each is for, what its queries found, and which come next.

@@ -90,7 +90,7 @@ def _queues(sites: list[dict[str, Any]]) -> Sheet:
 def info(
     collection: options.Collected,
     what: Annotated[
-        str | None, typer.Argument(metavar="[SITE|URL]", show_default=False, help="A site or a URL of it.")
+        str | None, typer.Argument(metavar="SITE|URL", show_default=False, help="A site or a URL of it.")
     ] = None,
     all_: Annotated[
         bool,

@@ -98,7 +98,6 @@ DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        rich_help_panel=HOW,
         help="Print what would be done and write nothing; with --media, read what sites list and print the cost.",
     ),
 ]

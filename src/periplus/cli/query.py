@@ -40,7 +40,7 @@ _LONGEST_QUESTION = 1 << 20
 Question = Annotated[
     str | None,
     typer.Argument(
-        metavar="[SQL]", show_default=False, help="A query; - reads standard input. Without it, the tables are listed."
+        metavar="SQL", show_default=False, help="A query; - reads standard input. Without it, the tables are listed."
     ),
 ]
 Rows = Annotated[

@@ -17,14 +17,14 @@ from rich.text import Text
 from periplus.apps.changes.refreshing import (
     Refreshed,
     RefreshPlan,
-    RefreshSelection,
     announce_refreshed,
     begin_refresh,
     end_refresh,
     for_new_pages,
     for_revisits,
+    selection_of,
 )
-from periplus.collection.collection import CollectionSetup, existing, held, planned, states, tally_of
+from periplus.collection.collection import CollectionSetup, existing, held, planned, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.typed_values import duration
 from periplus.engine.plugins import NO_PARTS
@@ -74,6 +74,9 @@ class RefreshResult(Struct, frozen=True):
 @takes_settings("refresh")
 def refresh(
     collection: options.Collected,
+    urls: Annotated[
+        list[str] | None, typer.Argument(metavar="URL", show_default=False, help="Only these pages.")
+    ] = None,
     site: Annotated[
         list[str] | None,
         typer.Option("--site", metavar="HOST", help="Only pages of this host or below it. May be repeated."),
@@ -87,7 +90,8 @@ def refresh(
         typer.Option(
             "--new/--no-new",
             show_default=False,
-            help="Fetch new pages that are found, too. By default if the collection was crawled to its end.",
+            help="Fetch new pages that are found, too. By default if no URL is given and the collection was crawled to"
+            " its end.",
         ),
     ] = None,
     *,
@@ -111,8 +115,8 @@ def refresh(
             f"{collection} has no pages yet",
             hint=f"periplus crawl SEED -o {shlex.quote(str(collection))} fetches some",
         )
-    selection = RefreshSelection(tuple(site or ()), duration("--older-than", older_than) or 0.0)
-    _check_sites(existing(collection), selection)
+    age = duration("--older-than", older_than) or 0.0
+    selection = selection_of(existing(collection), site or (), urls or (), age)
     asked, parts = signed_in(planned(collection, options=typed_settings("refresh", given)), NO_PARTS, login, cookies)
     with held(collection), gathering(cluster, asked) as (now, gather, most):
         plan = begin_refresh(now.config, now.layout, now.seeds, selection, fetches_new=new)
@@ -136,17 +140,6 @@ def refresh(
         raise typer.Exit(INTERRUPTED)
     if has_failed_login:
         raise typer.Exit(NOTHING_FETCHED)
-
-
-def _check_sites(collection: CollectionSetup, selection: RefreshSelection) -> None:
-    """Raise `UsageError` if a site that was named has no page here."""
-    with states(collection.layout) as opened:
-        known = [each.site for state in opened.values() for each in state.sites] if selection.sites else []
-    for name in selection.sites:
-        if not any(replace(selection, sites=(name,)).includes_site(site) for site in known):
-            folder = shlex.quote(str(collection.folder))
-            hint = f"periplus info {folder} lists the largest sites; give a host, without https://"
-            raise UsageError(f"--site {name}: {folder} has no such site", hint=hint)
 
 
 # while it runs
@@ -248,7 +241,7 @@ def _lines(folder: str, found: Refreshed, began_at: float) -> list[tuple[str, st
     counts += f", {count(found.gone)} gone; {count(found.new)} new"
     failed = "failed" if found.is_complete else "failed or not asked yet"
     if found.is_complete and not found.asked and not found.new:
-        return [("done: there was no page to ask (--site, --older-than)", "bold")]
+        return [("done: there was no page to ask (URL, --site, --older-than)", "bold")]
     lines = [(f"{head}, in {lasting(found.seconds)}", "bold"), (counts, "")]
     if found.minor or found.template or found.elsewhere:
         template, elsewhere = counted(found.template, "page"), count(found.elsewhere)

@@ -17,6 +17,8 @@ import typer
 from periplus.collection.options import Option, asked_settings, assigned_settings, options_of
 from periplus.model.flags import HOW
 
+from .help import HelpAll
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -35,6 +37,8 @@ def takes_settings(verb: str) -> Callable[[Command], Command]:
         made = [_parameter(option.keyword, _type(option), _option(option), option.flag.default) for option in options]
         is_last = HOW if any(option.flag.panel == HOW for option in options) else None
         made.append(_parameter("set_", list[str], _set(is_last), None))
+        if any(option.flag.panel for option in options):
+            last.append(Parameter("help_all", Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll))
         command.__dict__["__signature__"] = Signature([*first, *made, *last])
         return command
 
@@ -43,7 +47,7 @@ def takes_settings(verb: str) -> Callable[[Command], Command]:
 
 def typed_settings(verb: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that a person typed."""
-    flags = {name: value for name, value in given.items() if name != "set_"}
+    flags = {name: value for name, value in given.items() if name not in ("set_", "help_all")}
     return asked_settings(verb, flags, assigned_settings(given["set_"]))
 
 

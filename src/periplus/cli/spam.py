@@ -108,7 +108,7 @@ def train(
     labels: Annotated[Path, typer.Argument(metavar="LABELS.csv", help="A CSV file with the columns host and label.")],
     collection: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", show_default=False, help="A collection with pages of these hosts."),
+        typer.Argument(metavar="DIR", show_default=False, help="A collection with pages of these hosts."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the model to this JSON file.")

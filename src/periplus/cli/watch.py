@@ -10,8 +10,12 @@ reason of each. docs/freshness.md explains them.
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Annotated, Any
 
 import msgspec
@@ -21,6 +25,7 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from periplus.apps.changes.watching import planned_watch
+from periplus.apps.search.indexing import current_generation, update_index
 from periplus.collection.collection import CollectionSetup, held, tally_of
 from periplus.collection.facts.freshness_words import share, too_wide, when, why
 from periplus.collection.opening import budget as budget_of
@@ -28,7 +33,7 @@ from periplus.collection.progress import Progress
 from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.sharding import Gather
 from periplus.engine.stats import CrawlStats
-from periplus.model import Freshness, NextVisit, Url
+from periplus.model import CollectionInUse, Freshness, NextVisit, Url
 from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted, lasting, top
 
@@ -40,6 +45,8 @@ from .crawl.resizing import gathering
 from .crawl.running import run, signed_in
 from .setting_options import takes_settings, typed_settings
 
+_PRIORITY = 10
+"""Of the process that keeps the index up to date: low."""
 _WIDE = 124
 """Width in columns from which a URL and the reason of its visit share a line."""
 
@@ -272,9 +279,29 @@ def watch(
     now, parts = signed_in(now, NO_PARTS, login, cookies)
     with held(collection), gathering(cluster, now) as (now, gather, most):
         watched.save()
-        ended = _run(now, parts, gather, most, is_json=json)
+        with _following_index(now):
+            ended = _run(now, parts, gather, most, is_json=json)
     if ended == "interrupted":
         raise typer.Exit(INTERRUPTED)
+
+
+@contextmanager
+def _following_index(collection: CollectionSetup) -> Iterator[None]:
+    """Keep the search index up to date if there is one, by a process that gives way to the crawl, and at the end."""
+    if current_generation(collection.layout) is None:
+        yield
+        return
+    words = ["index", str(collection.folder), "--follow"]
+    command = [sys.executable, "-P", "-m", "periplus.cli.stopped_by_parent", *words]
+    with Popen(command, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL) as indexing:  # noqa: S603 - this program
+        with suppress(OSError):  # it has ended already
+            os.setpriority(os.PRIO_PROCESS, indexing.pid, _PRIORITY)
+        try:
+            yield
+        finally:
+            indexing.terminate()
+    with suppress(CollectionInUse):  # another process indexes, which sees the last pages as well
+        update_index(collection, say=lambda _: None)
 
 
 def _run(collection: CollectionSetup, parts: OwnParts, gather: Gather | None, most: int, *, is_json: bool) -> str:

@@ -43,7 +43,7 @@ class LiveStatus(Struct, frozen=True):
 
     `kind` is `crawl`, `watch` or `refresh`; `pid` the process that runs it; `since` when it began. `controls` are those
     of this run; `excluded` and `preferred` the patterns that hold. `sites` are those with the longest queues;
-    `time_left` is the time left in words.
+    `time_left` is the time left in words. `rates` are pages a second in each of the last 300 seconds.
     """
 
     collection: str
@@ -58,6 +58,7 @@ class LiveStatus(Struct, frozen=True):
     preferred: tuple[str, ...] = ()
     sites: tuple[SiteNow, ...] = ()
     time_left: str = ""
+    rates: tuple[float, ...] = ()
 
 
 class Status(Struct, frozen=True, tag_field="verb", tag="status", forbid_unknown_fields=True):

@@ -88,6 +88,7 @@ class RunningCrawl(Protocol):
 
     controls: Controls
     progress: Progress
+    rates: tuple[float, ...]
     kind: str
     began_at: float
 
@@ -344,6 +345,7 @@ class _Desk:
             preferred=tuple(dict.fromkeys(each for view in self._views for each in view.preferred)),
             sites=tuple(sites[:MAX_SITES]),
             time_left=time_left(run.progress),
+            rates=run.rates,
         )
 
 

@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 
 ANNOUNCED_EVERY = 60.0
 """Seconds after which a watch tells the parts what it found."""
+RATES_KEPT = 300
+"""Rates that are kept, one a second: a page that shows them begins with five minutes."""
 
 
 class CrawlRun:
@@ -74,6 +76,9 @@ class CrawlRun:
         """What clients of the control socket have asked for in this run."""
         self.kind = "watch" if watches else "refresh" if revisits_only else "crawl"
         revisits = self._before.revisits
+        self.rates: tuple[float, ...] = ()
+        """The rate in each of the last seconds."""
+        self._rated = 0
         self.progress = Progress(self._before, shards=collection.workers, limit=limit, revisits_before=revisits)
 
     def __enter__(self) -> Self:
@@ -125,6 +130,9 @@ class CrawlRun:
         """The progress up to now, from the statuses of all shards; the last progress if none has reported yet."""
         if statuses:
             self.progress = self._meter.read(statuses, self._clock.now())
+            new = min(int(self.elapsed) - self._rated, RATES_KEPT)
+            self.rates = (*self.rates, *[round(self.progress.rate, 1)] * new)[-RATES_KEPT:]
+            self._rated = int(self.elapsed)
             cpu_seconds = sum(status.cpu_seconds for status in statuses)
             self._jobs.check(self.progress.tally.pages, self._clock.now(), cpu_seconds)
             if self._watches and self._clock.now() >= self._announced_at + ANNOUNCED_EVERY:

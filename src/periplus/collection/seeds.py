@@ -58,6 +58,12 @@ def with_scheme(text: str) -> str:
     return f"http://{text}" if is_plain else f"https://{text}"
 
 
+def possible_urls(text: str) -> list[Url]:
+    """The URLs that a person may mean: without a scheme, of http and https, the usual one first."""
+    forms = [text] if "://" in text else [with_scheme(text), f"http://{text}", f"https://{text}"]
+    return list(dict.fromkeys(url for form in forms if (url := canonical(form)) is not None))
+
+
 def split_userinfo(text: str) -> tuple[str, tuple[str, str] | None]:
     """A seed without `user:password@`, and the two."""
     text = text.strip()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from periplus.model.flags import GENTLE, REQUESTS, Flag
+from periplus.model.flags import REQUESTS, Flag
 
 
 class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,8 +56,7 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
             "--delay",
             "Delay between two requests to a site: 2s, 250ms. robots.txt may ask for more.",
             "TIME",
-            GENTLE,
-            REQUESTS,
+            verbs=REQUESTS,
         ),
     ] = 1.0
     slow_factor: float = -1.0

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.apps.changes import ChangeKind, changes_since, detail_of, usual_beginning
-from periplus.apps.changes.refreshing import Refreshed, RefreshSelection, announce_refreshed, refresh
+from periplus.apps.changes.refreshing import Refreshed, announce_refreshed, refresh, selection_of
 from periplus.apps.changes.watching import planned_watch
 from periplus.apps.export.explaining import PagePermissions, explain
 from periplus.apps.export.exporting import WHILE_CRAWLED, Export, ExportOptions
@@ -56,7 +56,7 @@ from .crawling import Extract, running_crawl
 from .credentials import Auth, Cookies, Headers, LoginRequest, access_for
 from .extracting import Extraction
 from .page import Page
-from .page_change import PageChange
+from .page_change import PageChange, PageChanges
 from .serving import serve
 from .watching import Watch
 
@@ -217,28 +217,28 @@ class Collection:
         path: str | Sequence[str] = (),
         kind: str | Sequence[str] = (),
         diff: bool = True,
-    ) -> Iterator[PageChange]:
-        """What appeared, changed and vanished, shard by shard in the order of time.
+    ) -> PageChanges:
+        """What appeared, changed and vanished, to iterate over: shard by shard, in the order of time.
 
         `since` and `until` are times as `periplus changes` takes them (`2d`, `2026-11-14`) or POSIX seconds; without
         `since`, the last run that found something. `site`, `path` and `kind` select; without `diff` texts are not
         compared, which is faster.
         """
-        now, spooled = time.time(), self._spooled()
-        begin = moment_of(since, now) if isinstance(since, str) else since
-        if begin is None:
-            begin = usual_beginning(self.folder, now, spooled=spooled).at
-        found = changes_since(
-            self.folder,
-            begin,
-            moment_of(until, now) if isinstance(until, str) else until,
-            sites=_several(site),
-            paths=_several(path),
-            kinds=[kind_named(each) for each in _several(kind)] or tuple(ChangeKind),
-            spooled=spooled,
-        )
-        for change in found:
-            yield PageChange(change, detail_of(self.folder, change) if diff else None)
+        now = time.time()
+        asked = moment_of(since, now) if isinstance(since, str) else since
+        begin = usual_beginning(self.folder, now, spooled=self._spooled()).at if asked is None else asked
+        end = moment_of(until, now) if isinstance(until, str) else until
+        kinds = [kind_named(each) for each in _several(kind)] or tuple(ChangeKind)
+        sites, paths = _several(site), _several(path)
+
+        def find() -> Iterator[PageChange]:
+            spooled = self._spooled()
+            for change in changes_since(
+                self.folder, begin, end, sites=sites, paths=paths, kinds=kinds, spooled=spooled
+            ):
+                yield PageChange(change, detail_of(self.folder, change) if diff else None)
+
+        return PageChanges(begin, find)
 
     def index(self, *, rebuild: bool = False, vectors: str | None = None) -> Indexed:
         """Make the search index of the collection, or bring it up to date: `periplus index`.
@@ -295,6 +295,7 @@ class Collection:
     def refresh(
         self,
         *,
+        url: str | Sequence[str] = (),
         site: str | Sequence[str] = (),
         older_than: str | float | None = None,
         new: bool | None = None,
@@ -307,14 +308,14 @@ class Collection:
     ) -> Refreshed:
         """Ask every page again, once, on condition (If-None-Match, If-Modified-Since), and return what that found.
 
-        The keywords are the options of `periplus refresh`; `extract` makes items of pages that were sent again or are
-        new; `settings`, by their names (`docs/settings.md`), hold for this refresh; credentials are given again, as
-        they are never stored. A refresh that was interrupted is continued by the same call.
+        The keywords are the URLs and options of `periplus refresh`; `extract` makes items of pages that were sent again
+        or are new; `settings`, by their names (`docs/settings.md`), hold for this refresh; credentials are given again,
+        as they are never stored. A refresh that was interrupted is continued by the same call.
         """
         found = plans.existing(self.folder)
         found.check_trusted()
         config, of_proxy = plans.without_password(found.config.with_options(named_settings(settings)))
-        selection = RefreshSelection(tuple(_several(site)), duration("older_than", older_than) or 0.0)
+        selection = selection_of(found, _several(site), _several(url), duration("older_than", older_than) or 0.0)
         credentials, session = access_for(found.seeds, headers=headers, cookies=cookies, auth=auth, login=login)
         parts = OwnParts(credentials=credentials.merged(of_proxy), session=session)
         with plans.held(self.folder):
@@ -472,7 +473,7 @@ class Collection:
             overlap=overlap,
         )
         running = running_crawl(self.folder)
-        if running is not None and format not in WHILE_CRAWLED:
+        if running is not None and asked.form not in WHILE_CRAWLED:
             raise CollectionInUse(f"{self.folder} is crawled by this process", hint="export it after the `with` block")
         committed = None if running is None else Committed(running.spooled)
         return Export(plans.existing(self.folder), asked, committed).to_path(Path(path))

@@ -12,16 +12,19 @@ class CrawlKeywords(TypedDict, total=False):
     """Keywords of `periplus.crawl`."""
 
     limit: int | None
-    max_bytes: str | int | None
     for_: str | float | None
-    order: str | None
-    order_by: str | PathLike[str] | None
+    contact: str | None
     scope: str | None
     include: str | Sequence[str] | None
     exclude: str | Sequence[str] | None
-    depth: int | None
+    delay: str | float | None
     media: str | Sequence[str] | None
     pdf: bool | None
+    render: str | None
+    max_bytes: str | int | None
+    order: str | None
+    order_by: str | PathLike[str] | None
+    depth: int | None
     topic: str | None
     like: str | Sequence[str] | None
     unlike: str | Sequence[str] | None
@@ -31,24 +34,23 @@ class CrawlKeywords(TypedDict, total=False):
     requisites: bool | None
     sitemaps: bool | None
     sitemap: str | Sequence[str] | None
+    rate: float | None
     workers: int | None
     ca_file: str | PathLike[str] | None
     proxy: str | None
     proxies: str | PathLike[str] | None
     allow_private: str | Sequence[str] | None
     resolve: Iterable[str] | Mapping[str, str] | None
-    render: str | None
-    rate: float | None
-    contact: str | None
-    delay: str | float | None
 
 
 class MapKeywords(TypedDict, total=False):
     """Keywords of `periplus.map`."""
 
+    contact: str | None
     scope: str | None
     include: str | Sequence[str] | None
     exclude: str | Sequence[str] | None
+    delay: str | float | None
     media: str | Sequence[str] | None
     sitemap: str | Sequence[str] | None
     ca_file: str | PathLike[str] | None
@@ -56,5 +58,3 @@ class MapKeywords(TypedDict, total=False):
     proxies: str | PathLike[str] | None
     allow_private: str | Sequence[str] | None
     resolve: Iterable[str] | Mapping[str, str] | None
-    contact: str | None
-    delay: str | float | None

@@ -15,6 +15,8 @@ that the command line ends with.
 
 from __future__ import annotations
 
+import traceback
+
 
 class PeriplusError(Exception):
     """The root of all exceptions we raise on purpose. `hint` is the next step for the user."""
@@ -26,6 +28,10 @@ class PeriplusError(Exception):
         self.hint = hint
         if hint:
             self.add_note(hint)  # programs that do not catch it show it, too
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows: of an error with a next step only that, without lines of our code."""
+        return [f"{type(self).__name__}: {self}", self.hint] if self.hint else traceback.format_exception(self)
 
 
 class UsageError(PeriplusError):

@@ -16,9 +16,8 @@ Tables = TypeVar("Tables", bound=Struct)
 
 FAR: Final = "How far"
 HOW: Final = "How it is done and shown"
-GENTLE: Final = "How gently"
-PANELS: Final = ("", FAR, HOW, GENTLE)
-"""The panels of `--help`, in their order."""
+PANELS: Final = ("", FAR, HOW)
+"""The panels of `--help-all`, in their order. `--help` shows only the options of the first, which newcomers need."""
 
 CRAWL: Final = ("crawl",)
 REQUESTS: Final = ("crawl", "map", "survey", "audit", "ulinks")

@@ -49,14 +49,19 @@ function chosen() {
   return rows;
 }
 
+function breakable(url) {
+  return url.split(/(?<=[^:/][/?&])(?=[^/])/).flatMap((part) => [element("wbr"), part]).slice(1);
+}
+
 function cell(value, column) {
   const made = element("td");
   if (isNumber(column)) made.className = "n";
   else if (column.kind === "moment") made.className = "when";
   else if (column.kind === "url") made.className = "url";
   const text = written(value, column.kind);
+  if (!made.className && text.length > 24) made.className = "long";
   if (column.kind === "url" && typeof value === "string" && /^https?:\/\//.test(value))
-    made.append(element("a", { href: value, rel: "noreferrer nofollow noopener" }, text));
+    made.append(element("a", { href: value, rel: "noreferrer nofollow noopener" }, ...breakable(text)));
   else made.append(text);
   return made;
 }
@@ -107,7 +112,7 @@ function select(label, all, values, key) {
   return made;
 }
 
-const table = element("table"), count = element("span", { class: "soft small", role: "status" });
+const table = element("table", { "data-part": "pages" }), count = element("span", { class: "soft small", role: "status" });
 const where = element("span", { class: "soft small" });
 const previous = element("button", { type: "button" }, "Previous"), next = element("button", { type: "button" }, "Next");
 const input = element("input", { type: "search", placeholder: "Filter by URL or text", "aria-label": "Filter rows" });

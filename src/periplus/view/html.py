@@ -33,6 +33,8 @@ LONGEST_CELL = 200
 _FIRST_EXAMPLES = 5
 _MOST_EXAMPLES = 500
 """Examples of a finding that are shown at once, and those in the file at all."""
+_BREAKS = re.compile(r"(?<=[^:/][/?&])(?=[^/])")
+"""Where a URL may be broken: not within `https://`."""
 _LONG = 24
 """Letters of a cell that is never broken within a word."""
 
@@ -66,9 +68,14 @@ def prose(text: str) -> str:
     return re.sub(r"(?<![\w-])(--\w[\w-]*)", r'<span class="flag">\1</span>', html)
 
 
+def breakable(text: str) -> str:
+    """A URL that a narrow column breaks after its slashes, so that its last part stays whole where it fits."""
+    return "<wbr>".join(map(escape, _BREAKS.split(text)))
+
+
 def link(url: str, shown: str = "") -> str:
     """A URL: a link if it is http(s) and not too long, else its text."""
-    text = escape(clean(shown or url))
+    text = breakable(clean(shown or url))
     is_link = url.startswith(("http://", "https://")) and len(url) <= LONGEST_LINK and url.isprintable()
     return f'<a href="{escape(url)}" rel="noreferrer nofollow noopener">{text}</a>' if is_link else text
 
@@ -119,7 +126,8 @@ def _cell(column: Column, value: Any, links: Mapping[str, LinkWriter]) -> str:
         return f"<td{_class('n' if column.is_number else 'quiet')}>–</td>"
     if column.kind in links:
         rank = f' data-v="{Severity(value).rank}"' if column.kind == "severity" else ""
-        return f"<td{_class('url' if column.kind == 'url' else '')}{rank}>{links[column.kind](str(value))}</td>"
+        kind = column.kind if column.kind in ("url", "site") else ""
+        return f"<td{_class(kind)}{rank}>{links[column.kind](str(value))}</td>"
     sorts = f' data-v="{value}"' if isinstance(value, int | float) and not isinstance(value, bool) else ""
     text = written(value, column.kind, LONGEST_CELL)
     style = "n" if column.is_number else "when" if column.kind == "moment" else "long" if len(text) > _LONG else ""

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.lab.scripted_web import ScriptedWeb
 from tests.library.small_web import SEED, attentive, quick, shop
+from tests.system.typed import run_program
 from typer.testing import CliRunner
 
 import periplus
@@ -62,6 +63,35 @@ def test_every_format_at_both_doors(shopping: periplus.Collection, tmp_path: Pat
             assert by_library.read_bytes() == by_command.read_bytes(), form
         names = [sorted(path.relative_to(each) for path in each.rglob("*")) for each in (by_library, by_command)]
         assert names[0] == names[1], form
+
+
+def test_one_rule_says_where_every_format_goes(
+    shopping: periplus.Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a terminal into a file or folder named after the collection; one file also into a pipe, and with `-o -`."""
+    monkeypatch.chdir(tmp_path)
+    _, terminal = os.openpty()
+    for form, ending in FORMATS.items():
+        place = tmp_path / f"c{ending}"
+        done = run_program("export", str(shopping.folder), "-f", form, stdout=terminal)
+        assert (done.returncode, place.exists()) == (0, True), done.stderr
+        piped = CliRunner().invoke(app, ["export", str(shopping.folder), "-f", form, "-o", "-"])
+        assert (piped.exit_code == 0) == (place.is_file() and form != "wacz")
+        if piped.exit_code == 0:
+            assert piped.stdout_bytes == place.read_bytes()
+            again = CliRunner().invoke(app, ["export", str(shopping.folder), "-f", form])
+            assert again.stdout_bytes == piped.stdout_bytes
+        else:
+            assert f"leave it out to write c{ending}" in getattr(piped.exception, "hint", "")
+    assert b"not for a terminal" in run_program("export", "c", "-f", "warc", "-o", "-", stdout=terminal).stderr
+
+
+def test_md_is_markdown(shopping: periplus.Collection, tmp_path: Path) -> None:
+    """At both doors."""
+    assert shopping.export("md", tmp_path / "a").written == 6
+    typed = ["export", str(shopping.folder), "-f", "md", "-o", str(tmp_path / "b")]
+    assert CliRunner().invoke(app, typed).exit_code == 0
+    assert sorted(each.name for each in tmp_path.glob("[ab]/**/*.md")) != []
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,47 @@ def test_nothing_is_wider_than_a_phone(browser: Chromium, site: Site, path: str)
     assert browser.run("document.documentElement.scrollWidth") <= 360
 
 
+LINES = """
+[...document.querySelectorAll('td.url a:first-child')].slice(0, 30).map(each => {
+  const text = document.createTreeWalker(each, NodeFilter.SHOW_TEXT), parts = [];
+  while (text.nextNode()) {
+    const range = document.createRange();
+    range.selectNodeContents(text.currentNode);
+    const lines = new Set([...range.getClientRects()].map(place => Math.round(place.top))).size;
+    parts.push(text.currentNode.length <= 24 ? lines : 1);
+  }
+  return parts;
+})
+"""
+"""For every URL of a table: on how many lines each part between two slashes is, if it fits on one."""
+
+
+@pytest.mark.parametrize("path", ["collection/pages", "collection/tables/fetches", "collection/sitemaps"])
+def test_urls_of_tables_break_at_slashes_on_a_phone(browser: Chromium, site: Site, path: str) -> None:
+    """No part of a path that fits on a line is broken, so that a reader sees how each URL ends."""
+    browser.visit(site.url + path, 360)
+    assert browser.run("document.documentElement.scrollWidth") <= 360
+    lines = browser.run(LINES)
+    assert any(len(parts) > 1 for parts in lines) or path == "collection/sitemaps"
+    assert [parts for parts in lines if max(parts) > 1] == []
+
+
+def test_links_to_pages_are_there_once(browser: Chromium, site: Site) -> None:
+    """The menu of a collection says what the bar above it does not; the bar shows where one is."""
+    browser.visit(f"{site.url}collection/sites", 360)
+    links = browser.run("[...document.querySelectorAll('nav a')].map(each => each.textContent)")
+    assert len(links) == len(set(links))
+    assert browser.run("document.querySelector('.bar [aria-current]').textContent") == "Collection"
+
+
+def test_a_site_is_chosen_from_those_of_the_index(browser: Chromium, site: Site) -> None:
+    """And the form stands at the top of a phone's screen."""
+    browser.visit(site.url, 400)
+    sites = browser.run("[...document.querySelector('select[name=site]').options].map(each => each.value)")
+    assert sites == ["", "shop.test", "evil.test"]
+    assert browser.run("document.querySelector('.front h1').getBoundingClientRect().top") < 120
+
+
 def test_dark_and_light(browser: Chromium, site: Site) -> None:
     """As the system asks; text and ground stay apart."""
     grounds = []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 
 from rich.console import Console
 from tests.each_case import each_case
 
-from periplus.cli.crawl.live import PLAIN_EVERY, Display, screen
+from periplus.cli.crawl.live import PLAIN_EVERY, PLAIN_MOST, Display, screen
 from periplus.collection.progress import Progress
 from periplus.collection.progress_text import progress_line
 from periplus.engine.stats import CrawlStats
@@ -83,7 +84,7 @@ def test_a_hostile_name_stays_text() -> None:
 
 
 def test_elsewhere_than_on_a_terminal_a_plain_line_now_and_then() -> None:
-    """One line at the beginning and one every ten seconds, without control characters."""
+    """One line at the beginning and one every ten seconds at first, without control characters."""
     file = io.StringIO()
     with Display(Console(file=file, width=40), "periplus crawl a.test", "1 shard") as display:
         for second in range(35):
@@ -93,6 +94,21 @@ def test_elsewhere_than_on_a_terminal_a_plain_line_now_and_then() -> None:
     assert len(lines) == 1 + 35 // int(PLAIN_EVERY) + 1
     assert lines[1].startswith("10 s: 12,431 pages, 1.0/s, 38 errors")
     assert "\x1b" not in file.getvalue()
+
+
+def test_plain_lines_become_fewer() -> None:
+    """A day is some hundred lines, not 8,640, and no two are more than five minutes apart."""
+    file, day = io.StringIO(), 86_400
+    with Display(Console(file=file, width=40), "periplus crawl a.test", "1 shard") as display:
+        shown = [0]
+        for second in range(day):
+            before = file.tell()
+            display.show(Progress(TALLY, elapsed=float(second)))
+            shown += [second] if file.tell() > before else []
+    steps = [later - earlier for earlier, later in pairwise(shown)]
+    assert steps[0] == PLAIN_EVERY
+    assert max(steps) == PLAIN_MOST
+    assert len(shown) < 350
 
 
 def test_on_a_terminal_lines_stay_in_place() -> None:

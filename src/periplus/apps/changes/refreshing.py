@@ -22,6 +22,7 @@ wait until all else was asked: only then is it known which of them the site stil
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from pathlib import Path
@@ -32,11 +33,12 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from periplus.collection.announcing import PAGES_CHANGED, announce
-from periplus.collection.collection import CollectionSetup
+from periplus.collection.collection import CollectionSetup, states
 from periplus.collection.config.settings import Config
 from periplus.collection.crawl_parts import part_kinds
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.resting import bring_to_rest, metas, opened
+from periplus.collection.seeds import possible_urls
 from periplus.engine.clock import SystemClock
 from periplus.engine.frontier import is_temporary
 from periplus.engine.machine_settings import ShardMeta
@@ -45,7 +47,7 @@ from periplus.engine.router import owner_of
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.engine.stats import CrawlStats
-from periplus.model import Lane, Queued, Site, Url, UrlRecord
+from periplus.model import Lane, Queued, Site, Url, UrlRecord, UsageError
 from periplus.store import DiskState
 from periplus.store.durable import write_file
 from periplus.store.layout import Layout
@@ -164,15 +166,41 @@ _FIRST_VISITS = (Lane.DISCOVERY, Lane.SITEMAPS)
 class RefreshSelection(Struct, frozen=True):
     """Which pages are asked again: those that were last visited at least `older_than` seconds ago.
 
-    `sites` are hosts, with or without a port; their subdomains are meant, too. None: all sites.
+    `sites` are hosts, with or without a port; their subdomains are meant, too. None: all sites. If there are
+    `urls`, only these.
     """
 
     sites: tuple[str, ...] = ()
     older_than: float = 0.0
+    urls: tuple[Url, ...] = ()
 
     def includes_site(self, site: Site) -> bool:
         """Whether pages of this site are selected."""
+        if self.urls and site not in map(site_of, self.urls):
+            return False
         return not self.sites or is_below(site, [name.lower() for name in self.sites])
+
+
+def selection_of(
+    collection: CollectionSetup, sites: Sequence[str], urls: Sequence[str], older_than: float
+) -> RefreshSelection:
+    """The selection that a person typed. Raises `UsageError` for a site or a page that the collection does not have."""
+    folder = shlex.quote(str(collection.folder))
+    chosen: list[Url] = []
+    with states(collection.layout) as shards:
+        known = [each.site for state in shards.values() for each in state.sites] if sites else []
+        for name in sites:
+            if not any(RefreshSelection((name,)).includes_site(site) for site in known):
+                hint = f"periplus info {folder} lists the largest sites; give a host, without https://"
+                raise UsageError(f"--site {name}: {folder} has no such site", hint=hint)
+        for text in urls:
+            records = [record for state in shards.values() for record in state.records.get(possible_urls(text))]
+            pages = [record.url for record in records if record is not None and record.evidence]
+            if not pages:
+                hint = f"periplus info {folder} {shlex.quote(text)} shows what is known of it"
+                raise UsageError(f"{folder} has no page {text}", hint=hint)
+            chosen += pages
+    return RefreshSelection(tuple(sites), older_than, tuple(chosen))
 
 
 class RefreshPlan(Struct, frozen=True):
@@ -269,7 +297,7 @@ def begin_refresh(
 ) -> RefreshPlan:
     """Queue the selected pages, or those that are left of a refresh that was stopped.
 
-    `fetches_new`: whether new pages are fetched; `None`: only if no URL waited for its first visit when it began.
+    `fetches_new`: whether new pages are fetched; `None`: unless URLs are named, or some waited for their first visit.
     """
     bring_to_rest(config, layout, seeds)
     kept, now = unfinished(layout), SystemClock().now()
@@ -277,7 +305,7 @@ def begin_refresh(
         plan = replace(kept, resumed=True)
     else:
         if fetches_new is None:
-            fetches_new = not _waits(layout, _FIRST_VISITS)
+            fetches_new = not selection.urls and not _waits(layout, _FIRST_VISITS)
         plan = RefreshPlan(selection, now, 0, fetches_new, stats_of(layout))
     _write(layout, plan)
     visited = sum(_queue(layout, number, plan) for number in range(layout.shards))
@@ -338,6 +366,8 @@ def _queue(layout: Layout, number: int, plan: RefreshPlan) -> int:
 def _queue_site(state: DiskState, site: Site, plan: RefreshPlan) -> int:
     """Queue pages of one site; how many are asked, those included that have been since the plan began."""
     latest = plan.started_at - plan.selection.older_than
+    if plan.selection.urls:
+        _unqueue(state, site, plan.started_at)
     length = state.queues.length(site, Lane.REFRESH)
     queued = {head.entry.url for head in state.queues.heads(site, Lane.REFRESH, length)}
     pages = [record for record in state.records.of_site(site) if _is_asked(record, plan)]
@@ -354,12 +384,12 @@ def _queue_site(state: DiskState, site: Site, plan: RefreshPlan) -> int:
 
 def _is_asked(record: UrlRecord, plan: RefreshPlan) -> bool:
     """Whether a URL is a page that is selected: old enough when the plan began, or visited since."""
-    visited_at = record.fetched_at
-    if visited_at is None or not record.evidence:
+    visited_at, urls = record.fetched_at, plan.selection.urls
+    if visited_at is None or not record.evidence or (urls and record.url not in urls):
         return False
     if visited_at > plan.started_at:
         return True
-    is_rested = record.status not in _GONE or record.due_at is None or record.due_at <= plan.started_at
+    is_rested = bool(urls) or record.status not in _GONE or record.due_at is None or record.due_at <= plan.started_at
     return is_rested and visited_at <= plan.started_at - plan.selection.older_than
 
 

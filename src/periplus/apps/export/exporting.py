@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from periplus import __version__
 from periplus.collection.collection import CollectionSetup
@@ -21,8 +22,8 @@ from periplus.collection.typed_values import moment_of
 from periplus.model import UsageError
 from periplus.policy.permissions import PURPOSES
 from periplus.store.durable import replace_file
+from periplus.store.export import FOLDERS as PAGE_FOLDERS
 from periplus.store.export import (
-    FOLDERS,
     ChangedPages,
     Committed,
     Exported,
@@ -53,19 +54,23 @@ if TYPE_CHECKING:
 
     from .changed import ExportMark
 
-FORMATS: Final = (
-    "jsonl",
-    "csv",
-    "markdown",
-    "text",
-    "parquet",
-    "warc",
-    "wacz",
-    "cc-index",
-    "urls",
-    "chunks",
-    "bulk",
-)
+FORMATS: Final = {
+    "jsonl": ".jsonl",
+    "csv": ".csv",
+    "markdown": "-markdown",
+    "text": "-text",
+    "parquet": "-parquet",
+    "warc": ".warc.gz",
+    "wacz": ".wacz",
+    "cc-index": "-cc-index",
+    "urls": ".urls.txt",
+    "chunks": ".chunks.jsonl",
+    "bulk": ".ndjson",
+}
+"""All formats, with what follows the name of the collection in the name of a file or folder without `--out`."""
+FOLDERS: Final = (*PAGE_FOLDERS, "cc-index")
+"""Formats that are folders."""
+_SHORT: Final = {"md": "markdown"}
 UNKNOWN: Final = ("keep", "drop")
 """What becomes of pages of which nothing is stated."""
 WITH_CHANGES: Final = ("jsonl", "markdown", "text", "parquet", "chunks", "bulk")
@@ -75,7 +80,6 @@ WHILE_CRAWLED: Final = ("jsonl", "csv", "markdown", "text", "parquet")
 MAPPING: Final = ".mapping.json"
 """Behind the name of a bulk file: the types of its fields."""
 _WHOLE: Final = ("warc", "wacz", "cc-index", "urls")
-_IN_FOLDERS: Final = (*FOLDERS, "cc-index")
 _NOT_SELECTED: Final = {OTHER_SITE, NOT_INCLUDED, OTHER_LANGUAGE, UNKNOWN_LANGUAGE, NEAR_DUPLICATE, NOT_INDEXABLE, GONE}
 """Reasons that say nothing about whether a page has the selected sites, patterns or languages, or deny it."""
 
@@ -98,6 +102,10 @@ class ExportOptions(Struct, frozen=True):
     size: int = DEFAULT_SIZE
     unit: str = WORDS
     overlap: int = 0
+
+    def __post_init__(self) -> None:
+        """Replace a short name of a format."""
+        force_setattr(self, "form", _SHORT.get(self.form, self.form))
 
     def check(self, *, is_sent: bool = False) -> None:
         """Refuse options that the format does not have, before a file is begun. `is_sent`: to a server."""
@@ -194,16 +202,28 @@ class Export:
         return self._asked.name or self._asked.form
 
     @property
-    def usual_place(self) -> Path | None:
-        """Where it goes if no place is given; `None`: to standard output."""
-        form, name = self._asked.form, self._found.folder.resolve().name
-        if form in _IN_FOLDERS:
-            return Path(f"{name}-{form}")
-        return Path(f"{name}.wacz") if form == "wacz" else None
+    def usual_place(self) -> Path:
+        """The file or folder to write if none is given: beside the collection's name, in the working directory."""
+        return Path(self._found.folder.resolve().name + FORMATS[self._asked.form])
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether standard output can have it; a package is finished at its beginning."""
+        return self._asked.form not in (*FOLDERS, "wacz")
+
+    def check_stream(self, *, is_terminal: bool) -> None:
+        """Refuse standard output for what is not a stream, and a terminal for binary data."""
+        form = self._asked.form
+        if not self.is_stream or (is_terminal and form == "warc"):
+            what = "a folder" if form in FOLDERS else "binary data"
+            raise UsageError(
+                f"-o -: {form} is {what}, not for {'a terminal' if self.is_stream else 'standard output'}",
+                hint=f"leave it out to write {self.usual_place}",
+            )
 
     def to_path(self, path: Path) -> Exported:
         """Write a new file or folder, and finish. Of a selection that fits no page nothing is left."""
-        if self._asked.form in _IN_FOLDERS:
+        if self._asked.form in FOLDERS:
             exported = self._to_folder(path)
             if self.fits_nothing(exported):
                 shutil.rmtree(path, ignore_errors=True)

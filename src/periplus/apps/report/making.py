@@ -220,7 +220,8 @@ def _chosen(collection: CollectionSetup, counts: list[tuple[str, int]], wanted: 
     meant = [seed for seed in seeds if seed in have_pages] or list(have_pages) or list(seeds)[:1]
     if len(meant) > 1:
         some = ", ".join(meant[:_SHOWN]) + (", ..." if len(meant) > _SHOWN else "")
-        raise UsageError(f"{collection.folder} has {len(meant):,} sites: {some}", hint="pick one: --site NAME")
+        hint = f'pick one: --site {meant[0]}, in Python site="{meant[0]}"'
+        raise UsageError(f"{collection.folder} has {len(meant):,} sites: {some}", hint=hint)
     return groups.get(meant[0], meant) if meant else []
 
 

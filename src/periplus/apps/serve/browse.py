@@ -55,12 +55,7 @@ from .routing import Audience, GuardedRoute, Link, Operation, Parameter, route
 from .served import Served
 
 ROOT: Final = "/collection"
-NAVIGATION: Final = (
-    Link("Collection", ROOT),
-    Link("Sites", f"{ROOT}/sites"),
-    Link("Pages", f"{ROOT}/pages"),
-    Link("SQL", f"{ROOT}/sql"),
-)
+NAVIGATION: Final = (Link("Collection", ROOT),)
 _NOT_KEPT: Final = frozenset({"collection", "table", "format"})
 """Parameters that links to other rows of a page do not repeat; the collection is added where it is needed."""
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from periplus.apps.report.drawing import drawn as drawing
 from periplus.insight.reasons import explained
-from periplus.view.html import LINKS, LONGEST_CELL, LinkWriter, html_table
+from periplus.view.html import LINKS, LONGEST_CELL, LinkWriter, breakable, html_table
 from periplus.view.values import Column, Lines, Sheet
 from periplus.view.wording import clean
 
@@ -109,14 +109,14 @@ def links_of(link: Callable[..., str]) -> dict[str, LinkWriter]:
 
     def anchor(path: str, text: str, says: str = "", **parameters: str) -> str:
         title = f' title="{escape(says)}"' if says else ""
-        return f'<a href="{escape(link(path, **parameters))}"{title}>{escape(clean(text, LONGEST_CELL))}</a>'
+        return f'<a href="{escape(link(path, **parameters))}"{title}>{breakable(clean(text, LONGEST_CELL))}</a>'
 
     def url(value: str) -> str:
         inside = anchor("/collection/url", value, url=value)
         if not value.lower().startswith(("http://", "https://")) or not value.isprintable():
             return inside
         outside = f'href="{escape(value)}" rel="noopener nofollow noreferrer" title="Open this page on its site"'
-        return f'{inside} <a class="out" {outside}>↗</a>'
+        return f'{inside}&nbsp;<a class="out" {outside}>↗</a>'
 
     return {
         **LINKS,

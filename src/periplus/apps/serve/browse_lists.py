@@ -39,10 +39,10 @@ def sitemaps(asked: Asked) -> BrowsePage:
             TableQuery(
                 "files",
                 "Files",
-                "select url, site, kind, origin, entries, outcome, problem_count, changes, visits,\n"
+                "select url, kind, origin, entries, outcome, problem_count, changes, visits,\n"
                 "    epoch(read_at) as read_at, epoch(due_at) as due_at, retired\n"
                 f"from sitemap_files\n{where}order by entries desc, url",
-                (FILES[0], Column("site", "site", "site"), *FILES[1:]),
+                FILES,
                 empty="No sitemap or feed is known.",
             ),
             TableQuery(

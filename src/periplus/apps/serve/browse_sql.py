@@ -10,15 +10,19 @@ from typing import Final
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
+from periplus.collection.facts.site_list import list_sites
 from periplus.model import UsageError
 from periplus.view.values import Column
 
 from .browse_asked import Asked
 from .browse_cells import MAX_EXPORT, BrowsePage, Table, TableQuery, quoted
+from .browse_state import read_state
 from .browse_tables import MAX_BYTES, MAX_SECONDS, TableProblem, columns_of
 
 SHOWN: Final = 200
 """Rows of a typed query on the page; CSV and JSON have up to `MAX_EXPORT`."""
+_MOST_SITES: Final = 200
+"""Sites that the form suggests, the largest."""
 EXAMPLE: Final = "select site, seen, unique_coverage from site_measures order by seen desc"
 
 
@@ -54,6 +58,7 @@ def table(asked: Asked) -> BrowsePage:
     site = asked.parameter("site")
     where = f"\nwhere site = {quoted(site)}" if site and _has_site(asked, name) else ""
     sort = asked.parameter("sort")
+    largest = read_state(list_sites, asked.found, asked.now, first=0, most=_MOST_SITES)
     return BrowsePage(
         name="table",
         title=name,
@@ -62,7 +67,7 @@ def table(asked: Asked) -> BrowsePage:
             TableQuery("rows", "Rows", f"select * from {name}{where}{_order(asked, name, sort)}", empty="No rows."),
             TableQuery("columns", "Columns", f"select column_name, column_type from (describe {name})", per_page=200),
         ),
-        facts={"name": view.name, "says": view.says, "sql": view.sql},
+        facts={"name": view.name, "says": view.says, "sql": view.sql, "sites": [row.site for row in largest.rows]},
         form="table",
     )
 

@@ -31,7 +31,7 @@ from .rendering import json_response, page
 from .routing import Audience, Link, Operation, Parameter, form_of, json_of, route
 from .served import Served, ServedCollection, chosen_collection, served_of
 
-NAVIGATION = (Link("Live", "/live"), Link("Queue", "/live/queue"))
+NAVIGATION = (Link("Live", "/live"),)
 
 _SITES_SHOWN = 100
 """Sites in the table of queues."""
@@ -118,7 +118,6 @@ def feed_of(request: Request) -> tuple[ServedCollection, LiveFeed]:
 async def _overview(request: Request) -> Response:
     collection, feed = feed_of(request)
     view = await feed.current()
-    samples = list(feed.history)
     return page(
         request,
         "live.html",
@@ -126,9 +125,9 @@ async def _overview(request: Request) -> Response:
         view=view,
         tables=TABLES,
         listed=live_urls.KINDS,
-        samples=samples,
-        rates=curve([rate for _, _, rate in samples]),
-        top=scale_of([rate for _, _, rate in samples]),
+        rates=feed.rates,
+        points=curve(feed.rates),
+        top=scale_of(feed.rates),
         timelines={site: str(timeline) for site, timeline in feed.timelines.items()},
         done=request.query_params.get("done", "")[:200],
     )

@@ -129,7 +129,7 @@ HEARTBEAT = 15.0
 _NOTES = 50
 """Notes that are kept for slow listeners."""
 _HISTORY = 300
-"""Samples of pages and rate that a new page begins its curves with: five minutes."""
+"""Looks that a timeline shows: five minutes."""
 _TIMELINES = 20
 """Sites whose requests and rests are shown over time: those with the longest queues."""
 _STATES = {"resting": "r", "ready": "w", "busy": "b", "held": "h"}
@@ -169,7 +169,7 @@ class LiveFeed:
         self.version = 0
         self.view: View = {}
         self.notes: deque[tuple[int, str]] = deque(maxlen=_NOTES)
-        self.history: deque[tuple[int, int, float]] = deque(maxlen=_HISTORY)
+        self.rates: list[float] = []
         self.timelines: dict[str, Timeline] = {}
 
     async def current(self) -> View:
@@ -177,7 +177,7 @@ class LiveFeed:
         async with self._asking:
             age = time.monotonic() - self._looked_at
             if age >= (EVERY_AT_REST if self.view.get("kind") == "" else EVERY) * 0.9:
-                view, setbacks = await asyncio.to_thread(self._look)
+                view, setbacks, self.rates = await asyncio.to_thread(self._look)
                 self._looked_at = time.monotonic()
                 self._take(view, setbacks)
         return self.view
@@ -186,19 +186,18 @@ class LiveFeed:
         """Discard the cached view, because something was changed: the next one is read again."""
         self._looked_at = -EVERY_AT_REST
 
-    def _look(self) -> tuple[View, list[dict[str, Any]]]:
+    def _look(self) -> tuple[View, list[dict[str, Any]], list[float]]:
         try:
             status = self._client.ask("status")
-            return view_of_status(status), status["progress"]["setbacks"]
+            return view_of_status(status), status["progress"]["setbacks"], status["rates"]
         except (NoCrawlRuns, PeriplusError):
-            return view_of_facts(collection_facts(self._collection.collection)), []
+            return view_of_facts(collection_facts(self._collection.collection)), [], []
 
     def _take(self, view: View, setbacks: list[dict[str, Any]]) -> None:
         difference = changed_fields(self.view, view)
         self._step = encoded("status", difference)
         self.version += 1
         self.view = view
-        self.history.append((view["at"], view["pages"], view["rate"]))
         self._draw_timelines(view)
         reasons = {each["site"]: each["reason"] for each in setbacks}
         for site, reason in reasons.items():

@@ -9,7 +9,8 @@ the web. Besides the values that are given, a template has:
 - `outside(url)`, a URL from the web as a target of `href`: `#` unless it is http or https. Such links have
   `rel="noopener nofollow noreferrer"`;
 - `csrf_field()`, a hidden field for forms that are posted;
-- filters: `number` (1,234), `moment` (seconds since 1970 or a datetime, as UTC), `bytes` (1.2 MB).
+- filters: `number` (1,234), `moment` (seconds since 1970 or a datetime, as UTC), `bytes` (1.2 MB), `breakable` (a URL
+  that breaks after its slashes).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+
+from periplus.view.html import breakable
 
 from .auth import Audience, auth_of
 from .routing import CSRF_FIELD
@@ -109,6 +112,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"number": number, "moment": moment, "bytes": size}
+    made.filters["breakable"] = lambda url: Markup(breakable(url))  # noqa: S704 - it escapes
     return made
 
 

@@ -15,6 +15,9 @@ from .routing import Audience, Link, route
 from .search_api import Asked, answer_of, asked_of
 from .served import ServedCollection, chosen_collection
 
+_MOST_SITES = 100
+"""Sites that one can choose from; where there are more, the name is typed, and these are suggested."""
+
 NAVIGATION = (Link("Search", "/", Audience.PUBLIC),)
 
 
@@ -37,6 +40,8 @@ def _search(request: Request) -> Response:
         answer=answer,
         has_index=has_index,
         languages=_languages(collection) if has_index else [],
+        sites=collection.sites()[: _MOST_SITES + 1] if has_index else [],
+        most_sites=_MOST_SITES,
         parameters=_parameters(asked, explains),
         explains=explains,
         marked=marked,

@@ -194,6 +194,15 @@ class ServedCollection:
 
         return self.remembered("languages", counted)
 
+    def sites(self) -> list[str]:
+        """The sites of the index, the largest first, as of at most a minute ago."""
+
+        def counted() -> list[str]:
+            with self.index() as index:
+                return [site for site, _ in index.site_sizes()]
+
+        return self.remembered("sites", counted)
+
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` returned for this key within the last minute; else it is called."""
         now = time.monotonic()

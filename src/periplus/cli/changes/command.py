@@ -40,7 +40,6 @@ from periplus.collection.readable import layout_of
 from periplus.collection.typed_values import moment_of
 from periplus.model import Url, UsageError
 from periplus.store.layout import Layout
-from periplus.urls import canonical
 from periplus.view.terminal import print_line
 from periplus.view.wording import moment, one_line
 
@@ -93,11 +92,14 @@ def print_page(
     is_diff: bool,
 ) -> None:
     """All visits, and the difference between the versions of two times; by default between the last two."""
-    url = canonical(text if "://" in text else f"https://{text}")
-    visits = versions(layout.folder, url, spooled=layout.spooled) if url is not None else []
-    if url is None or not visits:
+    from periplus.collection.seeds import possible_urls  # only one page needs it
+
+    of_forms = [(url, versions(layout.folder, url, spooled=layout.spooled)) for url in possible_urls(text)]
+    known = [(url, visits) for url, visits in of_forms if visits]
+    if not known:
         hint = f"periplus info {layout.folder} {text} says what is known of it"
         raise UsageError(f"{layout.folder} has no version of {text}", hint=hint)
+    url, visits = known[0]
     before, after = _pair(visits, since, until)
     has_both = before is not None and after is not None
     detail = compare(layout.folder, url, before, after) if is_diff and has_both else None
@@ -207,7 +209,7 @@ _HOW = "Output"
 
 Page = Annotated[
     str | None,
-    typer.Argument(metavar="[URL]", show_default=False, help="Show only this page: its versions, and a diff."),
+    typer.Argument(metavar="URL", show_default=False, help="Show only this page: its versions, and a diff."),
 ]
 Since = Annotated[
     str | None,

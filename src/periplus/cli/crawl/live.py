@@ -1,4 +1,4 @@
-"""The display of a running crawl: a few lines that stay in place on a terminal, one line every 10 s elsewhere.
+"""The display of a running crawl: a few lines that stay in place on a terminal, lines elsewhere, fewer and fewer.
 
 Everything shown is in a `Progress`. All of it goes to stderr. Failures are reported as soon as they happen: a seed that
 cannot be reached, and what a crawl is waiting for.
@@ -55,7 +55,9 @@ class SeedFailures:
 
 
 PLAIN_EVERY = 10.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines where there is no terminal, at first; then a tenth of the time so far."""
+PLAIN_MOST = 300.0
+"""Maximum seconds between two lines: a reader of a log sees within minutes whether a crawl goes on."""
 WIDE = 100
 """Minimum columns for two facts a line, unless a view has its own."""
 _BAR_WIDTH = 40
@@ -98,7 +100,7 @@ class Display:
         self._last = progress
         if self._live is not None:
             self._draw(self._live)
-        elif progress.elapsed - self._said_at >= PLAIN_EVERY:
+        elif progress.elapsed - self._said_at >= min(max(PLAIN_EVERY, self._said_at / 10), PLAIN_MOST):
             self._said_at = progress.elapsed
             print_line(self._console, self._view.plain(progress))
 

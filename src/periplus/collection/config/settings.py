@@ -20,7 +20,7 @@ from periplus.engine.fetch import AddressGuard, CrawlerIdentity, RequestTables, 
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.engine.settings import EngineSettings, ReadingSettings, WatchSettings
 from periplus.model import ConfigError, Ordering, Url
-from periplus.model.flags import FAR, GENTLE, HOW, PERSONAL, REQUESTS, Flag, Personal, Tables
+from periplus.model.flags import FAR, HOW, PERSONAL, REQUESTS, Flag, Personal, Tables
 from periplus.parts import offered
 from periplus.policy.filters import (
     BudgetSettings,
@@ -56,7 +56,7 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A file in the same folder with more seeds, one a line."""
     limit: Annotated[
         int,
-        Flag("--limit", "Maximum pages to fetch in all.", "PAGES", FAR, least=1),
+        Flag("--limit", "Maximum pages to fetch in all.", "PAGES", least=1),
         Flag("--limit", "Of a site: maximum number of pages; 0: all.", "PAGES", verbs=("audit",), least=0, default=500),
     ] = 0
     """Maximum number of pages over all runs, each counted once however often it is fetched; 0: no limit."""
@@ -64,15 +64,15 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum bytes to download over all runs; 0: no limit."""
     duration: Annotated[
         float,
-        Flag("--for", "How long to crawl now: 90s, 10m, 1h30m.", "TIME", FAR, ("crawl", "survey")),
+        Flag("--for", "How long to crawl now: 90s, 10m, 1h30m.", "TIME", verbs=("crawl", "survey")),
         Flag("--for", "Of a site: how long to crawl, at most.", "TIME", verbs=("audit",), default="10m"),
         Flag("--for", "How long to watch; by default until Ctrl-C.", "TIME", verbs=("watch",)),
     ] = field(default=0.0, name="for")
     """Maximum time of a run, such as "1h30m"; 0: no limit."""
     rate: Annotated[
         float,
-        Flag("--rate", "Maximum pages a second over all sites.", "PAGES", GENTLE, least=0),
-        Flag("--rate", "Maximum requests a second over all sites.", "N", GENTLE, ("survey",), least=0),
+        Flag("--rate", "Maximum pages a second over all sites.", "PAGES", HOW, least=0),
+        Flag("--rate", "Maximum requests a second over all sites.", "N", HOW, ("survey",), least=0),
     ] = 0.0
     """Maximum pages a second over all sites; 0: no limit."""
     workers: Annotated[
@@ -99,7 +99,10 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     contact: Annotated[
         str,
         Flag(
-            "--contact", "Your mail address or page, for site owners; sent in the User-Agent.", "WHO", GENTLE, REQUESTS
+            "--contact",
+            "Your mail address or page, for site owners; sent in the User-Agent.",
+            "WHO",
+            verbs=REQUESTS,
         ),
     ] = ""
     """Your e-mail address or page, for site owners; part of the User-Agent."""

@@ -51,7 +51,7 @@ from periplus.urls import canonical, domain_of, site_of
 
 from ..collection import CollectionSetup, states
 from ..crawl_parts import part_kinds, setup_of
-from ..seeds import with_scheme
+from ..seeds import possible_urls
 from .balance import BalanceFacts, balance_of
 
 _PAGE_STATUSES: Final = frozenset({200, 203, 304})
@@ -411,8 +411,7 @@ def pages_in(lanes: Mapping[str, int]) -> int:
 
 def url_facts(collection: CollectionSetup, text: str) -> UrlFacts:
     """Return what is known of a URL; without a scheme, of the known one of http and https."""
-    forms = [text] if "://" in text else [with_scheme(text), f"http://{text}", f"https://{text}"]
-    urls = [url for form in forms if (url := canonical(form)) is not None]
+    urls = possible_urls(text)
     if not urls:
         raise UsageError(f"{text!r} is not a URL", hint="write it as https://example.org/page")
     known = [facts for url in urls if (facts := _url_facts(collection, url)).is_known]

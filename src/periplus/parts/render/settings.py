@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from msgspec import Struct
 
 from periplus.model import ConfigError
-from periplus.model.flags import HOW, PERSONAL, Flag
+from periplus.model.flags import PERSONAL, Flag
 
 _POSITIVE = ("timeout", "first_timeout", "settle", "max_busy", "max_requests", "max_bytes", "max_navigations", "tests")
 """Settings that must be greater than 0."""
@@ -30,7 +30,6 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
         Flag(
             "--render",
             "Which pages are opened in a browser, so that their scripts run. Needs Chromium.",
-            panel=HOW,
             choices=tuple(RenderMode),
         ),
     ] = "never"

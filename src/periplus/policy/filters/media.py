@@ -15,7 +15,7 @@ from typing import Annotated, Final
 from msgspec import Struct
 
 from periplus.model import ConfigError, Discovery, Reject, Source, Url, Verdict
-from periplus.model.flags import FAR, Flag
+from periplus.model.flags import Flag
 
 from .reasons import ACCEPT
 
@@ -89,8 +89,7 @@ class MediaSettings(Struct, frozen=True, forbid_unknown_fields=True):
             "--media",
             'Fetch files of this type, such as "image/*", instead of pages. May be repeated.',
             "TYPE",
-            FAR,
-            ("crawl", "map"),
+            verbs=("crawl", "map"),
             separator=",",
         ),
     ] = ()
@@ -99,9 +98,7 @@ class MediaSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Crawl pages for embedded files where a site lists none in archives or sitemaps."""
     max_file_bytes: int = 64 * 2**20
     """Maximum bytes of a file; the rest is cut off."""
-    pdf: Annotated[
-        bool, Flag("--pdf/--no-pdf", "Fetch PDFs beside pages; search and exports read their text.", None, FAR)
-    ] = False
+    pdf: Annotated[bool, Flag("--pdf/--no-pdf", "Fetch PDFs beside pages; search and exports read their text.")] = False
     """Fetch PDFs beside pages: search and exports read their text. Files may have `max_file_bytes`."""
 
 

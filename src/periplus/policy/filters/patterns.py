@@ -26,7 +26,7 @@ import re2
 from msgspec import Struct
 
 from periplus.model import ConfigError, Discovery, Reject, Source, Url, Verdict
-from periplus.model.flags import FAR, Flag
+from periplus.model.flags import Flag
 
 from .reasons import ACCEPT
 
@@ -98,8 +98,7 @@ class PatternSettings(Struct, frozen=True, forbid_unknown_fields=True):
             "--include",
             "Only URLs like */docs/*, /docs/* or re:REGEX. May be repeated.",
             "PATTERN",
-            FAR,
-            ("crawl", "map", "audit"),
+            verbs=("crawl", "map", "audit"),
         ),
     ] = ()
     """If not empty, crawl only URLs that match one of these."""
@@ -109,8 +108,7 @@ class PatternSettings(Struct, frozen=True, forbid_unknown_fields=True):
             "--exclude",
             "Skip URLs like this, even if --include matches. May be repeated.",
             "PATTERN",
-            FAR,
-            ("crawl", "map", "audit"),
+            verbs=("crawl", "map", "audit"),
         ),
     ] = ()
     """Refuse URLs that match one of these."""

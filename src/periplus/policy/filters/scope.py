@@ -24,7 +24,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from periplus.model import ConfigError, Discovery, Domain, Reject, Site, Source, Url, Verdict
-from periplus.model.flags import FAR, FOR_AGENTS, Flag
+from periplus.model.flags import FOR_AGENTS, Flag
 from periplus.urls import domain_of, site_of
 
 from ..settings import nearest
@@ -47,7 +47,6 @@ class ScopeSettings(Struct, frozen=True, forbid_unknown_fields=True):
         Flag(
             "--scope",
             "How far to go from the seeds; by default their domains.",
-            panel=FAR,
             verbs=("crawl", "map"),
             choices=KINDS,
         ),

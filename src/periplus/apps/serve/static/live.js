@@ -90,7 +90,7 @@ function fill(table, rows) {
 function showSites(sites) {
   fill(document.getElementById("sites"), sites.map((site) => {
     return [
-      cell(linkTo("/live/queue", { site: site.site }, site.site)), cell(site.retired || site.stage), numberCell(site.queued), numberCell(site.pages),
+      cell(linkTo("/live/queue", { site: site.site }, site.site), "site"), cell(site.retired || site.stage), numberCell(site.queued), numberCell(site.pages),
       cell(bytes(site.bytes), "n"), numberCell(site.failures),
     ];
   }));
