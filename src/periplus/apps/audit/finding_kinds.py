@@ -134,7 +134,8 @@ _KINDS: Final = (
         "Link to them from a section, an archive or related pages, or remove them from the sitemap.",
     ),
     _kind(
-        Area.LINKS, "broken-links", W, "Broken links, targets that return an error: {count} of {of} fetched",
+        Area.LINKS, "broken-links", W,
+        "Broken links, to an error or a redirect that ends in one: {count} of {of} fetched",
         "Visitors and crawlers get an error.",
         "Fix or remove the links; redirect pages that have moved.",
     ),
