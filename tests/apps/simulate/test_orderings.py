@@ -132,8 +132,8 @@ def test_no_share_is_above_one_and_a_complete_crawl_has_one(data: st.DataObject,
     web = web_from_edges(
         edges[:, 0], edges[:, 1], np.zeros(len(statuses)), [Site("a.example")], seeds=np.array([data.draw(page)])
     )
-    web = ranked(replace(web, status=np.array(statuses, np.int16)))
-    result = run_ordering(web, PolicyChoice("breadth_first"), NetworkSettings(), seed=0)
+    whole = ranked(replace(web, status=np.array(statuses, np.int16)))
+    result = run_ordering(whole, PolicyChoice("breadth_first"), NetworkSettings(), seed=0)
     assert result.pages == result.total
     assert result.curve.y[-1] == pytest.approx(1.0 if result.total else 0.0)
 
