@@ -911,7 +911,7 @@ def _empty_links(page: AuditedPage) -> Iterator[FaultPlace]:
             yield FaultPlace(tag.line, f"<a href={cut(_value(tag, 'href'))}> without text")
 
 
-_ANCHOR: Final = re.compile(rb"""<a\s((?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>""", re.IGNORECASE)
+_ANCHOR: Final = re.compile(rb"""<a\s((?>(?:[^<>"']++|"[^"]*+"|'[^']*+')*))>""", re.IGNORECASE)
 _QUOTED: Final = re.compile(rb"""=\s*(?:"[^"]*"|'[^']*')""")
 _OF_SCRIPT: Final = re.compile(rb"^(?=.*\bonclick\b)(?!.*\b(?:href|role|name|id)\b)", re.IGNORECASE | re.DOTALL)
 
