@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from tests.each_case import each_case
 
-from periplus.formats.rsl import Licensee, Permission, feed_licenses, read_rsl
+from periplus.content.licenses import named_licenses
+from periplus.formats.rsl import (
+    Licensee,
+    NamedLicense,
+    Permission,
+    creative_commons,
+    feed_licenses,
+    header_licenses,
+    read_rsl,
+)
 
 URL = "https://site.test/a/page"
 
@@ -104,3 +113,49 @@ def test_licence_of_a_feed_item() -> None:
     assert named.by == "feed"
     assert read_rsl(named.inline).answers(URL)["train"].answer == "disallow"
     assert read_rsl(named.inline).answers("https://site.test/b")["train"].answer == "unknown"
+
+
+@each_case(
+    ("path", "conditions"),
+    [
+        ("licenses/by/4.0/", ("attribution",)),
+        ("licenses/BY-SA/3.0/de/", ("attribution", "share-alike")),
+        ("licenses/by-nc-nd/4.0", ("attribution", "non-commercial", "no-derivatives")),
+        ("publicdomain/zero/1.0/", ()),
+        ("publicdomain/mark/1.0/", ()),
+    ],
+)
+def test_creative_commons(path: str, conditions: tuple[str, ...]) -> None:
+    """The terms are in the URL; copies for readers are whole."""
+    said = creative_commons(f"https://creativecommons.org/{path}")
+    assert said is not None
+    assert said["search"] == Permission("allow")
+    assert said["train"] == said["ai_input"] == Permission("conditional" if conditions else "allow", conditions)
+    assert said["archive"].conditions == tuple(each for each in conditions if each != "no-derivatives")
+
+
+@each_case(
+    "url", ["https://creativecommons.org/", "https://creativecommons.org/licenses/", "https://a.test/licenses/by/4.0/"]
+)
+def test_other_pages_are_no_licences_of_creative_commons(url: str) -> None:
+    assert creative_commons(url) is None
+
+
+BY = "https://creativecommons.org/licenses/by/4.0/"
+
+
+@each_case(
+    ("html", "count"),
+    [
+        (f'<p>under <a href="{BY}" class=x rel="nofollow license">CC BY</a>', 1),
+        (f"<LINK rel=license href={BY}>", 1),
+        (f'<a rel="license" href="{BY}">x</a><a rel="license" href="{BY}">y</a>', 1),
+        (f'<a href="{BY}">what that licence says</a>', 0),
+        (f'<!-- <a rel="license" href="{BY}"> -->', 0),
+        (f'<a rel="sublicense" href="{BY}">x</a>', 0),
+    ],
+)
+def test_a_page_names_its_licence_of_creative_commons(html: str, count: int) -> None:
+    """By the relation, wherever it is; a link alone may be about the licence."""
+    assert named_licenses(html.encode(), URL) == [NamedLicense("html", BY)] * count
+    assert header_licenses(f"<{BY}>; rel=license", URL) == [NamedLicense("header", BY)]

@@ -29,7 +29,8 @@ RESERVED = '[{"location": "/", "tdm-reservation": 1}]'
 
 SITES = 12
 SAID: dict[str, str | bytes] = {
-    "http://s1.test/": page("silent"),
+    "http://s1.test/": page("silent", "/commons"),
+    "http://s1.test/commons": '<title>c</title><p>text <a rel="license" href="https://creativecommons.org/licenses/by/4.0/">BY',
     "http://s2.test/robots.txt": "User-agent: *\nContent-Usage: train-ai=n\nContent-Usage: /open train-ai=y\n",
     "http://s2.test/": page("rules", "/open", "/sent"),
     "http://s2.test/open": page("open"),
@@ -78,6 +79,10 @@ ASKED_NOBODY: tuple[str, str | None, bool, bool] = ("unknown", None, False, Fals
 Truth = tuple[str, str | None, bool, bool]
 TRUTH: dict[str, dict[str, Truth]] = {
     "http://s1.test/": {},
+    "http://s1.test/commons": {
+        "search": (YES, "html-license", False, True),
+        **dict.fromkeys(("train", "ai_input", "archive"), (IF, "html-license", False, True)),
+    },
     "http://s2.test/": {"train": (NO, "robots-content-usage", False, True)},
     "http://s2.test/open": {"train": (YES, "robots-content-usage", False, True)},
     "http://s2.test/sent": {

@@ -170,3 +170,18 @@ def test_external_links_are_requested_only_if_asked(run: Run) -> None:
         assert found(run, web, "--external") == {"dead-external-links": {dead}}
         assert web.heads.count(dead) == 1
         assert web.asked.count(dead) == 1
+
+
+def test_entries_twice_and_links_that_say_nothing(run: Run) -> None:
+    """A URL in a second entry of one file; texts of links that fit every target, in any language."""
+    texts = ("Read more »", "Weiterlesen …", "en savoir plus", "続きを読む", "More about pears")
+    vague = "".join(f'<p><a href="{SECOND}?{number}">{text}</a></p>' for number, text in enumerate(texts))
+    listed = [f"{HOME}/", *(f"{HOME}/{name}" for name in NAMES), SECOND]
+    dated = (f"{url} 2026-0{1 + place % 9}-1{place % 10}" for place, url in enumerate(listed))
+    said: Said = {FIRST: linked("All about apples", head=vague), f"{HOME}/sitemap.xml": urlset(*dated)}
+    with ScriptedWeb(clean() | said) as web:
+        audit = json.loads(run(*typed(web, "--json", "--examples", "100")).stdout)
+    notes = {each["name"]: {one["url"]: one["note"] for one in each["examples"]} for each in audit["findings"]}
+    assert notes["listed-twice"] == {SECOND: "2 times"}
+    assert notes["vague-links"].keys() == {FIRST}
+    assert "(and 3 more)" in notes["vague-links"][FIRST]

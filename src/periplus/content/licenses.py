@@ -1,13 +1,24 @@
-"""Where a page names its licence (RSL 1.0 section 4): `link` elements, inline `script` elements, and `Link` headers."""
+"""Where a page names its licence: RSL 1.0 (section 4) in `link` and inline `script` elements and `Link` headers.
+
+Licences of Creative Commons are in links and headers of the relation `license`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from periplus.formats.rsl import MAX_LICENSE_BYTES, MAX_NAMED, MEDIA_TYPE, NamedLicense, header_licenses, linked_license
 
 from .html import read_tags
 
+_COMMONS = b"creativecommons.org/"
+_COMMENTS = re.compile(rb"<!--.*?-->", re.DOTALL)
+_LINKED = re.compile(
+    rb"""<(?:a|link)(?=[^<>]*\srel\s*=\s*["']?[^"'<>]*\blicense\b)[^<>]*\shref\s*=\s*["']?"""
+    rb"""(https?://(?:www\.)?creativecommons\.org/[^"'\s<>]+)""",
+    re.IGNORECASE,
+)
 _MARKS = (b"rsl+xml", b"RSL+XML")
 _SEARCHED = 1 << 16
 """Bytes of a page in which licences are looked for: they are in its head."""
@@ -19,9 +30,13 @@ def named_licenses(
     body: bytes, url: str, content_type: str | None = None, link_headers: Sequence[str] = ()
 ) -> list[NamedLicense]:
     """The licences that a page and its headers name, in this order: header, page. Nearly all pages name none."""
-    found = header_licenses(link_headers, url) if any("rsl+xml" in value.lower() for value in link_headers) else []
+    found = header_licenses(link_headers, url) if any("license" in value.lower() for value in link_headers) else []
     if _may_name(body):
         found += _in_page(body, url, content_type)
+    if _COMMONS in body:
+        found += (
+            NamedLicense("html", match[1].decode("latin-1")) for match in _LINKED.finditer(_COMMENTS.sub(b"", body))
+        )
     return list(dict.fromkeys(found))[:MAX_NAMED]
 
 

@@ -89,6 +89,28 @@ UNREADABLE_LICENSE: Final = {
 _SILENT: Final = {SEARCH: NOTHING_SAID, TRAIN: NOTHING_SAID, AI_INPUT: NOTHING_SAID}
 
 
+_CREATIVE_COMMONS: Final = re.compile(
+    r"https?://(?:www\.)?creativecommons\.org/(?:licenses/(by[a-z-]*|sa|nc[a-z-]*|nd[a-z-]*)|publicdomain/(?:zero|mark))"
+    r"(?:/|$)",
+    re.IGNORECASE,
+)
+_TERMS: Final = {"by": "attribution", "nc": "non-commercial", "nd": "no-derivatives", "sa": "share-alike"}
+
+
+def creative_commons(url: str) -> dict[str, Permission] | None:
+    """What a licence of Creative Commons says of each use, by its URL; `None` if it is another one.
+
+    An index may always be made: results name their sources. Copies for readers are no derivatives.
+    """
+    found = _CREATIVE_COMMONS.match(url)
+    if found is None:
+        return None
+    terms = tuple(_TERMS[term] for term in (found[1] or "").lower().split("-") if term in _TERMS)
+    copies = tuple(term for term in terms if term != "no-derivatives")
+    used, copied = (Permission(CONDITIONAL if each else ALLOW, each) for each in (terms, copies))
+    return {SEARCH: Permission(ALLOW), TRAIN: used, AI_INPUT: used, "archive": copied}
+
+
 class Licensee(Struct, frozen=True):
     """What is known of whoever would use a page: kinds of users, and a country; empty if it is not known."""
 
@@ -336,11 +358,13 @@ MAX_NAMED: Final = 10
 
 
 def header_licenses(links: str | Sequence[str], url: str) -> list[NamedLicense]:
-    """The licences that `Link` headers of a response name; those of other types are not RSL."""
+    """The licences that `Link` headers of a response name: those of RSL by their type, and of Creative Commons."""
     found = [
         NamedLicense("header", link.url)
         for link in read_links(links, url)
-        if "license" in link.rel and link.type.partition(";")[0].strip() == MEDIA_TYPE and not link.anchor
+        if "license" in link.rel
+        and not link.anchor
+        and (link.type.partition(";")[0].strip() == MEDIA_TYPE or creative_commons(link.url) is not None)
     ]
     return found[:MAX_NAMED]
 

@@ -19,6 +19,7 @@ from periplus.apps.audit import (
     Mark,
     SiteFinding,
     SiteFindingKind,
+    UrlCheck,
     audit,
     page,
 )
@@ -43,6 +44,15 @@ def test_every_finding_says_why_and_what_to_do() -> None:
     for kind in KINDS.values():
         assert kind.why.endswith(".")
         assert kind.advice.endswith(".")
+
+
+@each_case(
+    ("status", "reason", "is_dead"),
+    [(404, "", True), (500, "", True), (403, "", False), (999, "", False), (None, "dns", True), (None, "proxy", False)],
+)
+def test_who_refuses_a_program_is_not_dead(status: int | None, reason: str, is_dead: bool) -> None:
+    """LinkedIn answers programs with 999."""
+    assert UrlCheck("http://a.test/", 0.0, status, reason).is_dead is is_dead
 
 
 def audit_of(*findings: SiteFinding) -> Audit:

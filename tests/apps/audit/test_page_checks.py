@@ -65,6 +65,20 @@ def names_of(html: str, url: str = "http://a.test/page") -> set[str]:
         ('<form action="/search"><input name="q"></form>', set()),
         ('<a href="https.html">a</a><a href="httpd/">b</a><a href="http://b.test/?u=http://c">c</a>', set()),
         ('<a href="http//b.test/">b</a>', {"malformed-links"}),
+        ('<a href="https://127.0.0.1:____/">b</a>', {"malformed-links", "localhost-links"}),
+        ('<a href="http://exa mple.org/">b</a>', {"malformed-links"}),
+        ('<a href="https://exa mple.org/x">b</a>', {"malformed-links"}),
+        ('<a href="//exa mple.org/">b</a><a href="//b.test/x">c</a>', {"malformed-links"}),
+        ('<a href="mailto:">a</a>', {"malformed-links"}),
+        ('<a href="tel: ">a</a>', {"malformed-links"}),
+        ('<a href="mailto:?subject=x">a</a><a href="tel:123">b</a><a href="https://b.test:81/_x">c</a>', set()),
+        ('<a onclick="show(3)">More</a>', {"javascript-links"}),
+        ('<a class="x" onclick="a > b && show()">More</a>', {"javascript-links"}),
+        ('<a onclick="a > b" href="/x">a</a><a role="button" onclick="f()">b</a>', set()),
+        ('<script>x = "<a onclick=f()>"</script><!-- <a onclick="f()"> -->', set()),
+        ('<img src="" alt="A" width=9 height=9>', {"image-source-empty"}),
+        ('<img src="" data-lazy-src="/a.png" alt="A"><img src srcset="/a.png 2x" alt="" width=9 height=9>', set()),
+        ('<meta name="twitter:card" content="summary"><meta property="og:image" content="">', {"card-image-relative"}),
         ('<a href="http://localhost:3000/">Home</a>', {"localhost-links"}),
         ('<a href="http://localhost:3000/">http://localhost:3000/</a>', set()),
         ("<p>Lorem ipsum dolor sit amet, consectetur</p>", {"placeholder-text"}),
@@ -83,6 +97,53 @@ def names_of(html: str, url: str = "http://a.test/page") -> set[str]:
 def test_what_is_a_fault_of_a_page(html: str, names: set[str]) -> None:
     """And what only looks like one."""
     assert names_of(HEAD + BODY + html) == names
+
+
+def names_with(
+    head: str, link: str = "", body: bytes | None = None, kind: str = "text/html; charset=utf-8"
+) -> set[str]:
+    """The faults of a page with a head, header fields and bytes of its own."""
+    html = (HEAD + head + BODY).encode() if body is None else body
+    read = read_tags(html, kind)
+    assert read is not None
+    page = AuditedPage("http://a.test/page", *read, {"content-type": kind, "link": link}, html)
+    return {check.kind.name for check in PAGE_CHECKS if not check.kind.is_relative and list(check.find(page))}
+
+
+@each_case(
+    ("head", "link", "names"),
+    [
+        ('<link rel="canonical" href="http://a.test/page">', "<http://a.test/page>; rel=canonical", set()),
+        ('<link rel="canonical" href="http://a.test/page">', "<http://a.test/b>; rel=canonical", {"canonical-several"}),
+        ('<link rel="canonical" href="http://exa mple.org/">', "", {"canonical-protocol"}),
+        ('<link rel="canonical" href="https://127.0.0.1:____">', "", {"canonical-protocol"}),
+        ("", '<http://a.test/page>; rel=alternate; hreflang=en, <http://a.test/uk>; rel=alternate; hreflang="en-UK"',
+         {"hreflang-code"}),
+        ("", '<http://a.test/page>; rel=alternate; hreflang=en, <http://a.test/de>; rel=alternate; hreflang=de', set()),
+    ],
+)  # fmt: skip
+def test_canonical_urls_and_languages_of_headers(head: str, link: str, names: set[str]) -> None:
+    """They count like elements of the head, which they may repeat."""
+    assert names_with(head, link) == names
+
+
+@each_case(
+    ("text", "encoding", "declared", "is_wrong"),
+    [
+        ("Crème brûlée", "utf-8", "utf-8", False),
+        ("Crème brûlée", "latin-1", "utf-8", True),
+        ("Crème brûlée", "utf-8", "iso-8859-1", True),
+        ("Crème brûlée", "latin-1", "iso-8859-1", False),
+        ("テスト", "shift_jis", "shift_jis", False),
+        ("Creme", "ascii", "iso-8859-1", False),
+    ],
+)
+def test_bytes_that_contradict_the_charset(text: str, encoding: str, declared: str, is_wrong: bool) -> None:
+    """In both directions; of a page that was cut off, the last character does not count."""
+    body = (HEAD + BODY).encode() + text.encode(encoding)
+    assert ("charset-wrong" in names_with("", "", body, f"text/html; charset={declared}")) is is_wrong
+    if encoding == declared == "utf-8":
+        assert "charset-wrong" not in names_with("", "", body[:-1], "text/html; charset=utf-8")
 
 
 @each_case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -192,6 +193,53 @@ def test_a_signature_is_accepted_once_if_that_is_the_policy() -> None:
     assert web.judge().reason == "replayed"
     web.now += 1000
     assert web.judge(nonce="b25l").outcome == "verified"
+
+
+def test_several_signers(web: Web) -> None:
+    """The first that is verified is the sender: no directory is fetched for those behind it."""
+    ours, theirs = (
+        RequestSigning(key, agent).fields("GET", URL, web.now)
+        for key, agent in ((OTHER, "https://other.example.net"), (KEY, AGENT))
+    )
+    fields = tuple(
+        (name, f"{one.replace('sig1', 'sig0')}, {two}") for (name, one), (_, two) in zip(ours, theirs, strict=True)
+    )
+    verdict, _ = web.verifier.verdict(SignedMessage("GET", URL, fields, b""))
+    assert (verdict.outcome, verdict.agent) == ("verified", DIRECTORY)
+    assert len(web.asked) == 2
+    swapped = tuple((name, ", ".join(reversed(value.split(", ")))) for name, value in fields)
+    fresh = Web()
+    verdict, _ = fresh.verifier.verdict(SignedMessage("GET", URL, swapped, b""))
+    assert (verdict.outcome, fresh.asked) == ("verified", [DIRECTORY])
+
+
+def test_a_copy_is_one_whoever_signed_it_beside() -> None:
+    """Also if another signature of the same request had not been seen."""
+    web = Web(once=True)
+    assert web.judge(nonce="b25l").outcome == "verified"
+    agent, *copied = RequestSigning(KEY, AGENT).fields("GET", URL, web.now, "b25l")
+    _, *other = RequestSigning(KEY, AGENT).fields("GET", URL, web.now, "dHdv")
+    pairs = zip(copied, other, strict=True)
+    both = [(name, f"{one}, {two.replace('sig1', 'sig2', 1)}") for (name, one), (_, two) in pairs]
+    verdict, _ = web.verifier.verdict(SignedMessage("GET", URL, (agent, *both), b""))
+    assert (verdict.outcome, verdict.reason) == ("invalid", "replayed")
+
+
+@pytest.mark.parametrize(
+    ("dates", "reason"), [({"nbf": 600}, "key-not-yet-valid"), ({"exp": -600}, "key-expired"), ({"exp": 600}, "")]
+)
+def test_a_key_counts_between_its_dates(web: Web, dates: dict[str, int], reason: str) -> None:
+    """Outside of them nothing is claimed falsely. They are those of the request, which a log may have from before."""
+    jwk = KEY.jwk | {name: web.now + value for name, value in dates.items()}
+    web.answer = DirectoryAnswer(200, (), json.dumps({"keys": [jwk]}).encode())
+    verdict = web.judge()
+    assert (verdict.outcome, verdict.reason) == ("unverified" if reason else "verified", reason)
+    for later, is_valid in ((-1200, "nbf" not in dates), (1200, "nbf" in dates)):
+        at = web.now + later
+        fields = RequestSigning(KEY, AGENT).fields("GET", URL, at)
+        verdict, _ = web.verifier.verdict(SignedMessage("GET", URL, fields, b""), at=at)
+        assert verdict.outcome == ("verified" if is_valid else "unverified")
+    assert len(web.asked) == 1
 
 
 def test_few_directories_are_kept(web: Web) -> None:

@@ -40,6 +40,24 @@ def test_well_known_crawlers_need_no_package() -> None:
     assert table.crawler_of("") is None
 
 
+@each_case(
+    ("agent", "name"),
+    [
+        ("Mozilla/5.0 (compatible; OurOwnBot/1.2; +https://our.test/bot)", "OurOwnBot"),
+        ("tiny-spider", "tiny-spider"),
+        ("Fetcher/2.0 (+https://a.test/about)", "Fetcher"),
+        ("Mozilla/5.0 (compatible; Finder/1.0; +http://a.test)", "Finder"),
+        ("Mozilla/5.0 (Linux; Android 9; CUBOT X19) AppleWebKit/537.36", ""),
+        ("Mozilla/5.0 (X11; Linux) robotics", ""),
+        ("python-requests/2.32", ""),
+    ],
+)
+def test_who_says_that_it_is_a_crawler_is_one(agent: str, name: str) -> None:
+    """By its own name, where no list has it."""
+    found = AgentTable().crawler_of(agent)
+    assert (found.name if found else "") == name
+
+
 def test_patterns_of_a_list_are_tried_in_their_order() -> None:
     patterns: list[dict[str, Any]] = [
         {"pattern": r"[aA]lpha[bB]ot"},

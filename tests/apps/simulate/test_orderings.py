@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.apps.simulate.worker_jobs import end_at_once, halve
 from tests.each_case import each_case
@@ -119,6 +121,21 @@ def test_failing_pages_and_what_only_they_lead_to_are_nobodys_loss() -> None:
     result = run_ordering(ranked(web), PolicyChoice("depth"), NetworkSettings(), seed=0, budgets=(0.5, 1.0))
     assert (result.pages, result.total, result.web_pages) == (2, 2, 4)
     assert dict(result.mass)[1.0] == pytest.approx(1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), statuses=st.lists(st.sampled_from([200, 200, 206, 301, 404]), min_size=3, max_size=12))
+def test_no_share_is_above_one_and_a_complete_crawl_has_one(data: st.DataObject, statuses: list[int]) -> None:
+    """However redirects, errors and pages lead to each other."""
+    page = st.integers(0, len(statuses) - 1)
+    edges = np.array(data.draw(st.lists(st.tuples(page, page), min_size=5, max_size=30)), np.int64).reshape(-1, 2)
+    web = web_from_edges(
+        edges[:, 0], edges[:, 1], np.zeros(len(statuses)), [Site("a.example")], seeds=np.array([data.draw(page)])
+    )
+    whole = ranked(replace(web, status=np.array(statuses, np.int16)))
+    result = run_ordering(whole, PolicyChoice("breadth_first"), NetworkSettings(), seed=0)
+    assert result.pages == result.total
+    assert result.curve.y[-1] == pytest.approx(1.0 if result.total else 0.0)
 
 
 def test_a_complete_crawl_has_everything(results: list[OrderingResult]) -> None:

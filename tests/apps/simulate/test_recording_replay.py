@@ -7,13 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tests.insight.asked_collection import Made
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 
 from periplus.apps.lab import World
+from periplus.apps.simulate.graph_files import ranked
+from periplus.apps.simulate.network import NetworkSettings
 from periplus.apps.simulate.recording import web_of_collection
+from periplus.apps.simulate.runs import PolicyChoice, run_ordering
 from periplus.apps.simulate.web import NO_ANSWER, Web
 from periplus.model import CollectionError
 
+HOME = "http://a.test/"
 VISITED = """(select * from fetches where purpose = 'page' and outcome <> 'excluded'
               qualify row_number() over (partition by url order by started_at desc) = 1)"""
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02}
@@ -88,6 +93,23 @@ def test_a_crawl_of_it_begins_where_the_crawl_began_and_can_find_everything(craw
     seeds = {crawled.web.url(page) for page in crawled.web.seeds.tolist()}
     assert told <= seeds
     assert reached(crawled.web) == len(crawled.web)
+
+
+def test_a_crawl_of_it_to_the_end_has_all_pagerank(tmp_path: Path) -> None:
+    """Its seed redirects to the home page, as `http:` often does to `https:`."""
+    made = Made(tmp_path)
+    for url, links in (("", ("a", "b")), ("a", ("", "old")), ("b", ()), ("c", ("b",))):
+        made.got(HOME + url, 1, [HOME + link for link in links])
+    made.read(f"{HOME}old", 1, [f"{HOME}b"], when=50)
+    for url, target in (("seed", ""), ("old", "c")):
+        made.asked(HOME + url, 301, target=HOME + target)
+    made.told(f"{HOME}seed", "seed")
+    made.write()
+    web = ranked(web_of_collection(tmp_path))
+    result = run_ordering(web, PolicyChoice("breadth_first"), NetworkSettings(), seed=0, budgets=(0.5, 1.0))
+    assert (result.pages, result.total) == (4, 4)
+    assert result.mass[0][1] < 1.0
+    assert dict(result.mass)[1.0] == pytest.approx(1.0)
 
 
 def test_unvisited_urls_come_along_when_asked_for(crawled: Crawled, tmp_path: Path) -> None:

@@ -87,6 +87,12 @@ def test_components_that_are_covered(components: str) -> None:
     assert judge(request(components, x_note="  blanks  ")).outcome is SignatureOutcome.VERIFIED
 
 
+def test_a_member_with_parameters_is_ignored() -> None:
+    """The field has one member then, whatever the signature is called."""
+    agents = f'other="https://a.test";type=jwks, one={AGENT.partition("=")[2]}'
+    assert judge(request('"@authority" "signature-agent"', agent=agents)).outcome is SignatureOutcome.VERIFIED
+
+
 def with_parameters(text: str) -> SignedMessage:
     return request(parameters=f'{text};tag="web-bot-auth"')
 
@@ -117,7 +123,6 @@ INVALID = {
     "clock-ahead": [with_parameters(f'created={NOW + 99};expires={NOW + 199};keyid="a"')],
     "expired": [with_parameters(f'created={NOW + 9};expires={NOW + 8};keyid="a"')],
     "agent-not-https": [request(agent='sig1="ftp://signer.example.net"')],
-    "agent-parameters": [request(agent='sig1="https://signer.example.net";type=jwks')],
     "agent-unreadable": [
         request(agent='sig1="https://me:pw@signer.example.net"'),
         request(agent='sig1="https://"'),
@@ -130,6 +135,10 @@ INVALID = {
 }
 UNVERIFIED = {
     "agent-absent": [request('"@authority"', agent=None)],
+    "agent-parameters": [
+        request(agent='sig1="https://signer.example.net";type=jwks'),
+        request('"@authority" "signature-agent"', agent='a="https://signer.example.net";type=jwks'),
+    ],
     "unsupported-component": [
         request(f'{COMPONENTS} "@status"'),
         request(f'{COMPONENTS} "x-note";tr', x_note="a"),
@@ -172,6 +181,37 @@ def test_each_signature_is_judged_by_itself() -> None:
     assert isinstance(claims[0], SignatureClaim)
     assert isinstance(claims[1], SignatureVerdict)
     assert claims[1].reason == "agent-member-missing"
+
+
+@pytest.mark.parametrize("other", ["other=1", 'other=("@Authority")', 'other=("@Authority");tag="web-bot-auth"'])
+def test_what_others_wrote_does_not_spoil_a_signature(other: str) -> None:
+    """An entry that cannot be read is a fault of its own signer."""
+    fields = dict(request().fields)
+    fields["Signature-Input"] = f"{other}, {fields['Signature-Input']}"
+    fields["Signature"] += ", other=1"
+    *_, claim = read_claims(SignedMessage("GET", URL, tuple(fields.items()), b""), NOW, SignaturePolicy())
+    assert isinstance(claim, SignatureClaim)
+
+
+def test_a_signer_may_cover_the_signature_of_another() -> None:
+    """As a proxy does, with all that the first signature covers."""
+    inner = dict(request().fields)
+    agents = f'{AGENT}, proxy="https://proxy.example.net"'
+    covered = '"@authority" "signature-agent";key="sig1" "signature";key="sig1" "signature-input";key="sig1"'
+    given = f'proxy=({covered} "signature-agent";key="proxy");{TIMES};keyid="{KEY.thumbprint}";tag="web-bot-auth"'
+    fields = {**inner, "Signature-Agent": agents, "Signature-Input": f"{inner['Signature-Input']}, {given}"}
+    signed = (read_dictionary(given) or {})["proxy"]
+    assert isinstance(signed, InnerList)
+    base, problem = signature_base(SignedMessage("GET", URL, tuple(fields.items())), signed)
+    assert not problem
+    fields["Signature"] += f", proxy={write_bare(KEY.sign(base))}"
+    message = SignedMessage("GET", URL, tuple(fields.items()), b"")
+    key = read_key(KEY.jwk)
+    assert key is not None
+    for claim, agent in zip(read_claims(message, NOW, SignaturePolicy()), ("signer", "proxy"), strict=True):
+        assert isinstance(claim, SignatureClaim)
+        assert claim.keys_url.startswith(f"https://{agent}.example.net/")
+        assert judged(claim, key, message).outcome is SignatureOutcome.VERIFIED
 
 
 def signed_with(kind: str) -> tuple[dict[str, Any], bytes, bytes]:

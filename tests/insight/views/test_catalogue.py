@@ -6,6 +6,9 @@ from pathlib import Path
 
 from tests.insight.asked_collection import Made
 
+from periplus.apps.audit import judge
+from periplus.apps.audit.page_facts import read_facts
+
 HOME = "http://a.test/"
 
 
@@ -57,3 +60,32 @@ def test_a_loop_of_redirects_ends(tmp_path: Path) -> None:
     with site.views() as views:
         loops = views.rows("select url, is_loop, is_start from redirect_chains order by url")
     assert loops == [{"url": f"{HOME}{name}", "is_loop": True, "is_start": True} for name in ("x", "y")]
+
+
+def test_a_link_to_a_redirect_that_leads_nowhere_is_broken(tmp_path: Path) -> None:
+    """At its end, over any number of redirects, is an error, or there is no end; one to a page is not broken."""
+    site = Made(tmp_path)
+    names = ("far", "x", "self", "well")
+    site.told(HOME, "seed")
+    site.got(HOME, 1, [HOME + name for name in names])
+    for url, target in (("far", "near"), ("near", "dead"), ("x", "y"), ("y", "x"), ("self", "self"), ("well", "")):
+        site.told(HOME + url, "link", 101, referrer=HOME)
+        site.asked(HOME + url, 301, target=HOME + target)
+    site.told(f"{HOME}dead", "redirect", 102)
+    site.asked(f"{HOME}dead", 404)
+    with site.views() as views:
+        found = views.rows("select url, status, reason, ends_at from broken_links order by url")
+        facts = read_facts(views, ["a.test"])
+        audited = judge(views, ["a.test"], None, is_whole=True, facts=facts).audit
+    assert found == [
+        {"url": f"{HOME}far", "status": 404, "reason": None, "ends_at": f"{HOME}dead"},
+        {"url": f"{HOME}self", "status": 301, "reason": "redirect-loop", "ends_at": f"{HOME}self"},
+        {"url": f"{HOME}x", "status": 301, "reason": "redirect-loop", "ends_at": f"{HOME}x"},
+    ]
+    places = {each.name: {example.url: example.note for example in each.examples} for each in audited.findings}
+    assert places["broken-links"] == {
+        f"{HOME}far": f"404 after {HOME}far → {HOME}near → {HOME}dead, linked from one page",
+        f"{HOME}self": f"redirect loop after {HOME}self → {HOME}self, linked from one page",
+        f"{HOME}x": f"redirect loop after {HOME}x → {HOME}y → {HOME}x, linked from one page",
+    }
+    assert places["redirected-links"].keys() == {f"{HOME}well"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 
 from periplus.model import ConfigError, Discovery, InvariantError, Learning, Source, Url
-from periplus.policy.ordering import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, ordering, orderings
+from periplus.policy.ordering import LAST_LEVEL, ZERO_LEVEL, Scored, level_of, levels_of, ordering, orderings
 
 
 def page(number: int, depth: int = 0) -> Discovery:
@@ -52,6 +53,28 @@ def test_a_score_that_is_not_a_number_is_a_bug_of_ours() -> None:
     """It must not be filed anywhere."""
     with pytest.raises(InvariantError):
         level_of(math.nan)
+
+
+def levels_by(score: Callable[[Url, object], float], urls: Sequence[str]) -> list[int]:
+    policy = Scored(score)
+    return [level_of(policy.score(Discovery(Url(url), Source.LINK, 0.0, 0))) for url in urls]
+
+
+def test_small_scores_are_told_apart() -> None:
+    """Of a function as 1 / length, and as far as before of one that uses the whole range."""
+    urls = ["http://h.net/" + "a" * length for length in range(100)]
+    levels = levels_by(lambda url, _: 1 / len(url), urls)
+    assert levels == sorted(levels)
+    assert len(set(levels)) > 25
+    even = levels_by(lambda url, _: (len(url) - 13) / 127, [*urls, urls[0] + "a" * 127])
+    assert len(set(even)) == len(even)
+    assert (even[-1], even[0]) == (0, LAST_LEVEL)
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_higher_score_never_comes_later(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert levels_by(lambda *_: high, ["http://h.net/"]) <= levels_by(lambda *_: low, ["http://h.net/"])
 
 
 def test_breadth_first_takes_shallow_pages_and_then_who_has_waited() -> None:

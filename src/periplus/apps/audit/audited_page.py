@@ -8,11 +8,12 @@ know of a check: `page_facts` runs them, `site_audit` makes findings, docs/findi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import unescape
 from typing import Any, Final, NamedTuple
 
 from periplus.content.scan import ListedTag, TagList
+from periplus.formats.headers import read_links
 from periplus.model import Url
 from periplus.urls import resolve_all
 from periplus.view.findings import Severity
@@ -41,10 +42,13 @@ class FaultPlace(NamedTuple):
 
 
 class AuditedPage:
-    """One page: its tags by name, what its head says, and the header of its answer."""
+    """One page: its tags by name, what its head says, and the header of its answer.
 
-    def __init__(self, url: str, html: bytes, listed: TagList, headers: Mapping[str, str]) -> None:
-        self.url, self.html, self.headers = url, html, headers
+    `html` is in UTF-8, `body` as it was sent. Links of the header are `<link>` elements in line 0.
+    """
+
+    def __init__(self, url: str, html: bytes, listed: TagList, headers: Mapping[str, str], body: bytes = b"") -> None:
+        self.url, self.html, self.headers, self.body = url, html, headers, body or html
         self.tags, self.ids, self.sample, self.has_items = listed
         self.by_name: dict[str, list[ListedTag]] = {}
         for tag in self.tags:
@@ -64,7 +68,7 @@ class AuditedPage:
                 content = attributes.get("content") or (is_card and attributes.get("value")) or ""
                 self.metas.setdefault(name.strip().lower(), []).append((tag[1], content.strip()))
         self._by_relation: dict[str, list[ListedTag]] = {}
-        for tag in self.by_name.get("link", ()):
+        for tag in (*self.by_name.get("link", ()), *_links_of_header(headers.get("link", ""))):
             if tag[2].get("href"):
                 for relation in dict.fromkeys((tag[2].get("rel") or "").lower().split()):
                     self._by_relation.setdefault(relation, []).append(tag)
@@ -82,7 +86,7 @@ class AuditedPage:
             if href:
                 if "#" in href:
                     self.fragment_links.append(tag)
-                if ":" in href or href[0] in _ODD:
+                if ":" in href or href[0] in _ODD or href.startswith("//"):
                     self.odd_links.append(tag)
                 if not tag[5]:
                     self.unnamed_links.append(tag)
@@ -126,6 +130,14 @@ class AuditedPage:
             return True
         start = href[: len(self.origin) + 1].lower()
         return start in (self.origin, f"{self.origin}/") or start.startswith(self.origin.partition(":")[2] + "/")
+
+
+def _links_of_header(field: str) -> Iterator[ListedTag]:
+    for link in read_links(field):
+        if not link.anchor:
+            attributes: dict[str, str | None] = {"href": link.url, "rel": " ".join(link.rel)}
+            for code in link.hreflang or ("",):
+                yield ListedTag("link", 0, attributes | {"hreflang": code}, 0, 0, False, False)
 
 
 def _property(attributes: Mapping[str, str | None]) -> str:

@@ -26,7 +26,8 @@ FOLDER: Final = "audit"
 """The folder of a collection where audits keep their files."""
 _FILE: Final = "checks.json"
 _ALIVE: Final = frozenset({401, 403, 405, 429, 501})
-"""Statuses that refuse the request, or the method HEAD, without saying that the file is missing."""
+"""Statuses that refuse the request, or the method HEAD, without saying that the file is missing. So do those of no
+standard, as the 999 of LinkedIn."""
 _OURS: Final = frozenset({"over-budget", "cancelled", "proxy"})
 """Failures on our side, which are not evidence about the URL."""
 _SAME_AUDIT: Final = 1.0
@@ -48,7 +49,7 @@ class UrlCheck(msgspec.Struct, frozen=True):
         """Whether the URL returned an error that a visitor would get as well."""
         if self.status is None:
             return bool(self.reason) and self.reason not in _OURS
-        return self.status >= 400 and self.status not in _ALIVE
+        return 400 <= self.status < 600 and self.status not in _ALIVE
 
     @property
     def answer(self) -> str:

@@ -69,6 +69,11 @@ _KINDS: Final = (
         "List one URL for each page, and add <link rel=canonical> to the others.",
     ),
     _kind(
+        Area.CLEAN, "listed-twice", N, "Listed several times in one file of the sitemap: {count} of {of} URLs",
+        "The entries may contradict each other, and the file is longer than it has to be.",
+        "Write one entry for each URL.",
+    ),
+    _kind(
         Area.CLEAN, "listed-forbidden", E, "Listed in the sitemap, but forbidden by robots.txt: {count} of {of} URLs",
         "Crawlers do not read these pages at all.",
         "Remove the rule from robots.txt, or the URLs from the sitemap.",
@@ -134,7 +139,8 @@ _KINDS: Final = (
         "Link to them from a section, an archive or related pages, or remove them from the sitemap.",
     ),
     _kind(
-        Area.LINKS, "broken-links", W, "Broken links, targets that return an error: {count} of {of} fetched",
+        Area.LINKS, "broken-links", W,
+        "Broken links, to an error or a redirect that ends in one: {count} of {of} fetched",
         "Visitors and crawlers get an error.",
         "Fix or remove the links; redirect pages that have moved.",
     ),
@@ -184,7 +190,8 @@ _KINDS: Final = (
         "Redirect to the final URL in one hop.",
     ),
     _kind(
-        Area.LINKS, "duplicate-pages", W, "Copies of other pages without a canonical URL: {count} of {of} pages",
+        Area.LINKS, "duplicate-pages", W,
+        "Copies of other pages that do not name these as canonical: {count} of {of} pages",
         "The same page is fetched several times, and its links are counted separately.",
         "Link to one URL; add <link rel=canonical> to the others; drop parameters that change nothing.",
     ),
@@ -377,6 +384,10 @@ _EXAMPLES: Final = {
     "listed-duplicates": (
         "<loc>/pies</loc> and <loc>/pies?sort=up</loc>",
         "<loc>/pies</loc>",
+    ),
+    "listed-twice": (
+        "two entries with <loc>https://example.org/pies</loc>",
+        "one entry",
     ),
     "listed-forbidden": (
         "<loc>/private/a</loc>, and Disallow: /private/",

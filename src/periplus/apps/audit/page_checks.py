@@ -7,11 +7,13 @@ for a good reason is not a fault, and what only scripts could tell is left alone
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterator
 from itertools import pairwise
 from operator import attrgetter
 from typing import Final
 
+from periplus.content.charset import sniff_charset
 from periplus.content.scan import ListedTag
 from periplus.view.findings import Severity
 
@@ -154,6 +156,7 @@ def _description_several(page: AuditedPage) -> Iterator[FaultPlace]:
 # ---- canonical URLs
 
 _PAGE_NUMBER: Final = re.compile(PAGE_NUMBER, re.IGNORECASE)
+_NAMES_HOST: Final = re.compile(r"(?:https?:)?//", re.IGNORECASE)
 
 
 def _canonicals(page: AuditedPage) -> list[tuple[ListedTag, str]]:
@@ -170,12 +173,14 @@ def _canonicals(page: AuditedPage) -> list[tuple[ListedTag, str]]:
 )  # fmt: skip
 def _canonical_several(page: AuditedPage) -> Iterator[FaultPlace]:
     found = _canonicals(page)
-    for tag, href in found[1:]:
-        yield FaultPlace(tag.line, cut(href), "the same" if href == found[0][1] else "different")
+    urls = page.resolved([href for _, href in found])
+    for (tag, href), url in zip(found[1:], urls[1:], strict=True):
+        if tag.line or url != urls[0]:  # a header may repeat what the head says
+            yield FaultPlace(tag.line, cut(href), "the same" if href == found[0][1] else "different")
 
 
 @page_check(
-    PAGES, "canonical-protocol", E, "Canonical URLs with another protocol",
+    PAGES, "canonical-protocol", E, "Canonical URLs with another protocol, or that are no URLs",
     "The canonical URL cannot be opened by visitors and crawlers, or is the insecure version of the page.",
     "Use the protocol of the site, https:// if available.",
     fault='<link rel="canonical" href="file:///srv/www/pie.html">',
@@ -190,6 +195,8 @@ def _canonical_protocol(page: AuditedPage) -> Iterator[FaultPlace]:
             yield FaultPlace(tag.line, cut(href), f"{scheme}:")
         elif scheme == "http" and page.is_secure and href[7:].startswith(page.origin[8:] + "/"):
             yield FaultPlace(tag.line, cut(href), "http: on a page of https:")
+        elif _NAMES_HOST.match(href) and page.resolved([href]) == [None]:
+            yield FaultPlace(tag.line, cut(href), "no URL")
 
 
 @page_check(
@@ -443,10 +450,31 @@ def _number(text: str) -> str:
 def _charset_missing(page: AuditedPage) -> Iterator[FaultPlace]:
     if page.html.isascii() or "charset" in page.headers.get("content-type", "").lower():
         return
-    if "bom" not in page.headers and not any(
+    if not page.body.startswith(BOM_UTF8) and not any(
         "charset" in tag.attributes or "charset" in _value(tag, "content").lower() for tag in page.named("meta")
     ) and b"<?xml" not in page.html[:100]:  # fmt: skip
         yield FaultPlace(1, "neither <meta charset> nor a charset in Content-Type")
+
+
+@page_check(
+    PAGES, "charset-wrong", W, "Pages in another encoding than they declare",
+    "Visitors see garbled characters, and search engines index them.",
+    "Save the page in UTF-8, and declare that in <meta charset=utf-8> and in Content-Type.",
+    fault="Content-Type: text/html; charset=utf-8, and the page is in ISO 8859-1",
+    fix="Content-Type: text/html; charset=utf-8, and the page is in UTF-8",
+    of_all=True,
+)  # fmt: skip
+def _charset_wrong(page: AuditedPage) -> Iterator[FaultPlace]:
+    declared = sniff_charset(page.body, page.headers.get("content-type"))
+    if declared.source == "guess" or declared.encoding.startswith("UTF-16") or page.body.isascii():
+        return
+    try:
+        getincrementaldecoder("utf-8")().decode(page.body)  # of a page that was cut off, the last character may be
+        is_utf8 = True
+    except UnicodeDecodeError:
+        is_utf8 = False
+    if is_utf8 != (declared.encoding == "UTF-8"):
+        yield FaultPlace(1, f"declared as {declared.encoding}, but {'UTF-8' if is_utf8 else 'with other bytes'}")
 
 
 @page_check(
@@ -561,7 +589,7 @@ def _twitter_card_invalid(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    PAGES, "card-image-relative", W, "Open Graph and Twitter images without a full URL",
+    PAGES, "card-image-relative", W, "Open Graph and Twitter images that are empty or not a full URL",
     "Social networks do not resolve relative URLs, so the preview has no picture.",
     "Write the URL with https:// and the host.",
     fault='<meta property="og:image" content="/pie.jpg">',
@@ -571,8 +599,8 @@ def _twitter_card_invalid(page: AuditedPage) -> Iterator[FaultPlace]:
 def _card_image_relative(page: AuditedPage) -> Iterator[FaultPlace]:
     for name in ("og:image", "twitter:image"):
         for line, content in page.metas.get(name, ()):
-            if content and not re.match(r"https?://", content, re.IGNORECASE):
-                yield FaultPlace(line, f"{name} is {cut(content)}")
+            if not re.match(r"https?://", content, re.IGNORECASE):
+                yield FaultPlace(line, f"{name} is {cut(content) or 'empty'}")
 
 
 # ---- structured data
@@ -703,6 +731,21 @@ def _images(page: AuditedPage) -> list[ListedTag]:
 
 def _source(tag: ListedTag) -> str:
     return cut(_value(tag, "src") or _value(tag, "data-src") or _value(tag, "srcset"))
+
+
+@page_check(
+    MEDIA, "image-source-empty", W, "Pages with images that have an empty src",
+    "Visitors see a gap, and some browsers request the page itself once more.",
+    "Name the image in src, or remove the element.",
+    fault='<img src="" alt="Apple pie">', fix='<img src="pie.jpg" alt="Apple pie">',
+    sure="certain, unless a script fills it in",
+    needs="img",
+)  # fmt: skip
+def _image_source_empty(page: AuditedPage) -> Iterator[FaultPlace]:
+    for tag in page.named("img"):
+        others = any(name.startswith("data-") or name in ("srcset", ":src", "v-bind:src") for name in tag.attributes)
+        if "src" in tag.attributes and not _value(tag, "src") and not others:
+            yield FaultPlace(tag.line, _written(tag, "alt", "class"))
 
 
 @page_check(
@@ -868,18 +911,30 @@ def _empty_links(page: AuditedPage) -> Iterator[FaultPlace]:
             yield FaultPlace(tag.line, f"<a href={cut(_value(tag, 'href'))}> without text")
 
 
+_ANCHOR: Final = re.compile(rb"""<a\s((?>(?:[^<>"']++|"[^"]*+"|'[^']*+')*))>""", re.IGNORECASE)
+_QUOTED: Final = re.compile(rb"""=\s*(?:"[^"]*"|'[^']*')""")
+_OF_SCRIPT: Final = re.compile(rb"^(?=.*\bonclick\b)(?!.*\b(?:href|role|name|id)\b)", re.IGNORECASE | re.DOTALL)
+
+
 @page_check(
-    LINKS, "javascript-links", N, "Pages with javascript: links",
+    LINKS, "javascript-links", N, "Pages with links that only a script follows",
     "Crawlers cannot follow them, and visitors cannot open them in a new tab.",
     "Link to a URL and let a script handle the click; use a <button> for anything that is not a link.",
-    fault='<a href="javascript:show(3)">More</a>', fix='<a href="/pies?page=3" onclick="show(3)">More</a>',
-    needs="odd-links",
+    fault='<a href="javascript:show(3)">More</a> <a onclick="show(3)">More</a>',
+    fix='<a href="/pies?page=3" onclick="show(3)">More</a>',
 )  # fmt: skip
 def _javascript_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.odd_links:
         href = _value(tag, "href")
         if href[:11].lower() == "javascript:":
             yield FaultPlace(tag.line, cut(href))
+    for found in _ANCHOR.finditer(page.html) if b"onclick" in page.html else ():
+        place = found.start()
+        is_text = any(tag.start <= place < tag.end for tag in page.named("script"))
+        is_comment = page.html.rfind(b"<!--", 0, place) > page.html.rfind(b"-->", 0, place)
+        if _OF_SCRIPT.match(_QUOTED.sub(b" ", found[1])) and not (is_text or is_comment):
+            line = page.html.count(b"\n", 0, place) + 1
+            yield FaultPlace(line, cut(found[0].decode("utf-8", "replace")), "onclick without href")
 
 
 @page_check(
@@ -897,17 +952,21 @@ def _file_links(page: AuditedPage) -> Iterator[FaultPlace]:
 
 
 @page_check(
-    LINKS, "malformed-links", E, "Pages with misspelt links",
-    "Browsers take a misspelt protocol for something else, often a missing page of this site.",
-    "Write https:// in full.",
+    LINKS, "malformed-links", E, "Pages with misspelt or empty links",
+    "Browsers take a misspelt protocol for something else, often a missing page of this site, and open no other links.",
+    "Write https:// in full and a host that can exist, or the address behind mailto: and tel:.",
     fault='<a href="htp://example.org"> <a href="www.example.org">', fix='<a href="https://example.org">',
     needs="odd-links",
 )  # fmt: skip
 def _malformed_links(page: AuditedPage) -> Iterator[FaultPlace]:
-    for tag in page.odd_links:
-        href = (tag[2]["href"] or "").strip()
+    hrefs = [(tag[2]["href"] or "").strip() for tag in page.odd_links]
+    for tag, href, url in zip(page.odd_links, hrefs, page.resolved(hrefs), strict=True):
         if _MISSPELT.match(href):
             yield FaultPlace(tag.line, cut(href))
+        elif href.lower() in ("mailto:", "tel:"):
+            yield FaultPlace(tag.line, cut(href), "without an address")
+        elif url is None and _NAMES_HOST.match(href):
+            yield FaultPlace(tag.line, cut(href), "no URL")
 
 
 _LOCAL: Final = re.compile(r"https?://(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?=[:/]|$)", re.IGNORECASE)

@@ -198,7 +198,7 @@ def _by_kind(places: Iterable[FaultPlace]) -> dict[str, list[FaultPlace]]:
 def _note(places: Sequence[FaultPlace]) -> str:
     first = places[0]
     more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-    return f"line {first.line}: {first.text}{more}"
+    return f"{f'line {first.line}' if first.line else 'Link header'}: {first.text}{more}"
 
 
 def _first_heading(page: AuditedPage) -> str:
@@ -288,7 +288,7 @@ def _page(archive: Path, capture: Capture) -> AuditedPage | None:
     read = read_tags(body, Headers(headers).get("content-type"))
     if read is None:
         return None
-    fields = {name.lower(): value for name, value in headers}
-    if body.startswith(b"\xef\xbb\xbf"):
-        fields["bom"] = "utf-8"
-    return AuditedPage(str(Url(capture.url)), *read, fields)
+    fields: dict[str, str] = {}
+    for name, value in headers:
+        fields[name.lower()] = f"{fields[name.lower()]}, {value}" if name.lower() in fields else value
+    return AuditedPage(str(Url(capture.url)), *read, fields, body)

@@ -29,14 +29,26 @@ _UNFETCHED: Final = """
 select count(*) from audited join audited_links using (url)
 where not is_crawled and refused is null and forbidden_by is null
 """
+_DEAD: Final = """
+create or replace temp table audited_dead as
+select url, coalesce(status::varchar, reason) as answer, '' as way from audited where is_error
+union all
+select chains.url, case when is_loop then 'redirect loop'
+        else coalesce(coalesce(last.status, end_status)::varchar, last.reason, 'no answer') end,
+    ' after ' || array_to_string(path, ' → ')
+from redirect_chains as chains semi join (select url from audited where is_redirect and not is_error) using (url)
+    left join audited as last on last.url = ends_at
+where is_broken or last.is_error
+"""
+"""URLs that return an error, by themselves or where they redirect to."""
 _BROKEN: Final = """
-select url, coalesce(status::varchar, reason) || ', linked from ' || case when pages = 1 then 'one page' else
-    pages || ' pages' end as note, page as via, coalesce(status::varchar, reason) as kind, pages as weight
-from audited join audited_links using (url) where is_error
+select url, answer || way || ', linked from ' || case when pages = 1 then 'one page' else pages || ' pages' end as note,
+    page as via, answer as kind, pages as weight
+from audited_dead join audited_links using (url)
 """
 _REDIRECTED: Final = """
 select url, 'leads to ' || leads_to as note, page as via, '' as kind, pages as weight
-from audited join audited_links using (url) where is_redirect and not is_error
+from audited join audited_links using (url) anti join audited_dead using (url) where is_redirect
 """
 _CHAINS: Final = """
 select url, case when is_loop then 'loop: ' else hops || ' hops: ' end || array_to_string(path, ' → ') as note,
@@ -64,7 +76,7 @@ class LinkChecks(Struct, frozen=True):
 
 def check_links(table: SiteTable, *, is_whole: bool, slow: float, deep: int) -> LinkChecks:
     """Check the links within the site. Orphans and deep pages need a complete crawl (`is_whole`)."""
-    for sql in (_LINKED, _REACHED):
+    for sql in (_LINKED, _REACHED, _DEAD):
         table.views.database.execute(sql, {"sites": table.sites} if "$sites" in sql else {})
     linked, followed = table.number("select count(*) from audited_links"), table.number(_FOLLOWED)
     pages = table.count("is_page")

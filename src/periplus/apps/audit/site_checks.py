@@ -72,7 +72,8 @@ def _check(
 _INDEXED: Final = "select count(*) from audited_judged where is_index"
 _OTHER_CANONICAL: Final = "select count(*) from audited where is_page and canonical <> url"
 _ALTERNATES: Final = """
-select page as url, 'line ' || line || ': hreflang ' || hreflang || ' ' || audited_alternates.url || {note} as note,
+select page as url, case when line = 0 then 'Link header' else 'line ' || line end || ': hreflang ' || hreflang || ' '
+        || audited_alternates.url || {note} as note,
     '' as via, '' as kind, audited_judged.pagerank as weight
 from audited_alternates join audited_judged on audited_judged.url = page
     join audited as target on target.url = audited_alternates.url
@@ -104,12 +105,27 @@ where total.pages >= {_MIN_PAGES} and counts.pages <= {_FEW} * total.pages
 """
 """Pages that differ from nearly all pages of the site, each kind for itself."""
 _VAGUE: Final = ", ".join(
-    f"'{text}'"
+    "'" + text.replace("'", "''") + "'"
     for text in (
-        "click here", "click this", "click", "here", "this link", "link", "hier klicken", "klicken sie hier",
-        "cliquez ici", "haga clic aquí", "haz clic aquí", "clicca qui", "klik hier",
+        "click here", "click this", "click", "here", "right here", "this", "this link", "link", "more", "more info",
+        "more information", "read more", "learn more", "see more", "find out more", "continue reading",
+        "hier", "hier klicken", "klick hier", "klicke hier", "klicken sie hier", "mehr", "mehr lesen", "mehr erfahren",
+        "mehr infos", "mehr informationen", "weiterlesen", "siehe", "dies", "das",
+        "ici", "cliquez ici", "cliquer ici", "plus", "plus d'infos", "en savoir plus", "lire la suite", "lire plus",
+        "voir plus", "ce lien", "aquí", "aqui", "haga clic aquí", "haz clic aquí", "click aquí", "click aqui",
+        "clicka aquí", "clicka aqui", "pincha aquí", "pincha aqui", "más", "mas", "más información", "más informacion",
+        "mas información", "mas informacion", "leer más", "ver más", "este", "enlace", "este enlace",
+        "clique aqui", "mais", "mais informação", "mais informações", "saiba mais", "leia mais", "veja mais",
+        "clicca qui", "qui", "scopri di più", "leggi di più", "leggi tutto", "continua a leggere", "altro",
+        "klik hier", "lees meer", "lees verder", "meer", "meer info", "meer informatie",
+        "här", "klicka här", "läs mer", "mer", "mer info", "mer information",
+        "ここをクリック", "こちらをクリック", "こちら", "リンク", "続きを読む", "続く", "全文表示", "もっと見る",
+        "여기", "여기를 클릭", "클릭", "링크", "자세히", "자세히 보기", "더 보기", "계속", "이동", "전체 보기",
+        "اطلاعات بیشتر", "این", "اینجا", "اینجا بزنید", "اینجا کلیک کنید", "بیشتر", "بیشتر بخوانید", "بیشتر بدانید",
+        "மேலும் அறிக", "மேலும் தகவலுக்கு", "மேலும் தரவுகளுக்கு", "தயவுசெய்து இங்கே அழுத்தவும்", "இங்கே கிளிக் செய்யவும்",
     )
 )  # fmt: skip
+"""Texts of links that say nothing of their targets, in twelve languages; not those that name pages, such as Start."""
 
 SITE_CHECKS: Final = (
     _check(
@@ -290,11 +306,11 @@ SITE_CHECKS: Final = (
         fault='<a href="/pies?utm_source=home">', fix='<a href="/pies">', of=_INDEXED, needs_pages=False,
     ),
     _check(
-        Area.LINKS, "vague-links", N, "Pages with links such as “click here”: {count} of {of} pages",
+        Area.LINKS, "vague-links", N, "Pages with links such as “click here” and “read more”: {count} of {of} pages",
         "Screen reader users and search engines cannot tell where the link leads.",
         "Describe the target in the link text.",
         _LINKS.format(
-            condition=f"length(anchor) < 30 and lower(rtrim(trim(anchor), '.:!')) in ({_VAGUE})",
+            condition=f"length(anchor) < 40 and lower(rtrim(ltrim(anchor, ' «‹<←'), ' .…:!»›>→')) in ({_VAGUE})",
             note="anchor || ': ' || target",
         ),
         fault='For our pies <a href="/pies">click here</a>', fix='See <a href="/pies">our pies</a>',

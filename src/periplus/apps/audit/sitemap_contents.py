@@ -59,6 +59,12 @@ from sitemap_files where list_contains($sites, site) and origin not in ('well-kn
     and ((outcome is not null and read_at is null) or kind in ('html', 'unknown'))
     and not list_contains($dropped, url)
 """
+_REPEATED: Final = """
+select url, count(*) || ' times' as note, sitemap as via, '' as kind, count(*) as weight
+from listed_entries semi join (select url as sitemap from sitemap_files where kind in ('urlset', 'text'))
+    using (sitemap)
+where list_contains($sites, site) and url is not null group by url, sitemap having count(*) > 1
+"""
 _INVALID: Final = """
 select url, array_to_string(problems, ', ') as note, '' as via, '' as kind, problem_count as weight
 from sitemap_files where list_contains($sites, site) and kind in ('urlset', 'index', 'text') and len(problems) > 0
@@ -160,6 +166,7 @@ def check_cleanliness(table: SiteTable, robots: RobotsFile | None) -> list[SiteF
         *finding("listed-noindex", hidden, visited),
         *finding("listed-canonical", others, visited),
         *finding("listed-duplicates", copies, visited),
+        *finding("listed-twice", table.found(_REPEATED), listed),
         *_files(table, dropped_files(table, robots)),
     ]
 

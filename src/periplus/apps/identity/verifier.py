@@ -110,8 +110,11 @@ class KeyDirectories:
                 failed = (each for each, known in self._known.items() if known.directory.failed and each != url)
                 del self._known[next(failed, None) or next(iter(self._known))]
 
-    def key(self, url: str, keyid: str, now: float, *, waits: bool) -> PublicKey | str:
-        """The key that an agent publishes, or why it is not known. Without `waits`, nothing is fetched."""
+    def key(self, url: str, keyid: str, now: float, *, at: float, waits: bool) -> PublicKey | str:
+        """The key that an agent publishes, or why it cannot be used for a request of the time `at`.
+
+        Without `waits`, nothing is fetched.
+        """
         found = self._used(url)
         if found is None or (now >= found.ask_after and (now >= found.until or not _has(found.directory, keyid))):
             if not waits or not self._refresh(url, now):
@@ -120,9 +123,9 @@ class KeyDirectories:
         if found is None:
             return "directory-unreachable"
         directory = found.directory
-        key = directory.keys.get(keyid)
+        key = directory.keys.get(keyid) or directory.dated.get(keyid)
         if key is not None:
-            return key if key.until > now else "key-expired"
+            return key.date_problem(at, self._policy.skew) or key
         return directory.refused.get(keyid) or directory.failed or "key-unknown"
 
     def _used(self, url: str) -> KnownDirectory | None:
@@ -195,7 +198,8 @@ class SignatureVerifier:
         """The verdict on a request, and the URLs of directories that it did not wait for.
 
         `at` is the time of the request, if it is not now. Of several signatures each is judged by itself: one that is
-        verified identifies the sender, otherwise the first decides.
+        verified identifies the sender, otherwise the first decides. With `once`, all are judged, and a copy of one of
+        them makes the request a copy.
         """
         now = self._clock() if at is None else at
         verdicts, pending = [], []
@@ -204,20 +208,24 @@ class SignatureVerifier:
             if judgement.reason == PENDING and isinstance(claim, SignatureClaim):
                 pending.append(claim.keys_url)
             verdicts.append(judgement)
-        is_verified = [each for each in verdicts if each.outcome is SignatureOutcome.VERIFIED]
-        return (is_verified or verdicts)[0], pending
+            if judgement.outcome is SignatureOutcome.VERIFIED and self._nonces is None:
+                break  # the directories of other signers need not be fetched
+        copied = [each for each in verdicts if each.reason == _REPLAYED]
+        verified = [each for each in verdicts if each.outcome is SignatureOutcome.VERIFIED]
+        return (copied or verified or verdicts)[0], pending
 
     def learn(self, url: str) -> None:
         """Fetch a directory that a verdict did not wait for."""
-        self._directories.key(url, "", self._clock(), waits=True)
+        now = self._clock()
+        self._directories.key(url, "", now, at=now, waits=True)
 
     def _judged(self, claim: SignatureClaim, request: SignedMessage, now: float, *, waits: bool) -> SignatureVerdict:
-        key = self._directories.key(claim.keys_url, claim.keyid, self._clock(), waits=waits)
+        key = self._directories.key(claim.keys_url, claim.keyid, self._clock(), at=now, waits=waits)
         if isinstance(key, str):
             return claim.invalid(key) if key in _INVALID else claim.unverified(key)
         judgement = judged(claim, key, request)
         is_new = judgement.outcome is not SignatureOutcome.VERIFIED or self._is_new(claim, now)
-        return judgement if is_new else claim.invalid("replayed")
+        return judgement if is_new else claim.invalid(_REPLAYED)
 
     def _is_new(self, claim: SignatureClaim, now: float) -> bool:
         """Whether the nonce of a right signature was not seen before; one without a nonce is known by its bytes."""
@@ -233,8 +241,9 @@ class SignatureVerifier:
         return True
 
 
-_INVALID: Final = frozenset({"test-key", "private-key", "key-expired", "key-not-yet-valid"})
-"""What is wrong with a key itself; everything else only says that it is not known."""
+_REPLAYED: Final = "replayed"
+_INVALID: Final = frozenset({"test-key", "private-key"})
+"""What makes a key worthless; everything else only says that there is none to check the signature with."""
 
 
 def fetch_directory(url: str) -> DirectoryAnswer:

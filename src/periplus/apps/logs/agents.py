@@ -1,7 +1,8 @@
 """Which crawler a User-Agent names.
 
 The crawlers of `crawlers.toml` come first: of them the operator and the way to verify an address are known. Then come
-the patterns of the package `crawler-user-agents`, if it is installed (extra `logs`). A pattern is tried only on agents
+the patterns of the package `crawler-user-agents`, if it is installed (extra `logs`), and last names that say that they
+are those of a crawler. A pattern is tried only on agents
 that contain its literal text, which is found through its first letters, so that 1,500 patterns cost one pass over an
 agent; and each different agent is looked at once.
 """
@@ -24,6 +25,11 @@ LONGEST_AGENT: Final = 1_024
 """Letters of an agent that are looked at: real ones have fewer than 500."""
 _HEAD: Final = 3
 """Letters of a literal by which it is found: nearly all literals are longer, and few share their beginning."""
+_DECLARED: Final = re.compile(
+    r"\b(?!cubot\b)([a-z][\w.-]*(?:bot|crawler|spider))(?=[/;,)\s]|$)|\b([a-z][\w.-]*)(?:/[\w.-]+)?[;,]?\s*\(?\+https?://",
+    re.IGNORECASE,
+)
+"""The name of a program that says of itself that it is a crawler, or where to complain. Cubot makes phones."""
 _ESCAPED_CLASS: Final = frozenset("dDsSwWbBAZ")
 
 
@@ -101,7 +107,9 @@ class AgentTable:
         for place in sorted(places):
             if _compiled(self._patterns[place]).search(agent):
                 return self._crawlers[place]
-        return None
+        declared = _DECLARED.search(agent)
+        name = "" if declared is None else declared[1] or declared[2]
+        return Crawler(name, token=_token(name)) if name else None
 
 
 @cache

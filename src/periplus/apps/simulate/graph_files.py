@@ -64,13 +64,17 @@ class RankedWeb(Struct, frozen=True):
 
 
 def ranked(web: Web) -> RankedWeb:
-    """PageRank over all links of the web. A page can be fetched if its status is OK and such pages link to it."""
+    """PageRank over all links of the web. A page can be fetched if its status is OK and a crawl finds it.
+
+    As in `SimulatedCrawl`, pages that are there lead to all their links, and redirects to the first.
+    """
     sources, targets = web.edges
     rank = pagerank(sources, targets, len(web))
-    is_ok = web.status == OK
-    follows = is_ok[sources]
+    is_first = np.diff(sources, prepend=-1) > 0
+    hundreds = web.status[sources] // 100
+    follows = (hundreds == 2) | ((hundreds == 3) & is_first)
     depth = depths(sources[follows], targets[follows], len(web), web.seeds)
-    return RankedWeb(web, rank, (depth >= 0) & is_ok)
+    return RankedWeb(web, rank, (depth >= 0) & (web.status == OK))
 
 
 def store_web(ranked_web: RankedWeb, folder: Path) -> None:

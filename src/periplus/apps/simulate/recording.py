@@ -90,8 +90,15 @@ def web_of_collection(folder: Path, *, with_unvisited: bool = False) -> Web:
             f"{folder} holds no visits to pages", hint="crawl something first: periplus crawl SEED -o DIR"
         )
     number = {url: page for page, url in enumerate(urls)}
-    links, namings = _links(tables, number), _namings(visits, found, number)
-    graph = Graph(len(urls), np.concatenate((links[0], namings[0])), np.concatenate((links[1], namings[1])))
+    moved = visits.filter(pc.is_valid(visits["target"]))
+    first = found.filter(pc.and_(pc.fill_null(found["is_new"], False), pc.is_valid(found["referrer"])))
+    links = (
+        _pairs(moved["url"], moved["target"], number),  # a redirect leads where its first link leads
+        _links(tables, number),
+        _pairs(first["referrer"], first["url"], number),
+    )
+    sources, targets = (np.concatenate(ends) for ends in zip(*links, strict=True))
+    graph = Graph(len(urls), sources, targets)
     given = found.filter(_is(found["source"], "seed"))["url"].to_pylist()
     seeds = np.array([number[url] for url in dict.fromkeys(given) if url in number], np.int64)
     return _web(urls, visits, graph, seeds)
@@ -141,15 +148,11 @@ def _numbers(column: pa.ChunkedArray, number: dict[Url, int]) -> Ints:
     return np.asarray(pages[coded.indices.to_numpy()], np.int64)
 
 
-def _namings(visits: pa.Table, found: pa.Table, number: dict[Url, int]) -> tuple[Ints, Ints]:
-    """Redirects, and the first source of a page that is not a sitemap or feed."""
-    first = found.filter(pc.and_(pc.fill_null(found["is_new"], False), pc.is_valid(found["referrer"])))
-    led = visits.filter(pc.is_valid(visits["target"]))
-    sources = first["referrer"].to_pylist() + led["url"].to_pylist()
-    targets = first["url"].to_pylist() + led["target"].to_pylist()
-    pairs = [(number[a], number[b]) for a, b in zip(sources, targets, strict=True) if a in number and b in number]
-    ends = np.array(pairs, np.int64).reshape(-1, 2)
-    return ends[:, 0], ends[:, 1]
+def _pairs(sources: pa.ChunkedArray, targets: pa.ChunkedArray, number: dict[Url, int]) -> tuple[Ints, Ints]:
+    """The pages of two columns, where both are pages."""
+    heads, tails = _numbers(sources, number), _numbers(targets, number)
+    are_pages = (heads >= 0) & (tails >= 0)
+    return heads[are_pages], tails[are_pages]
 
 
 def _web(urls: list[Url], visits: pa.Table, graph: Graph, seeds: Ints) -> Web:

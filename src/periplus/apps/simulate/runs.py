@@ -2,9 +2,9 @@
 
 The measure is that of Castillo et al. (2004): PageRank over all links of the web, computed beforehand by an oracle, and
 the share of it that the fetched pages have together. Shares are of what a crawl can get: the pages that answer well and
-can be reached from the seeds over such pages. So a crawl that goes on to the end has all pages and all PageRank, and
-failed fetches cost time but do not count as pages. On a web where every page answers and can be reached that is the
-PageRank of the whole web.
+can be reached from the seeds over such pages and redirects. So a crawl that goes on to the end has all pages and all
+PageRank, and failed fetches cost time but do not count as pages. On a web where every page answers and can be reached
+that is the PageRank of the whole web.
 """
 
 from __future__ import annotations

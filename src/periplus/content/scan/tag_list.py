@@ -5,6 +5,7 @@ A pass of its own, because a crawl needs none of it. `_native.list_tags` does th
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from .columns import Attributes, ListedTag, TagList
@@ -23,6 +24,7 @@ _LISTED: Final = _HEADINGS | {
     "frame", "embed", "object", "form", "a", "area", "body",
 }  # fmt: skip
 _BLANKS: Final = (b"\xc2\xa0", b"\xe2\x80\x8b", b"\xef\xbb\xbf", b"&nbsp;", b"&#160;", b"&#xa0;")
+_PLAIN_HOST: Final = re.compile(rb"[A-Za-z0-9.-]++(?:[/?#]|\Z)")
 _NAMING: Final = (b"alt", b"title", b"aria-label")
 _SCRIPTED: Final = frozenset({b"role", b"onclick", b"data-toggle", b"data-bs-toggle", b"data-target", b"aria-controls"})
 """Attributes of links that a script takes over: what is behind # is no place in a page."""
@@ -168,8 +170,8 @@ def _is_odd(href: bytes) -> bool:
         return True
     lower = href[:16].lower()
     if len(href) > 8 and lower.startswith(b"https://"):
-        return lower.startswith((b"/", b"http"), 8)
-    return lower.startswith((b"ht", b"hh", b"hp", b"tt", b"www.", b" ")) or b":" in href
+        return _PLAIN_HOST.match(href, 8) is None
+    return lower.startswith((b"ht", b"hh", b"hp", b"tt", b"www.", b"//", b" ")) or b":" in href
 
 
 def _has_ink(text: bytes) -> bool:

@@ -22,6 +22,7 @@ from ..structured_fields import FieldItem, Member, read_dictionary, read_item
 WELL_KNOWN: Final = "/.well-known/http-message-signatures-directory"
 LEGACY: Final = "legacy-agent"
 UNREADABLE: Final = "agent-unreadable"
+PARAMETERS: Final = "agent-parameters"
 
 
 class AgentMember(Struct, frozen=True):
@@ -65,7 +66,7 @@ def _agent(name: str | None, member: Member) -> AgentMember | str:
     if not isinstance(member, FieldItem) or type(member.value) is not str:
         return UNREADABLE
     if member.parameters:
-        return "agent-parameters"
+        return PARAMETERS
     url = member.value
     scheme, _, rest = url.partition("://")
     if scheme.lower() != "https" and rest:

@@ -43,11 +43,12 @@ _PROOF: Final = (FieldItem("@authority", {"req": True}), FieldItem("content-dige
 class KeyDirectory(Struct, frozen=True):
     """The usable keys of a directory by their thumbprints, and what is wrong with the others.
 
-    `failed` is why there is no directory; what was known of it before then still holds. `proof` is `valid`, `invalid`
-    or `none`.
+    `dated` are those of the others that may be used at another time, by their `nbf` and `exp`. `failed` is why there is
+    no directory; what was known of it before then still holds. `proof` is `valid`, `invalid` or `none`.
     """
 
     keys: Mapping[str, PublicKey] = {}
+    dated: Mapping[str, PublicKey] = {}
     refused: Mapping[str, str] = {}
     problems: tuple[str, ...] = ()
     proof: str = "none"
@@ -68,6 +69,7 @@ def read_directory(response: SignedMessage, status: int, now: float, policy: Sig
     if is_well_known and (response.field("content-type") or "").partition(";")[0].strip().lower() != DIRECTORY_TYPE:
         problems.append("media-type")
     keys: dict[str, PublicKey] = {}
+    dated: dict[str, PublicKey] = {}
     refused: dict[str, str] = {}
     proving: dict[str, PublicKey] = {}
     for jwk in listed:
@@ -76,7 +78,9 @@ def read_directory(response: SignedMessage, status: int, now: float, policy: Sig
             problems.append("bad-key")
             continue
         proving[key.thumbprint] = key
-        problem = _key_problem(jwk, key, now, policy)
+        problem = _key_problem(jwk, key, policy)
+        if not problem and (problem := key.date_problem(now, policy.skew)):
+            dated[key.thumbprint] = key
         if problem:
             refused[key.thumbprint] = problem
             problems.append(problem)
@@ -87,7 +91,7 @@ def read_directory(response: SignedMessage, status: int, now: float, policy: Sig
     proof = _proof(response, body, proving, now, policy)
     if proof == "invalid":
         problems.append("bad-proof")
-    return KeyDirectory(keys, refused, tuple(dict.fromkeys(problems)), proof)
+    return KeyDirectory(keys, dated, refused, tuple(dict.fromkeys(problems)), proof)
 
 
 def _failure(status: int, body: bytes) -> str:
@@ -107,15 +111,10 @@ def _listed(body: bytes) -> list[Any] | None:
     return keys if isinstance(keys, list) else None
 
 
-def _key_problem(jwk: Mapping[str, Any], key: PublicKey, now: float, policy: SignaturePolicy) -> str:
+def _key_problem(jwk: Mapping[str, Any], key: PublicKey, policy: SignaturePolicy) -> str:
     if _PRIVATE & jwk.keys():
         return "private-key"
-    if key.thumbprint in TEST_KEYS and not policy.test_keys:
-        return "test-key"
-    begins = jwk.get("nbf")
-    if key.until <= now:
-        return "key-expired"
-    return "key-not-yet-valid" if isinstance(begins, int | float) and begins > now + policy.skew else ""
+    return "test-key" if key.thumbprint in TEST_KEYS and not policy.test_keys else ""
 
 
 def _proof(

@@ -57,12 +57,19 @@ def thumbprint(jwk: Mapping[str, Any]) -> str | None:
 
 
 class PublicKey(Struct, frozen=True):
-    """A public key that signatures can be checked with, until a moment that its agent may give."""
+    """A public key that signatures can be checked with, between moments that its agent may give."""
 
     thumbprint: str
     algorithm: str
     key: Any
+    since: float = -inf
     until: float = inf
+
+    def date_problem(self, at: float, skew: float) -> str:
+        """`key-expired` or `key-not-yet-valid`; empty if the key may be used at a time."""
+        if self.until <= at:
+            return "key-expired"
+        return "key-not-yet-valid" if self.since > at + skew else ""
 
     def verifies(self, signature: bytes, signed: bytes) -> bool:
         """Whether this is a signature of these bytes by the holder of the private key."""
@@ -101,9 +108,10 @@ def read_key(jwk: Mapping[str, Any]) -> PublicKey | None:
     except (ValueError, KeyError):
         return None
     is_for_signing = jwk.get("use", "sig") == "sig" and jwk.get("alg", algorithm) in _LABELS[algorithm]
-    ends = jwk.get("exp")
-    until = ends if isinstance(ends, int | float) else inf  # as it is: an int may be too large for a float
-    return PublicKey(print_, algorithm, key, until) if is_for_signing else None
+    since, until = jwk.get("nbf"), jwk.get("exp")  # used as they are: an int may be too large for a float
+    since = since if isinstance(since, int | float) else -inf
+    until = until if isinstance(until, int | float) else inf
+    return PublicKey(print_, algorithm, key, since, until) if is_for_signing else None
 
 
 def _ed25519(jwk: Mapping[str, Any]) -> tuple[str, Any]:

@@ -30,7 +30,7 @@ from periplus.model import Url
 from periplus.urls import site_of
 
 from ..structured_fields import FieldItem, InnerList, Member, read_dictionary
-from .agents import AgentMember, read_signature_agent
+from .agents import PARAMETERS, AgentMember, read_signature_agent
 from .keys import TEST_KEYS, PrivateKey, PublicKey
 from .message import UNSUPPORTED, SignedMessage, signature_base
 
@@ -110,8 +110,9 @@ def read_claims(request: SignedMessage, now: float, policy: SignaturePolicy) -> 
     given, signatures = request.field("signature-input"), request.field("signature")
     if given is None and signatures is None:
         return [UNSIGNED]
-    inputs = _inputs(given or "")
-    if inputs is None:
+    members = read_dictionary(given or "") or {}
+    inputs = {label: member for label, member in members.items() if isinstance(member, InnerList)}
+    if not inputs:
         return [SignatureVerdict(SignatureOutcome.INVALID, "unreadable-input")]
     values = read_dictionary(signatures or "")
     if not values:
@@ -128,19 +129,11 @@ def read_claims(request: SignedMessage, now: float, policy: SignaturePolicy) -> 
     return claims
 
 
-def _inputs(field: str) -> dict[str, InnerList] | None:
-    members = read_dictionary(field)
-    if not members:
-        return None
-    lists = {label: member for label, member in members.items() if isinstance(member, InnerList)}
-    names = [item.value for signed in lists.values() for item in signed.items]
-    is_readable = len(lists) == len(members) and all(type(name) is str and name == name.lower() for name in names)
-    return lists if is_readable else None
-
-
 def _claim(
     request: SignedMessage, label: str, signed: InnerList, value: Member | None, now: float, policy: SignaturePolicy
 ) -> SignatureClaim:
+    if not all(type(item.value) is str and item.value == item.value.lower() for item in signed.items):
+        raise _RefusedError("unreadable-input")
     if not isinstance(value, FieldItem) or not isinstance(value.value, bytes):
         raise _RefusedError("unreadable-signature")
     if request.scheme != "https":
@@ -203,22 +196,28 @@ def _check_times(created: int, expires: int, now: float, policy: SignaturePolicy
 
 
 def _agent(field: str, label: str, signed: InnerList) -> AgentMember:
-    """The agent that a signature covers: the member that it names, or the whole field if it has one member."""
+    """The agent that a signature covers: the member that it names, or the whole field if it has one member.
+
+    A member with parameters is ignored, which leaves nothing to find the keys with.
+    """
     read = read_signature_agent(field)
     if not read.agents and not read.refused:
         raise _RefusedError(read.problems[0])
+    refused = dict(read.refused)
     covered = [item.parameters.get("key") for item in signed.items if item.value == "signature-agent"]
-    names = [agent.member for agent in read.agents] + [name for name, _ in read.refused]
+    names = [agent.member for agent in read.agents] + list(refused)
+    others = [name for name in names if refused.get(name) != PARAMETERS] or names
     if label in covered or (None in covered and label in names):
         chosen: str | None = label
-    elif len(covered) == 1 and (covered[0] is not None or len(names) == 1):
-        chosen = names[0] if covered[0] is None else str(covered[0])
+    elif len(covered) == 1 and (covered[0] is not None or len(others) == 1):
+        chosen = others[0] if covered[0] is None else str(covered[0])
     else:
         raise _RefusedError("agent-ambiguous")
     for agent in read.agents:
         if agent.member == chosen:
             return agent
-    raise _RefusedError(dict(read.refused).get(chosen, "agent-member-missing"))
+    reason = refused.get(chosen, "agent-member-missing")
+    raise _RefusedError(reason, SignatureOutcome.UNVERIFIED if reason == PARAMETERS else SignatureOutcome.INVALID)
 
 
 def judged(claim: SignatureClaim, key: PublicKey, request: SignedMessage) -> SignatureVerdict:

@@ -89,26 +89,35 @@ _CURRENT_LINKS = """\
 select links.* from links semi join (select url as page, max(read_at) as read_at from pages group by url)
 using (page, read_at)"""
 
+_FAILING = """\
+is_crawled and coalesce(reason, '') <> 'unwanted-type' and (outcome = 'failed' or status >= 400)"""
+"""Condition for a URL whose last fetch failed; a file that is not a page is there."""
+
 _REDIRECT_CHAINS = f"""\
 with recursive hops as (
     select url, site, leads_to from urls
-    where is_crawled and leads_to is not null and leads_to <> url and (outcome = 'redirected' or status = 200)),
+    where is_crawled and leads_to is not null and (outcome = 'redirected' or (status = 200 and leads_to <> url))),
 walk as (
-    select url, site, leads_to as ends_at, 1 as hops, [url, leads_to] as path, false as is_loop from hops
+    select url, site, leads_to as ends_at, 1 as hops, [url, leads_to] as path, leads_to = url as is_loop from hops
     union all
     select walk.url, walk.site, hops.leads_to, walk.hops + 1, list_append(walk.path, hops.leads_to),
         list_contains(walk.path, hops.leads_to)
     from walk join hops on hops.url = walk.ends_at where not walk.is_loop and walk.hops < {MAX_HOPS})
 select walk.url, walk.site, hops, ends_at, is_loop, path, last.status as end_status,
-    is_loop or walk.url not in (select leads_to from hops) as is_start
+    is_loop or walk.url not in (select leads_to from hops) as is_start,
+    is_loop or coalesce(is_failing, false) as is_broken
 from (select * from walk qualify row_number() over (partition by url order by hops desc) = 1) as walk
-    left join urls as last on last.url = walk.ends_at"""
+    left join (select url, status, {_FAILING} as is_failing from urls) as last on last.url = walk.ends_at"""
 
-_BROKEN_LINKS = """\
-select page, current_links.site, target as url, target_site, anchor, status, reason, visited_at
+_BROKEN_LINKS = f"""\
+with broken as (
+    select url, url as ends_at, false as is_loop from urls where {_FAILING}
+    union all select url, ends_at, is_loop from redirect_chains where is_broken)
+select page, current_links.site, target as url, target_site, anchor, status,
+    case when is_loop then 'redirect-loop' else reason end as reason, visited_at, ends_at
 from current_links join (select url as page from urls where is_page) using (page)
-    join (select url as target, status, reason, visited_at from urls where is_crawled
-        and coalesce(reason, '') <> 'unwanted-type' and (outcome = 'failed' or status >= 400)) using (target)"""
+    join broken on broken.url = target
+    join (select url as ends_at, status, reason, visited_at from urls) using (ends_at)"""
 
 _ORPHANS = """\
 select url, site, title, pagerank, visited_at from urls
@@ -189,7 +198,8 @@ _OF_EVERY_CRAWL: Final = (
     ),
     TableView(
         "ranks",
-        "PageRank (of the links in this collection, sum 1), links and clicks from a seed of every URL with links.",
+        "PageRank, links and clicks from a seed of every URL with links. PageRank sums to 1 over all linked URLs, those"
+        " outside the crawl as well.",
         "select url, site, domain, pagerank, inlinks, outlinks, own_links, clicks from urls where pagerank > 0",
     ),
     TableView(
@@ -220,12 +230,14 @@ _OF_EVERY_CRAWL: Final = (
     ),
     TableView(
         "broken_links",
-        "Every link of an existing page to a URL whose last fetch failed.",
+        "Every link of an existing page to a URL whose last fetch failed, or that redirects to one (`ends_at`) or in a"
+        " loop.",
         _BROKEN_LINKS,
     ),
     TableView(
         "redirect_chains",
-        "Every redirect with its final target and hops; `is_start`: no other redirect leads to it.",
+        "Every redirect with its final target and hops; `is_start`: no other redirect leads to it; `is_broken`: it ends"
+        " in an error or a loop.",
         _REDIRECT_CHAINS,
     ),
     TableView(

@@ -18,7 +18,7 @@ from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers, read_robots_tag
 from periplus.formats.preferences import preference_headers
 from periplus.formats.robots import Access
-from periplus.formats.rsl import NamedLicense, header_licenses, read_rsl
+from periplus.formats.rsl import NamedLicense, creative_commons, header_licenses, read_rsl
 from periplus.model import (
     NO_PREFERENCES,
     Directives,
@@ -51,7 +51,7 @@ from .files import (
 )
 from .rows import PermissionRow
 from .settings import PermissionTables
-from .statements import NO_PLACE, REFUSING, Place, of_license, of_page, of_reservations, of_robots
+from .statements import NO_PLACE, REFUSING, Place, of_license, of_page, of_reservations, of_robots, of_terms
 
 _NO_DIRECTIVES: Final = Directives()
 _META: Final = "meta tdm-reservation: "
@@ -152,6 +152,8 @@ class PermissionLedger(Part):
             if each.inline:
                 inline = Place("", READ, sha256(each.inline).hexdigest(), record)
                 found += of_license(inline, source, read_rsl(each.inline), url)
+            elif (terms := creative_commons(each.url)) is not None:
+                found += of_terms(head if each.by == "header" else body, source, terms, each.url)
             elif (target := canonical(each.url)) is not None:
                 licenses = (*licenses, LicenseName(source, target))
         tdm = [(name, value) for name, value in preference_headers(outcome.headers) if name.startswith("tdm-")]

@@ -26,7 +26,8 @@ class PermissionRow(TableRow, frozen=True):
     answer: Word
     """`allow` `disallow` `conditional` `unknown`"""
     conditions: Word | None
-    """of a licence, separated by commas: `attribution` `pay:TYPE` `token` `user` `geo` `license-unreadable`"""
+    """of a licence, separated by commas: `attribution` `share-alike` `non-commercial` `no-derivatives` `pay:TYPE`
+    `token` `user` `geo` `license-unreadable`"""
     source: Word
     """`robots` `robots-content-usage` `robots-content-signal` `robots-license` `header-content-usage`
     `header-content-signal` `header-license` `header-robots` `header-tdm` `html-license` `meta-robots` `meta-tdm`

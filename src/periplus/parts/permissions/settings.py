@@ -9,7 +9,7 @@ from msgspec import Struct
 from periplus.model import ConfigError
 from periplus.model.flags import FAR, Flag
 
-CONDITIONS: Final = ("attribution",)
+CONDITIONS: Final = ("attribution", "share-alike", "non-commercial", "no-derivatives")
 """Conditions that can be accepted: all others would have to be paid for, asked for, or proved."""
 
 
@@ -27,7 +27,8 @@ class PermissionSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
     """Record what sites permit. Requests `/.well-known/tdmrep.json` and the licences that are named, once a day."""
     accept: tuple[str, ...] = ()
-    """Conditions that users of the collection meet: `attribution`. A licence under others is not one for exports."""
+    """Conditions that users of the collection meet: `attribution`, `share-alike`, `non-commercial`, `no-derivatives`.
+    A licence under others is not one for exports."""
 
     def __post_init__(self) -> None:
         """Check that the conditions can be met."""

@@ -4,7 +4,7 @@
 |---|---|
 | `robots-content-usage`, `header-content-usage` | search, train |
 | `robots-content-signal`, `header-content-signal` | search, train, ai_input; `use=immediate` refuses all but ai_input |
-| `robots-license`, `header-license`, `html-license` | search, train, ai_input |
+| `robots-license`, `header-license`, `html-license` | search, train, ai_input; of Creative Commons archive as well |
 | `tdmrep-json`, `header-tdm`, `meta-tdm` | train |
 | `header-robots`, `meta-robots` | noindex: search; noai: train; noarchive: archive |
 | `http-401`, `http-402` | all |
@@ -182,6 +182,12 @@ def of_license(place: Place, source: str, document: RslDocument | None, url: str
         if said.answer != UNKNOWN
     ]
     return found or [place.says(source, "train", UNKNOWN, f"License: {place.url}", line=line)]
+
+
+def of_terms(place: Place, source: str, answers: Mapping[str, Permission], url: str) -> list[Statement]:
+    """The statements of a licence that is known by its URL."""
+    text = f"License: {url}"
+    return [place.says(source, use, said.answer, text, conditions=said.conditions) for use, said in answers.items()]
 
 
 def status_of_file(status: int | None, *, is_readable: bool) -> str:

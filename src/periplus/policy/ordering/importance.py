@@ -92,14 +92,17 @@ class ByWorth:
         return float(level), ready_at
 
 
-_WHOLE_LEVELS = LAST_LEVEL - ZERO_LEVEL
-"""Number of levels between the scores 1 and 0: those that `level_of` gives to whole numbers below zero."""
+_EVEN_LEVELS = 127
+_LEVELS_AN_OCTAVE = 8
+_LAST_OCTAVE = -16
+"""How the levels are shared among scores from 0 to 1: half of them evenly, the others by octaves from 2^-16 on."""
 
 
 class Scored(ByWorth):
     """URLs by the score of a function, from 1 (first) to 0 (last); equal scores in the order of discovery.
 
-    Scores outside that range count as 0 or 1. Differences of less than 1/127 may not count.
+    Scores outside that range count as 0 or 1. Differences count from 1/127 on, and from a tenth of the smaller score:
+    of functions such as 1 / length all scores are small.
     """
 
     def __init__(self, score: Score) -> None:
@@ -113,7 +116,16 @@ class Scored(ByWorth):
             raise failed_call("score", discovery.url, error) from error
         if math.isnan(value):
             raise UsageError(f"score= returned NaN for {discovery.url}", hint="return a number from 0 to 1")
-        return (min(max(value, 0.0), 1.0) - 1.0) * _WHOLE_LEVELS
+        value = min(max(value, 0.0), 1.0)
+        octaves = max(math.log2(value) - _LAST_OCTAVE, 0.0) if value else 0.0
+        return _score_at(LAST_LEVEL - round(_EVEN_LEVELS * value + _LEVELS_AN_OCTAVE * octaves))
+
+
+def _score_at(level: int) -> float:
+    """A score of a level."""
+    if level >= ZERO_LEVEL:
+        return float(ZERO_LEVEL - level)
+    return math.ldexp(0.5 if level % 2 else 0.75, OCTAVES - level // 2)
 
 
 class ByGain(ByWorth):

@@ -133,16 +133,31 @@ static bool list_attributes(Scanner *scanner, TagList *list, u8 tag) {
     return is_naming;
 }
 
+/* Whether the host of an https URL is more than letters, digits, dots and hyphens. */
+static bool has_odd_host(Span href) {
+    for (u32 i = 8; i < href.size; i++) {
+        u8 byte = href.at[i];
+        if (byte == '/' || byte == '?' || byte == '#') {
+            return i == 8;
+        }
+        bool is_letter = LOWER[byte] >= 'a' && LOWER[byte] <= 'z';
+        if (!is_letter && !(byte >= '0' && byte <= '9') && byte != '.' && byte != '-') {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_odd_href(Span href) {
     if (memchr(href.at, '&', href.size)) {
         return true;
     }
     if (href.size > 8 && starts_with(href.at, "https://", 8)) {
-        return href.at[8] == '/' || starts_with(href.at + 8, "http", 4);
+        return has_odd_host(href);
     }
     return starts_with(href.at, "ht", 2) || starts_with(href.at, "hh", 2) || starts_with(href.at, "hp", 2) ||
-           starts_with(href.at, "tt", 2) || starts_with(href.at, "www.", 4) || href.at[0] == ' ' ||
-           memchr(href.at, ':', href.size);
+           starts_with(href.at, "tt", 2) || starts_with(href.at, "www.", 4) ||
+           starts_with(href.at, "//", 2) || href.at[0] == ' ' || memchr(href.at, ':', href.size);
 }
 
 static u8 link_of(Span href) {
