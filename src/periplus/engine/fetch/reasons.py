@@ -19,7 +19,8 @@ Reasons of `Failed`, besides those of `dns`:
   second attempt offers none.
 - `bad-url`: libcurl does not accept the URL, or its port belongs to another protocol (see `addresses`).
 - `proxy`: the proxy cannot be reached, refuses, or sends what it must not; `detail` names it.
-- `over-budget`: all transfers together reached `max_buffered_bytes`; not the server's fault.
+- `over-budget`: all transfers together reached `max_buffered_bytes`, or large bodies half of it; not the server's
+  fault.
 - `cancelled`: the crawl was stopped.
 - `other`: none of these; `detail` has libcurl's message.
 
