@@ -39,7 +39,7 @@ BUGS: Final = (
     ),
     Bug(
         "reports: a URL that failed is not tried again", "engine/frontier/reports.py",
-        "            self._state.queues.postpone([(due_at, ticket.entry)])\n", "            pass\n", (),
+        "        self._state.queues.postpone([(due_at, ticket.entry)])\n", "        pass\n", (),
     ),
     Bug(
         "schedule: a site that leaves its address does not free it", "engine/frontier/schedule.py",

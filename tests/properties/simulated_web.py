@@ -119,8 +119,8 @@ class World:
         kind, took = self.kinds[task.url], self._duration(task.url)
         is_first = self.asked[task.url, False] == 1
         match kind:
-            case "404" | "500":
-                return self._fetched(task, now, int(kind), b"")
+            case "404" | "500" | "bare-503":
+                return self._fetched(task, now, int(kind[-3:]), b"")
             case "503" | "429":
                 return self._fetched(task, now, int(kind), b"", (("Retry-After", "30"),))
             case "once-500" if is_first:

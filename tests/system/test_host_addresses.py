@@ -1,11 +1,16 @@
-"""Hosts with several addresses, in a network of their own: every page is crawled as long as one address works."""
+"""Crawls in a network of their own: every page is fetched, whichever address of a host works, and whenever a link does.
+
+Hosts with several addresses are crawled as long as one of them works, and several sites through an outage of the link.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,11 +18,17 @@ import pytest
 
 from periplus.apps.lab.conformance import enclosure
 from periplus.apps.lab.conformance.name_server import NameServer
+from periplus.engine.frontier.reach import SERVERS
+from periplus.engine.router import owner_of
+from periplus.model import Site as SiteName
 
 HOST = "www.example.com"
 FOUR, OTHER, SIX = "93.184.215.14", "93.184.215.15", "2606:2800:21f::1"
 PRIVATE = "10.0.0.1"
 PAGES = 5
+LINKED = [f"www.example-{letter}.com" for letter in "abcdefghijkl"]
+AWAY = 30.0
+"""Seconds without a network: longer than until a worker knows that it is cut off."""
 NO_IPV4 = "ip route del local 0.0.0.0/0 dev lo"
 
 
@@ -75,7 +86,19 @@ CASES: dict[str, tuple[Site, str, str, str]] = {  # where it listens, what is si
 @pytest.mark.parametrize("case", CASES)
 def test_every_page_is_crawled(case: str, tmp_path: Path) -> None:
     """With default retries, and no page given up; no connection is made to a private address."""
-    command = [*enclosure.entrance(), sys.executable, "-m", __name__, case, str(tmp_path)]
+    run_enclosed(case, tmp_path)
+
+
+@pytest.mark.skipif(not enclosure.entrance(), reason=enclosure.WHY_NOT)
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_link_that_is_down_for_a_while_costs_no_page(workers: int, tmp_path: Path) -> None:
+    """In the middle of a crawl of several sites. Every worker waits until it is back; none gives anything up."""
+    run_enclosed(str(workers), tmp_path)
+
+
+def run_enclosed(case: str, folder: Path) -> None:
+    command = [*enclosure.entrance(), sys.executable, "-m", __name__, case, str(folder)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
@@ -106,5 +129,35 @@ async def crawl(case: str, folder: Path) -> None:
     assert not [answer for answer in site.answered if answer.startswith(PRIVATE)]
 
 
+async def crawl_through_an_outage(workers: int, folder: Path) -> None:
+    """Inside an enclosure: crawl several sites, for which the network is gone for a while."""
+    enclosure.furnish(folder)
+    shares = Counter(owner_of(SiteName(name), workers) for name in LINKED)
+    assert min(shares[number] for number in range(workers)) > SERVERS
+    sites = {name: Site(f"93.184.215.{number}") for number, name in enumerate(LINKED, 1)}
+    names = NameServer(lambda name: sites[name].addresses if name in sites else "")
+    await asyncio.get_running_loop().create_datagram_endpoint(lambda: names, ("127.0.0.1", 53))
+    for site in sites.values():
+        await site.listen(site.addresses)
+    seeds = [f"http://{name}/" for name in LINKED]
+    options = ["--delay", "0.5s", "--workers", str(workers), "--json"]
+    options += ["--set", "wire.connect_timeout=1", "--set", "retries.backoff=2"]
+    crawler = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "periplus", "crawl", *seeds, "-o", f"{folder}/crawl", *options,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while min(len(site.answered) for site in sites.values()) < 3:
+        await asyncio.sleep(0.05)
+    await asyncio.to_thread(enclosure.lose_network, AWAY)
+    printed, said = await crawler.communicate()
+    assert crawler.returncode == 0, said.decode()
+    summary = json.loads(printed)
+    assert (summary["ended"], summary["excluded"], summary["queued"]) == ("complete", {}, 0), printed.decode()
+    assert summary["pages"] == len(LINKED) * (PAGES + 1)
+    logged = [said.count(line) for line in (b"cut off: none of", b"servers can be reached again")]
+    assert min(logged) >= workers, said.decode()
+
+
 if __name__ == "__main__":
-    asyncio.run(crawl(sys.argv[1], Path(sys.argv[2])))
+    case, folder = sys.argv[1], Path(sys.argv[2])
+    asyncio.run(crawl_through_an_outage(int(case), folder) if case.isdigit() else crawl(case, folder))

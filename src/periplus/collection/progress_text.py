@@ -6,7 +6,6 @@ import math
 
 from periplus.engine.frontier import CutOff, Setback, delay_after, seconds_for
 from periplus.engine.stats import CrawlStats
-from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
 from periplus.view.wording import count, counted, lasting, pace, size
@@ -81,21 +80,17 @@ def expected(collection: CollectionSetup, before: CrawlStats) -> str:
 def setback_line(setback: Setback, now: float, *, is_last: bool = False) -> str:
     """A failure, when it is tried again and what to do, in one line. `now` is POSIX time.
 
-    `is_last`: the crawl ends before the next attempt.
+    `is_last`: the crawl ends before the next attempt. A failure without a next step is one of the URL, not of its site.
     """
-    is_answer = setback.reason.startswith("http-")
-    if is_answer and setback.retry_at is not None:
-        return f"retrying {setback.url} {_when(setback.retry_at, now)}: {_answer(setback)}"
-    if is_answer:
-        return f"{setback.url}: {_answer(setback)}"
     failure = failure_of(setback)
-    text = f"cannot reach {_root(setback.url)}: {failure.problem}"
-    steps = [failure.next_step] if failure.next_step else []
+    if not failure.next_step:
+        return _attempt(setback, now)
+    steps = [f"cannot reach {_root(setback.url)}: {failure.problem}", failure.next_step]
     if setback.retry_at is None or is_last:
         steps.append("given up")
     else:
         steps.append(f"retrying {_when(setback.retry_at, now)}, Ctrl-C stops")
-    return "; ".join([text, *steps])
+    return "; ".join(steps)
 
 
 def waiting_for(progress: Progress) -> str:
@@ -106,8 +101,7 @@ def waiting_for(progress: Progress) -> str:
     first = min(waited_for, key=lambda each: each.retry_at or 0, default=None)
     if first is None or progress.ready or progress.visited:
         return ""
-    why = _answer(first) if first.reason.startswith("http-") else failure_of(first).problem
-    return f"retrying {first.url} {_when(first.retry_at, progress.at)}: {why}"
+    return _attempt(first, progress.at)
 
 
 def cut_off_line(cut_off: CutOff, now: float) -> str:
@@ -124,13 +118,17 @@ def hosts(progress: Progress) -> str:
     return f"{text} · backing off {count(progress.backing_off)}"
 
 
-def _answer(setback: Setback) -> str:
-    status = setback.reason.removeprefix("http-")
-    return f"server error {status}" if status.startswith("5") else explained(setback.reason)
+def _attempt(setback: Setback, now: float) -> str:
+    """A URL that failed, when it is tried again, and why it failed."""
+    is_server_error = setback.reason.startswith("http-5")
+    why = f"server error {setback.reason[-3:]}" if is_server_error else failure_of(setback).problem
+    if setback.retry_at is None:
+        return f"{setback.url}: {why}"
+    return f"retrying {setback.url} {_when(setback.retry_at, now)}: {why}"
 
 
-def _when(at: float | None, now: float) -> str:
-    seconds = max((at or now) - now, 0.0)
+def _when(at: float, now: float) -> str:
+    seconds = max(at - now, 0.0)
     return f"in {seconds:.0f} s" if seconds >= 0.5 else "now"
 
 

@@ -36,6 +36,14 @@ def test_each_kind_of_failure_says_what_to_do() -> None:
     assert setback_line(setback("http-500", path="x"), NOW) == "retrying https://a.test/x in 12 s: server error 500"
 
 
+def test_a_file_that_is_no_page_does_not_make_its_site_unreachable() -> None:
+    """The line names the URL; a failure that only one URL had is said to be of that one, too."""
+    linked = setback("unwanted-type", "text/x-python", wait=None, path="code.py")
+    assert setback_line(linked, NOW) == "https://a.test/code.py: not a page by its type; not downloaded"
+    late = setback("timeout", path="x", wait=12.0)
+    assert setback_line(late, NOW) == "retrying https://a.test/x in 12 s: no complete answer in time"
+
+
 def test_what_is_wrong_with_tls_is_said_with_the_next_step() -> None:
     """Every problem that the wire names has its own step, and no step is for a problem that it never names."""
     problems = [reasons.tls_problem(part) for part, _ in reasons._TLS_PROBLEMS]

@@ -161,6 +161,30 @@ def test_silence_ends(outcomes: dict[str, FetchOutcome], name: str) -> None:
     assert outcome.reason in SLOW
 
 
+def test_the_first_byte_has_as_long_as_the_whole_answer() -> None:
+    """`low_speed_time` begins with the answer: a server that thinks is not slow, one that sends bytes singly is.
+
+    Also where an answer has come before: libcurl would count the wait then.
+    """
+
+    def converse(sock: socket.socket) -> None:
+        while head := read_head(sock):
+            time.sleep(3.0 if b"/late" in head else 0.0)
+            for part in endless(b"x", before=STATUS + b"\r\n", pause=0.1)() if b"/slow" in head else [PAGE]:
+                sock.sendall(part)
+
+    wire = impatient_wire(low_speed_time=1)
+    with RawServer(converse) as server, contextlib.closing(wire):
+        outcomes = [
+            fetch_all(wire, [task_for(f"http://a.test:{server.port}{path}")]) for path in ("/", "/late", "/slow")
+        ]
+    [[first], [late], [slow]] = outcomes
+    assert isinstance(first, Fetched)
+    assert isinstance(late, Fetched), late
+    assert isinstance(slow, Failed)
+    assert slow.reason == "too-slow"
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_odd_answers_are_still_pages(outcomes: dict[str, FetchOutcome], name: str) -> None:
     """What a browser shows: the first answer only, no field of a trailer, an endless body up to the limit."""

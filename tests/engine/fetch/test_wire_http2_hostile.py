@@ -143,7 +143,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module")
 def wire(certificates: Certificates) -> Iterator[CurlWire]:
-    wire = impatient_wire(ca_file=str(certificates.path))
+    wire = impatient_wire(ca_file=str(certificates.path), timeout=10.0)
     yield wire
     wire.close()
 

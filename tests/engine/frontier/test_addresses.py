@@ -209,6 +209,24 @@ def test_address_is_not_asked_before_the_share_is_known() -> None:
     shard.schedule.check_invariants()
 
 
+def test_shards_that_begin_together_have_one_request_each_under_way() -> None:
+    """At one address: none before it knows its share, and then one, until that is answered."""
+    registry, shards, begun = ClaimRegistry(4), [Shard() for _ in range(4)], []
+    for number, shard in enumerate(shards):
+        registry.reset(number)
+        shard.put(f"a{number}", IP)
+        shard.put(f"b{number}", IP)
+    for moment in range(100):
+        number = moment % 4
+        shard, now = shards[number], moment / 4
+        if (answer := registry.receive(number, shard.report())) is not None:
+            shard.set_shares(now, answer)
+        if (active := shard.schedule.pop_ready(now)) is not None:
+            shard.grant(active, now)
+            begun.append((number, shard.claims.share(KEY) > 0))
+    assert sorted(begun) == [(number, True) for number in range(4)]
+
+
 def test_other_addresses_do_not_wait() -> None:
     """A share is of one address."""
     shard = Shard()

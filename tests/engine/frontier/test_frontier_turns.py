@@ -88,6 +88,36 @@ def test_back_off_of_one_of_several_requests_holds() -> None:
         assert not [start for start in crawl.starts if at < start.at < at + 30.0]
 
 
+def test_urls_that_always_fail_do_not_hold_up_their_site() -> None:
+    """After 503 another URL is next; later attempts cost the site nothing, also when nothing else is left."""
+    politeness = PolitenessSettings(delay=0.005, slow_factor=0.0)
+    alone = times(run(World.plain(1, 60), politeness=politeness), S0)
+    world = World.plain(1, 60)
+    broken = {world.urls[5], world.urls[20], world.urls[-1]}
+    world.kinds |= dict.fromkeys(broken, "bare-503")
+    pages = [start for start in run(world, politeness=politeness).starts if start.task.purpose is Purpose.PAGE]
+    assert sum(start.task.url in broken for start in pages) == 9
+    good = max(number for number, start in enumerate(pages) if start.task.url not in broken)
+    tries = [start.task for start in pages[:good] if start.task.url in broken]
+    assert [task.attempt for task in tries[:2]] == [1, 1]
+    assert pages[good].at - START < alone[-1] + 2 * 12.5 + 3.0
+    assert pages[-1].at - pages[good].at < 12.5 + 2 * 25.0
+
+
+def test_site_that_fails_everywhere_rests_twice_as_long_each_time() -> None:
+    """Each URL that is new to it finds it rested; it is given up after as many failures as any site."""
+    world = World.plain(1, 60)
+    world.kinds = dict.fromkeys(world.urls, "bare-503")
+    crawl = run(world)
+    pages = [start for start in crawl.starts if start.task.purpose is Purpose.PAGE]
+    assert len(pages) == crawl.retries.max_site_failures
+    begun = [start.at for start in pages if start.task.attempt == 1]
+    assert len(begun) >= 5
+    for number, (earlier, later) in enumerate(pairwise(begun)):
+        assert later - earlier >= min(10.0 * 2**number, crawl.retries.max_backoff)
+    assert set(excluded(crawl).values()) == {"http-503"}
+
+
 def test_disallowed_urls_hold_up_no_other_site() -> None:
     """Thousands of URLs that robots.txt forbids: other sites are as fast as without them, and each is recorded."""
     world = World.plain(2, 20)

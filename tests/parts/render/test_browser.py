@@ -91,6 +91,49 @@ def test_an_application_shows_its_page(lab: RunningLab, opened: OpenedPool) -> N
     assert (first.requests, second.requests) == (3, 1)  # the script, the style sheet and the data; the data alone
 
 
+LATE = """<p id=said>Nothing yet.</p><script>
+const said = document.getElementById('said'), say = text => { said.textContent += text; };
+const wait = seconds => new Promise(done => setTimeout(done, 1000 * seconds));
+setTimeout(() => setTimeout(async () => {
+  const page = await (await fetch('/api/pages/3')).json();
+  await wait(0.6);
+  say(page.title);
+}, 700), 700);
+const spoken = setTimeout(() => say('Spoken too soon'), 400);
+clearTimeout(spoken);
+setTimeout(say, 100, 'With an argument');
+setTimeout("say('As a string')", 100);
+setTimeout(() => say('After a minute'), 60000);
+</script>"""
+
+LAZY = """<style>div { height: 3000px }</style>
+<div></div><p id=middle></p><div></div><p id=end></p><script>
+const show = (id, text) => { document.getElementById(id).textContent = text; };
+new IntersectionObserver(seen => seen.some(each => each.isIntersecting) && show('middle', 'In the middle'))
+  .observe(document.getElementById('middle'));
+let pause;
+window.onscroll = () => {
+  clearTimeout(pause);
+  pause = setTimeout(() => fetch('/api/pages/5').then(r => r.json()).then(page => show('end', page.title)), 600);
+};
+</script>"""
+
+
+def test_what_timers_show_is_waited_for(lab: RunningLab, opened: OpenedPool) -> None:
+    """Timers in a row, as far as they end soon; `setTimeout` does what it does elsewhere."""
+    document = opened.show(lab.url(APPLICATION, "/late"), LATE).document or ""
+    assert WORLD.pages(lab.port)[3].title in document
+    said = document.partition("<script>")[0]
+    assert ("With an argument" in said, "As a string" in said) == (True, True)
+    assert ("too soon" in said, "After a minute" in said) == (False, False)
+
+
+def test_what_comes_into_view_is_read(lab: RunningLab, opened: OpenedPool) -> None:
+    """A part in the middle that is filled when it is seen, and one that waits for the end of the scrolling."""
+    said = (opened.show(lab.url(APPLICATION, "/lazy"), LAZY).document or "").partition("<script>")[0]
+    assert ("In the middle" in said, WORLD.pages(lab.port)[5].title in said) == (True, True)
+
+
 def test_tls_passes_and_web_sockets_do_not(lab: RunningLab, opened: OpenedPool) -> None:
     """A page over TLS gets its data through the gate; its socket reaches nothing."""
     base, before = f"https://{APPLICATION}:{lab.tls_port}", lab.log.total

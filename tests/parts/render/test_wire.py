@@ -15,7 +15,7 @@ from periplus.model import Event, Fetched, FetchTask, Lane, Purpose, Render, Ren
 from periplus.parts.render.pages import completed
 from periplus.parts.render.part import ScriptNeeds
 from periplus.parts.render.pool import Rendered
-from periplus.parts.render.settings import RenderSettings
+from periplus.parts.render.settings import UNAVAILABLE, RenderSettings
 from periplus.parts.render.wire import may_be_rendered, plain_page, with_document
 from periplus.policy.filters import Chain
 from periplus.urls import site_of
@@ -136,6 +136,30 @@ def test_pages_that_fail_in_the_browser_do_not_gain() -> None:
         learner.learn(answer(SHELL, f"/item/{number}", rendering=failed))
     assert learner.needs.render(Url("https://app.example/item/9"), 0.0) is Render.NEVER
     assert learner.verdicts() == [("app.example/item/#", "needs-no-scripts")]
+
+
+def test_a_template_that_needs_no_scripts_is_looked_at_again() -> None:
+    """After 30 pages that seem to need them, and after 300: three early looks are not the last word."""
+    learner = Learner(WHEN_NEEDED)
+    url, is_tested = Url("https://app.example/item/9"), []
+    for _ in range(2):
+        for number in range(3):
+            learner.learn(answer(SHELL, f"/item/{number}", rendering=Rendering(is_rendered=True)))
+        passed = 0
+        while learner.needs.render(url, 0.0) is Render.NEVER:
+            learner.learn(answer(SHELL, f"/item/{passed}", Render.NEVER))
+            passed += 1
+        is_tested.append(passed)
+    assert is_tested == [30, 270]
+
+
+def test_a_browser_that_does_not_start_decides_nothing() -> None:
+    """Its pages were not looked at, and are the next time."""
+    learner = Learner(WHEN_NEEDED)
+    for number in range(9):
+        lost = Rendering(is_rendered=False, reason=UNAVAILABLE)
+        learner.learn(answer(SHELL, f"/item/{number}", rendering=lost))
+    assert learner.needs.render(Url("https://app.example/item/9"), 0.0) is Render.TEST
 
 
 def test_without_a_browser_templates_are_named_once() -> None:

@@ -46,7 +46,7 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     low_speed_limit: int = 100
     """Bytes a second below which a server is too slow..."""
     low_speed_time: int = 10
-    """...for this number of seconds. The wait for the first byte counts."""
+    """...for this number of seconds, once its answer has begun. For the first byte it has `timeout`."""
     max_page_bytes: int = 10 * _MIB
     """Of a page or a form's answer; the rest is cut off."""
     max_robots_bytes: int = 512 * 1024

@@ -7,7 +7,7 @@ Reasons of `Failed`, besides those of `dns`:
 - `connect-failed`: no connection for another reason: no route, no network.
 - `tls`: the handshake failed, or the certificate does not prove who the server is; `detail` says which.
 - `timeout`: the transfer took longer than `timeout`.
-- `too-slow`: fewer bytes a second than `low_speed_limit` for `low_speed_time`, the wait for the first byte included.
+- `too-slow`: fewer bytes a second than `low_speed_limit` for `low_speed_time`, after the first byte of the answer.
 - `reset`: the connection broke.
 - `closed-early`: the server closed the connection before the answer was complete, or before it began.
 - `too-many-headers`: more than `max_head_bytes` or `max_head_fields`.
@@ -35,8 +35,9 @@ import errno
 from typing import Final
 
 PRIVATE_ADDRESS: Final = "private-address"
+TOO_SLOW: Final = "the answer came too slowly"
 _COULD_NOT_CONNECT: Final = 7
-_TIMED_OUT: Final = 28
+TIMED_OUT: Final = 28
 _TLS_CONNECT: Final = 35
 _CONVERSING: Final = (55, 56)  # SEND_ERROR, RECV_ERROR
 
@@ -160,10 +161,10 @@ _PROXY_FAILURES: Final = {
 
 def reason_of(code: int, message: str, os_error: int, *, is_connected: bool) -> str:
     """The reason for a code of libcurl, its message, the system's error behind it, and how far the transfer was."""
-    if code == _TIMED_OUT:
+    if code == TIMED_OUT:
         if not is_connected:
             return "connect-timeout"
-        return "too-slow" if message.startswith("Operation too slow") else "timeout"
+        return "too-slow" if message == TOO_SLOW else "timeout"
     if code == _COULD_NOT_CONNECT:
         return _no_connection(message, os_error)
     if code == _TLS_CONNECT and os_error == errno.ECONNRESET:

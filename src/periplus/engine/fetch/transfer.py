@@ -84,6 +84,8 @@ _MAX_DETAIL: Final = 200
 _SUPPRESS_CONNECT_HEADERS: Final = 265
 """CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl does not name: a proxy's answer to CONNECT is not the answer."""
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM, Purpose.PROBE)
+_NEVER: Final = 1 << 30
+"""Seconds of a limit that is not to be reached."""
 
 
 class _Lent(socket.socket):
@@ -211,8 +213,8 @@ class Transfer:
             pycurl.HTTP_VERSION: self._version,
             pycurl.CONNECTTIMEOUT_MS: max(1, round(chosen.connect_timeout * 1000)),
             pycurl.TIMEOUT_MS: self._time,
-            pycurl.LOW_SPEED_LIMIT: chosen.low_speed_limit,
-            pycurl.LOW_SPEED_TIME: chosen.low_speed_time,
+            pycurl.LOW_SPEED_LIMIT: 1,  # with one, libcurl looks every second, and finds some errors of HTTP/2
+            pycurl.LOW_SPEED_TIME: _NEVER,
             pycurl.SSL_VERIFYPEER: int(chosen.verify_tls),
             pycurl.SSL_VERIFYHOST: 2 if chosen.verify_tls else 0,
             pycurl.HEADERFUNCTION: self._head.feed,
@@ -239,7 +241,7 @@ class Transfer:
         self.why = ""
         self._is_cut = False
         self._requests_left = 2 if task.attempt == 1 else 1
-        self._size = 0
+        self._size = self._seen = self._slow_for = 0
         self._limit = self._limits[task.purpose]
         self._head.clear()
         handle = self.handle
@@ -284,6 +286,17 @@ class Transfer:
         if ip is not None and not proxy and ip != self._pinned:
             self.handle.setopt(pycurl.CONNECT_TO, [f"::[{ip}]:" if ":" in ip else f"::{ip}:"])
             self._pinned = ip
+
+    def is_too_slow(self) -> bool:
+        """Whether an answer has begun and comes too slowly; called every second.
+
+        libcurl's own limit of this kind cannot be used: it counts the wait for the first byte.
+        """
+        received = self._head.size + self._size
+        is_slow = received > 0 and received - self._seen < self._settings.low_speed_limit
+        self._slow_for = self._slow_for + 1 if is_slow else 0
+        self._seen = received
+        return 0 < self._settings.low_speed_time <= self._slow_for
 
     def end(self, code: int, message: str, now: float) -> FetchOutcome:
         """Make the outcome; the handle is free for the next task."""

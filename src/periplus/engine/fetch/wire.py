@@ -42,7 +42,7 @@ from .http3 import Http3, is_supported
 from .limits import WireSettings
 from .poller import Poller
 from .proxies import MOST_TRIED, Proxies, Proxy
-from .reasons import PRIVATE_ADDRESS
+from .reasons import PRIVATE_ADDRESS, TIMED_OUT, TOO_SLOW
 from .request import NO_CREDENTIALS, CrawlerIdentity, Credentials, HeaderFields, Requests, RequestSigner
 from .transfer import LARGE, BrokenHttp2, Buffers, Transfer
 
@@ -58,6 +58,9 @@ _MAX_SIGNATURES: Final = 10_000
 
 _NOTICED: Final = 0.1
 """Seconds of work on a large answer after which others come first, for as long as it took."""
+
+_LOOK_EVERY: Final = 1.0
+"""Seconds between two looks at how fast answers come. Longer ones, when we were busy, count as one second."""
 
 
 class CurlWire:
@@ -102,6 +105,7 @@ class CurlWire:
         self._active: dict[Any, Transfer] = {}
         self._locating: dict[str, list[tuple[FetchTask, float]]] = {}
         self._lookups = 0
+        self._looked_at = 0.0
         self._done: list[FetchOutcome] = []
         self._large: deque[Fetched | Redirected] = deque()
         self._is_closed = False
@@ -159,9 +163,11 @@ class CurlWire:
             deadline = self._resolver.next_deadline()
             latest = until if deadline is None else min(until, deadline)
             latest = min(latest, self._large_at) if self._large else latest
+            latest = min(latest, self._looked_at + _LOOK_EVERY) if self._active else latest
             woken = self._poller.turn(0.0 if is_over else latest)
             if answers := self._resolver.answered():
                 self._take_answers(answers)
+            self._end_slow()
             is_over = bool(self._done) or self._is_large_due() or woken or time.monotonic() >= until
             if is_over:
                 break
@@ -322,6 +328,14 @@ class CurlWire:
                 self._end(handle, 0, "")
             for handle, code, message in badly:
                 self._end(handle, code, message)
+
+    def _end_slow(self) -> None:
+        """End the transfers whose answers come too slowly, if it is time to look."""
+        now = time.monotonic()
+        if now >= self._looked_at + _LOOK_EVERY:
+            self._looked_at = now
+            for handle in [one for one, transfer in self._active.items() if transfer.is_too_slow()]:
+                self._end(handle, TIMED_OUT, TOO_SLOW)
 
     def _end(self, handle: Any, code: int, message: str) -> None:
         transfer = self._active.pop(handle)

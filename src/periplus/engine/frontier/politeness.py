@@ -144,13 +144,13 @@ def retry_for(reason: str) -> Retry:
 def seconds_of(outcome: FetchOutcome, failures: int) -> float | None:
     """How long an address took for an answer: infinitely long if it failed; `None` if that is not known.
 
-    A site that has failed `failures` times before says nothing new about its address.
+    A site that has failed `failures` times before says nothing new about its address, nor does a URL that has.
     """
     if isinstance(outcome, Excluded):
         return None
     reason = reason_of(outcome)
     if isinstance(outcome, Located) or retry_for(reason).again:
-        return None if reason in OUR_OWN or failures else math.inf
+        return None if reason in OUR_OWN or failures or is_known_to_fail(outcome) else math.inf
     return outcome.duration
 
 
@@ -167,15 +167,21 @@ def is_tried_again(settings: RetrySettings, reason: str, failures: int) -> bool:
     return retry_for(reason).again and 0 < failures < settings.max_attempts
 
 
+def is_known_to_fail(outcome: FetchOutcome) -> bool:
+    """Whether a URL that had failed before was answered: if it failed again, that says nothing new of its site."""
+    return isinstance(outcome, Fetched) and outcome.task.attempt > 1
+
+
 def back_off(settings: RetrySettings, random: Random, outcome: FetchOutcome, failures: int, now: float) -> float:
     """How many seconds to wait after the `failures`-th failure in a row."""
-    asked = _asked_for(outcome, now)
+    asked = asked_for(outcome, now)
     wait = asked if asked is not None else settings.backoff * 2.0 ** min(max(failures - 1, 0), 30)
     wait *= 1 + _SPREAD * random.random()
     return min(wait, settings.max_backoff)
 
 
-def _asked_for(outcome: FetchOutcome, now: float) -> float | None:
+def asked_for(outcome: FetchOutcome, now: float) -> float | None:
+    """How many seconds a server asks to be left alone (`Retry-After`), if it does."""
     if not isinstance(outcome, Fetched) or outcome.status not in (429, 503):
         return None
     for name, value in outcome.headers:

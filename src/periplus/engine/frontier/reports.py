@@ -30,7 +30,9 @@ from .politeness import (
     OUR_OWN,
     OUTAGE,
     Retry,
+    asked_for,
     delay_after,
+    is_known_to_fail,
     is_tried_again,
     reason_of,
     received_in_browser,
@@ -101,14 +103,20 @@ class Reports:
     ) -> None:
         """Schedule the next attempt of a URL, while other URLs of its site continue.
 
-        If the failure concerns the site, the URL keeps its place instead and the whole site backs off.
+        If the failure concerns the site, the whole site backs off, and the URL keeps its place. If it was answered and
+        others wait, it is postponed for twice as long: one of them is next, which shows whether the site is broken or
+        the URL.
         """
         self._state.records.put([after_failure(record, outcome, reason)])
-        if not retry_for(reason).is_of_site:
-            self._selector.remove(active, ticket)
-            due_at = now + self._back_off(outcome, record.failures + 1, now)
-            self._state.queues.postpone([(due_at, ticket.entry)])
-            self._selector.embedded_waiting += ticket.entry.lane is Lane.EMBEDDED
+        failures = record.failures + 1
+        if retry_for(reason).is_of_site and not is_known_to_fail(outcome):
+            if not isinstance(outcome, Fetched) or active.queue_length == 1:
+                return
+            failures = active.record.failures + 2
+        self._selector.remove(active, ticket)
+        due_at = now + self._back_off(outcome, failures, now)
+        self._state.queues.postpone([(due_at, ticket.entry)])
+        self._selector.embedded_waiting += ticket.entry.lane is Lane.EMBEDDED
 
     def _learn(
         self,
@@ -168,7 +176,8 @@ class Reports:
         """Continue a visit for some pages, unless something failed or robots.txt asks for a delay."""
         record = active.record
         until = self._rested_at(active, outcome, now)
-        if retry.again and (retry.is_of_site or record.failures > 2):
+        is_tired = retry.again and (retry.is_of_site or record.failures > 2) and not is_known_to_fail(outcome)
+        if is_tired or asked_for(outcome, now) is not None:
             until = max(until, now + self._back_off(outcome, record.failures, now))
         record.ready_at = max(record.ready_at, until)
         active.taken = 0 if retry.again or record.delay else (active.taken + 1) % self._politeness.pages_per_visit

@@ -107,14 +107,35 @@ SAFE_SCRIPT: Final = """
   window.addEventListener('click', event => {
     if (event.composedPath().some(node => node.hasAttribute && node.hasAttribute('download'))) event.preventDefault();
   }, true);
-  const state = {changed: performance.now()};
+  const state = {changed: performance.now(), timers: new Map()};
   Object.defineProperty(window, Symbol.for('periplus'), {value: state});
   const watch = () => new MutationObserver(() => { state.changed = performance.now(); })
     .observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
   watch();
+  let nesting = 0;
+  window.setTimeout = new Proxy(window.setTimeout, {apply(begin, self, given) {
+    const [run, delay, ...values] = given, own = nesting + 1;
+    if (typeof run !== 'function' || own > 5) return Reflect.apply(begin, self, given);
+    const ran = () => {
+      state.timers.delete(number);
+      const before = nesting;
+      nesting = own;
+      try { run.apply(window, values); } finally { nesting = before; }
+    };
+    const number = Reflect.apply(begin, self, [ran, delay]);
+    state.timers.set(number, performance.now() + Number(delay || 0));
+    return number;
+  }});
+  window.clearTimeout = new Proxy(window.clearTimeout, {apply(end, self, given) {
+    state.timers.delete(given[0]);
+    return Reflect.apply(end, self, given);
+  }});
 })();
 """
-"""Runs in every page before its own scripts: removes ways past the proxy, and records when the document changed."""
+"""Runs in every page before its own scripts: removes ways past the proxy, and records when the document changed.
+
+It also records which timers wait. Those that a timer has set, five times over, belong to an animation or a clock.
+"""
 STEADY_SCRIPT: Final = """
 (() => {
   let seed = 42;

@@ -19,12 +19,13 @@ from periplus.policy.filters import key_of, template_of
 from periplus.urls import site_of
 
 from .pages import FEWEST_LINKS, LONGEST_SHELL, completed, script_need
-from .settings import RenderMode, RenderSettings, RenderTables
+from .settings import UNAVAILABLE, RenderMode, RenderSettings, RenderTables
 from .templates import (
     SiteRendering,
     TemplateDecision,
     TemplateTest,
     count_flagged,
+    count_passed,
     count_rendered,
     decision_for,
     forget_decision,
@@ -112,7 +113,7 @@ class ScriptNeeds(Part):
 
     def _learn_rendered(self, outcome: Fetched, page: ParsedPage, now: float) -> None:
         rendering = outcome.rendering
-        if rendering is None or outcome.task.render is not Render.TEST:
+        if rendering is None or outcome.task.render is not Render.TEST or rendering.reason == UNAVAILABLE:
             return
         links = len(page.links.to_others())
         has_gained = rendering.is_rendered and gains(
@@ -135,12 +136,16 @@ class ScriptNeeds(Part):
 
     def _learn_plain(self, outcome: Fetched, page: ParsedPage, now: float) -> None:
         """Count a page that seems to need scripts and was read without them."""
-        if self._settings.mode != RenderMode.NEVER:
+        if outcome.task.render is not Render.NEVER:
             return
         codings = ",".join(Headers(outcome.headers).all("content-encoding"))
         body, _ = decode_body(outcome.body, codings, max_size=_MAX_SCORED)
         need = script_need(page, body.decode("latin-1"))
-        if need.is_needed and count_flagged(self._changing(page.url)):
+        if not need.is_needed:
+            return
+        if self._settings.is_on:
+            count_passed(self._changing(page.url), self._settings.tests)
+        elif count_flagged(self._changing(page.url)):
             self._record(page.url, TemplateDecision.NEEDED, min(need.score / 6, 1.0), (page.url, *need.signs), now)
 
     def _changing(self, url: Url) -> TemplateTest:

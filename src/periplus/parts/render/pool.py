@@ -35,15 +35,13 @@ from .gate import Gate, GatePassage, Names
 from .interception import FetchedDocument, Interception, Visit
 from .pages import unescaped
 from .session import CRASHED, open_page
-from .settings import RenderSettings
+from .settings import UNAVAILABLE, RenderSettings
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Playwright
 
 log = logging.getLogger(__name__)
 
-UNAVAILABLE: Final = "render-unavailable"
-"""The reason of a page that was not rendered because the browser cannot be started."""
 _LOST: Final = "lost"
 """The browser died, or was killed, while a page was open: it is opened again."""
 _MAX_CONTEXTS: Final = 16

@@ -1,8 +1,8 @@
 """One page in the browser, from opening to its document: when is it complete?
 
-After `load` a page is complete when the network was quiet and the document unchanged for a moment; pages that never
-rest, because they ask for news every second, are taken as they are some seconds after `load`. Then the page is scrolled
-to its end, as long as it grows. Nothing is clicked.
+After `load` a page is complete when the network was quiet and the document unchanged for a moment, and no timer waits;
+pages that never rest, because they ask for news every second, are taken as they are some seconds after `load`. Then the
+page is scrolled to its end, as long as it grows. Nothing is clicked.
 
 A page whose main thread does not answer for some seconds runs a loop: its script is stopped, and if the page still does
 not answer, it is given up.
@@ -44,10 +44,20 @@ _MAX_DOCUMENT: Final = 16 << 20
 _LOOK: Final = """() => {
   const state = window[Symbol.for('periplus')];
   const root = document.scrollingElement || document.documentElement;
-  return [document.readyState === 'complete', performance.now() - (state ? state.changed : 0),
+  const now = performance.now(), timers = state ? [...state.timers.values()].filter(at => at > now - 100) : [];
+  return [document.readyState === 'complete', now - (state ? state.changed : 0), Math.min(...timers, 1e9) - now,
           root ? root.scrollHeight : 0, window.innerHeight];
 }"""
-_SCROLL: Final = "() => window.scrollTo(0, (document.scrollingElement || document.documentElement).scrollHeight)"
+_SCROLL: Final = """async isFirst => {
+  const end = (document.scrollingElement || document.documentElement).scrollHeight;
+  const step = Math.max(window.innerHeight, end / 20);
+  for (let y = step; isFirst && y < end; y += step) {
+    window.scrollTo(0, y);
+    await new Promise(done => { requestAnimationFrame(done); setTimeout(done, 100); });
+  }
+  window.scrollTo(0, end);
+}"""
+"""To the end; the first time through the whole page, parts of which may be loaded when they come into view."""
 
 
 class Opened(Struct, frozen=True):
@@ -115,39 +125,51 @@ class _Session:
         remaining = max(0.1, self._deadline - time.monotonic())
         with contextlib.suppress(Exception):  # a navigation that was refused; what is there is taken
             await asyncio.wait_for(self._page.goto(self._visit.address, wait_until="commit"), remaining)
-        loaded_at, scrolls, height, scrolled_at = None, 0, 0, 0.0
+        loaded_at, scrolls, height, scrolled_at = None, 0, 0, (0.0, 0.0)
         while (now := time.monotonic()) < self._deadline:
-            is_loaded, still, grown, visible = await self._look()
+            is_loaded, still, timer, grown, visible = await self._look()
             if is_loaded and loaded_at is None:
                 loaded_at = now
-            if loaded_at is not None and self._is_complete(now, loaded_at, still, scrolled_at):
+            if loaded_at is not None and self._is_complete(now, loaded_at, still, timer, scrolled_at):
                 is_longer = grown > max(height, visible)
                 is_late = now - loaded_at >= self._settings.settle
                 if is_late or not is_longer or scrolls >= self._settings.max_scrolls:
                     return True
-                height, scrolls, scrolled_at = grown, scrolls + 1, now
-                await self._answer(self._page.evaluate(_SCROLL), self._settings.max_busy)
+                await self._evaluate(_SCROLL, scrolls == 0)
+                height, scrolls, scrolled_at = grown, scrolls + 1, (now, time.monotonic())
             await asyncio.sleep(_POLL)
         return False
 
-    def _is_complete(self, now: float, loaded_at: float, still: float, scrolled_at: float) -> bool:
+    def _is_complete(
+        self, now: float, loaded_at: float, still: float, timer: float, scrolled_at: tuple[float, float]
+    ) -> bool:
+        """`scrolled_at` is when the last scroll began and ended."""
         settings, quiet = self._settings, self._visit.quiet_for(now)
-        if now - loaded_at >= settings.settle:
+        left = loaded_at + settings.settle - now
+        if left <= 0:
             return True
-        if scrolled_at and now - scrolled_at < settings.quiet:  # nothing began since the scroll: it does not grow
-            has_begun = self._visit.active_at > scrolled_at or still < now - scrolled_at
-            return now - scrolled_at >= _GROWTH_WAIT and not has_begun
+        if timer < left:
+            return False
+        began_at, ended_at = scrolled_at
+        if ended_at and now - ended_at < settings.quiet:  # nothing began since the scroll: it does not grow
+            has_begun = self._visit.active_at > began_at or still < now - began_at
+            return now - ended_at >= _GROWTH_WAIT and not has_begun
         return quiet >= settings.quiet and still >= settings.still
 
-    async def _look(self) -> tuple[bool, float, int, int]:
-        """Whether the page is loaded, for how many seconds it has not changed, its height and that of the window."""
+    async def _look(self) -> tuple[bool, float, float, int, int]:
+        """Whether the page is loaded, seconds since it changed and to its next timer, its and the window's height."""
+        found = await self._evaluate(_LOOK)
+        loaded, still, timer, height, visible = (False, 0.0, 0.0, 0, 0) if found is None else found
+        return bool(loaded), float(still) / 1000, float(timer) / 1000, int(height), int(visible)
+
+    async def _evaluate(self, script: str, given: object = None) -> Any:
+        """What a script returns; `None` if its context was replaced by a navigation in this moment."""
         try:
-            loaded, still, height, visible = await self._answer(self._page.evaluate(_LOOK), self._settings.max_busy)
+            return await self._answer(self._page.evaluate(script, given), self._settings.max_busy)
         except _NoAnswerError:
             raise
-        except Exception:  # its context was replaced by a navigation in this moment
-            return False, 0.0, 0, 0
-        return bool(loaded), float(still) / 1000, int(height), int(visible)
+        except Exception:
+            return None
 
     async def _answer(self, question: Any, timeout: float) -> Any:
         """The answer of the page to a question; raises `_NoAnswerError` if it does not answer in time, or crashes."""

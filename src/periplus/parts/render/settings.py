@@ -13,6 +13,9 @@ from periplus.model.flags import PERSONAL, Flag
 _POSITIVE = ("timeout", "first_timeout", "settle", "max_busy", "max_requests", "max_bytes", "max_navigations", "tests")
 """Settings that must be greater than 0."""
 
+UNAVAILABLE: Final = "render-unavailable"
+"""The reason of a page that was not rendered because the browser cannot be started."""
+
 
 class RenderMode(StrEnum):
     """Which pages are opened in a browser."""
@@ -47,7 +50,7 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     quiet: float = 0.5
     """A page is complete when the network was quiet for this long after it loaded..."""
     still: float = 0.3
-    """...and its document did not change for this long..."""
+    """...its document did not change for this long, and no timer waits that ends in time..."""
     settle: float = 5.0
     """...or when this much time has passed since it loaded."""
     max_busy: float = 5.0

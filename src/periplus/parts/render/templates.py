@@ -1,8 +1,10 @@
 """Whether the pages of a template need their scripts: decided once for all of them.
 
 The pages of a template agree (`policy.filters.templates`). The first pages that seem to need scripts are rendered; if
-most of them gain by it, the template needs scripts, and if they do not, its pages are not rendered. A decision is
-tested again after some months. What is learnt is part of what is known of the site.
+most of them gain by it, the template needs scripts, and if they do not, its pages are not rendered. That is tested
+again after ten times as many pages that seem to need scripts, then after a hundred times, and so on: the first of them
+may have been read on a bad day. Any decision is tested again after some months. What is learnt is part of what is known
+of the site.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class TemplateDecision(Enum):
 class TemplateTest(Struct, array_like=True):
     """The pages of a template that were rendered, how many gained by it, and since when it is decided.
 
-    `flagged` are pages that seemed to need scripts, whether or not they were rendered.
+    `flagged` are pages that seemed to need scripts where nothing is rendered, `passed` those that were not rendered
+    because their template needs none.
     """
 
     decision: TemplateDecision = TemplateDecision.UNKNOWN
@@ -46,6 +49,7 @@ class TemplateTest(Struct, array_like=True):
     gained: int = 0
     flagged: int = 0
     decided_at: float = 0.0
+    passed: int = 0
 
     @property
     def seems_needed(self) -> bool:
@@ -115,9 +119,19 @@ def count_rendered(test: TemplateTest, *, has_gained: bool, settings: RenderSett
 
 
 def forget_decision(test: TemplateTest) -> None:
-    """Have a template tested again after one of its pages could be read without scripts."""
+    """Have a template tested again."""
     test.decision = TemplateDecision.UNKNOWN
     test.rendered = test.gained = 0
+
+
+def count_passed(test: TemplateTest, tests: int) -> None:
+    """Count a page that seems to need scripts of a template that needs none, and have that tested again in time."""
+    test.passed += 1
+    due = 10 * tests
+    while due < test.passed:
+        due *= 10
+    if test.passed == due:
+        forget_decision(test)
 
 
 def count_flagged(test: TemplateTest) -> bool:
