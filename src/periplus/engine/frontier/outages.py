@@ -72,8 +72,10 @@ _OTHER_TEXT: Final = 0.2
 _SKETCH: Final = 9
 """Bytes of a stored version before its sketch (`content.digests.version_of`)."""
 _HOUR: Final = 3600.0
+_FIRST_PAUSE: Final = 300.0
+"""Seconds from noticing that pages are lost to the first probe, where the site answers."""
 _GROWTH: Final = 4.0
-"""Each pause between two probes of a site is this many times the last: of an outage of two days it sees eight."""
+"""Each pause between two probes of a site is this many times the last: of an outage of two days it sees six."""
 NOT_DOWN: Final = "not-down"
 """The reason of an outage that was suspected and was none."""
 _CHOSEN_FROM: Final = 500
@@ -267,7 +269,7 @@ class Outages:
         answers.add(replace(answer, is_drawn=is_drawn))
         self._sites.changed(site)
         if row is not None:
-            return self._learn_while_down(site, answers, answer, row, now)
+            return self._learn_while_down(site, answers, url, answer, row, now)
         if not answer.lost:
             if is_drawn or not answers.suspects:  # the home page may be the only one that is left
                 self._not_down(site, answers, now)
@@ -275,7 +277,8 @@ class Outages:
         others = self._others(site.site, [each.page for each in answers.last])
         if self._is_outage(answers, answer, has_others=bool(others)):
             lost = [answer, *filter(answer.is_like, answers.last)]
-            self._begin(site, min(each.at for each in lost), answer.lost, now, self._retries.backoff)
+            pause = max(self._retries.backoff, _FIRST_PAUSE)
+            self._begin(site, min(each.at for each in lost), answer.lost, now, pause)
             return True
         if answer.lost == OTHER_TEXT or was_good or not others:
             return False
@@ -311,7 +314,7 @@ class Outages:
             site.values.pop(SiteAnswers.__name__, None)
 
     def _learn_while_down(
-        self, site: SiteState, answers: SiteAnswers, answer: KnownPageAnswer, row: SiteOutage, now: float
+        self, site: SiteState, answers: SiteAnswers, url: Url, answer: KnownPageAnswer, row: SiteOutage, now: float
     ) -> bool:
         if answers.is_lost(answer):
             if now - row.since > BELIEVED_AFTER:
@@ -325,7 +328,7 @@ class Outages:
         others = self._others(site.site, [each.page for each in probed])
         if retry_for(row.reason).again or len(good) >= _BACK or not others:
             self._end(site, row, min(each.at for each in good), now)
-        else:
+        elif not is_home(url):  # the home page may be there when nothing else is
             self._ask(others, 1)
         return False
 
