@@ -36,6 +36,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["--limit=1", "--", "--enable-shared"], "https://a.test/build"),
         (["envronments"], "Showing results for: environments"),
         (["venv", "--also", "other"], "in docs"),
+        (["venv", "enable"], "without: enable"),
     ],
 )
 def test_words_may_begin_with_a_dash(typed: list[str], shown: str) -> None:

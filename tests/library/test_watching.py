@@ -63,6 +63,11 @@ def test_items_of_refreshed_pages(shopping: periplus.Collection, web: ScriptedWe
     assert ("product/0", "0.50 EUR") in every
     assert ("product/0", "9 EUR") in every
     assert ("product/2", "2.50 EUR") in every
+    since = {page.url: page.vanished_at for page in shopping if page.vanished_at}
+    asked = "select url, vanished_at from items where vanished_at is not null"
+    assert dict(shopping.query(asked).fetchall()) == since == {f"{SEED}product/1": since[f"{SEED}product/1"]}
+    shopping.refresh(url=f"{SEED}product/1")
+    assert dict(shopping.query(asked).fetchall()) == since
 
 
 def test_extractor_that_fails_in_a_refresh(shopping: periplus.Collection, web: ScriptedWeb) -> None:

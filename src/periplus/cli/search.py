@@ -134,6 +134,8 @@ def _show_hit(hit: Hit) -> None:
     print_line(console, hit.title if leads_to is None else f"{hit.title} > {leads_to.title}", "bold")
     print_line(console, hit.link, "cyan")
     _show_snippet(hit.snippet, hit.marks)
+    if hit.missing:
+        print_line(console, f"without: {', '.join(hit.missing)}", "dim")
     for section in hit.sections:
         if section is not leads_to:
             console.print(

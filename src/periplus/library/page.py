@@ -53,6 +53,11 @@ class Page:
         return self._capture.url
 
     @property
+    def vanished_at(self) -> datetime | None:
+        """Since when the page is gone; `None` if it is not, and of single versions."""
+        return self._capture.vanished_at
+
+    @property
     def status(self) -> int:
         """The HTTP status, 200 to 299."""
         return self._capture.status
@@ -181,6 +186,7 @@ class Page:
             "canonical": self.canonical,
             "text": self.text,
             "main_text": self.main_text,
+            "vanished_at": to_builtins(self.vanished_at),
             **({"hidden_text": to_builtins(self.hidden_text)} if self.hidden_text else {}),
         }
 

@@ -22,4 +22,4 @@ def to_markdown(html: str | bytes, url: str = "") -> str:
     if url:
         return markdown_of(page, source, read.shown)
     text = read.shown or decode(source, page.charset).encode("utf-8", "replace")
-    return markdown.to_markdown(text, "") or page.text
+    return markdown.to_markdown(text, "", title=page.title) or page.text

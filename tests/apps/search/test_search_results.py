@@ -104,6 +104,23 @@ def test_a_snippet_shows_code_as_it_is_written(manual: Index) -> None:
     assert "os.path.join('a', 'b')" in manual.search("os.path.join")[0].snippet
 
 
+@pytest.mark.parametrize(
+    ("query", "expand", "missing"),
+    [
+        ("venv segments", False, {"venv": ("segments",), "path": ("venv",), "genindex": ("segments",)}),
+        ("the lrucache and segments", False, {"server": ("segments",), "path": ("lrucache",)}),
+        ("functions on path", False, {"path": ()}),
+        ("segments", True, {"path": (), "genindex": ("segments",)}),
+    ],
+)
+def test_a_result_that_lacks_a_word_says_which(
+    manual: Index, query: str, expand: bool, missing: dict[str, tuple[str, ...]]
+) -> None:
+    """As it was typed; a word is there in every form in which it is found, and a stop word is never missing."""
+    found = {hit.url.rpartition("/")[2]: hit.missing for hit in manual.search(query, expand=expand)}
+    assert found.items() >= missing.items()
+
+
 def test_a_misspelt_word_shows_results_of_the_right_one(manual: Index) -> None:
     """And can be searched as it was typed; a word that only one text has is not suggested."""
     found = manual.search("enviroments virtual")

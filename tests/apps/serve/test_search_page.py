@@ -60,6 +60,13 @@ def test_results_come_in_pages(site: Site) -> None:
     assert "page=3" in second
 
 
+def test_a_result_that_lacks_a_word_says_which(site: Site) -> None:
+    """In JSON and on the page."""
+    lacking = {tuple(one["missing"]) for one in site.get("/api/search", q="long product").json["results"]}
+    assert lacking == {("long",), ("product",)}
+    assert "without <s>product</s>" in site.get("/", q="long product").text
+
+
 def test_results_of_a_site_are_grouped(site: Site) -> None:
     """The last result of a site says how many more there are, and links to them."""
     found = site.get("/api/search", q="product", n="2").json

@@ -174,6 +174,31 @@ def test_what_is_hidden_is_a_field_of_json_lines_where_there_is_such(collection:
     assert b"hidden_text" not in out.getvalue()
 
 
+def test_a_page_that_is_gone_says_since_when(collection: Collection, tmp_path: Path) -> None:
+    """The first answer that it is gone after the last that it was there, in every format; no failure means that."""
+    for name in ("gone", "back", "down"):
+        collection.fetch(f"https://example.org/{name}", b"<p>the text of a page")
+    for _ in range(2):
+        collection.fetch("https://example.org/gone", b"", status=410)
+    collection.fetch("https://example.org/back", b"", status=404)
+    collection.fetch("https://example.org/back", b"<p>the text of a page, again")
+    collection.fetch("https://example.org/down", b"", status=500)
+    collection.fetch("https://example.org/never", b"", status=404)
+    collection.settle()
+    at = "2027-01-15T08:00:04Z"
+    assert {line["url"][20:]: line["vanished_at"] for line in collection.lines()} == {
+        "gone": at,
+        "back": None,
+        "down": None,
+    }
+    out = BytesIO()
+    export_stream(collection.folder, "csv", out)
+    assert [row["vanished_at"] for row in csv.DictReader(StringIO(out.getvalue().decode()))] == [at, "", ""]
+    export_folder(collection.folder, "markdown", tmp_path / "out")
+    pages = (tmp_path / "out" / "example.org").iterdir()
+    assert [page.stem for page in pages if f'vanished_at: "{at}"' in page.read_text()] == ["gone"]
+
+
 def test_a_folder_that_holds_something_is_refused(collection: Collection, tmp_path: Path) -> None:
     """Nothing is overwritten, and a stranger's format is named."""
     collection.settle()

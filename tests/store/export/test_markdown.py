@@ -151,6 +151,25 @@ def test_the_title_of_the_page_is_kept_if_it_stands_apart() -> None:
     assert headings_of(page) == ["## 8.1. Numbers", "### Third"]
 
 
+@each_case(
+    ("top", "first"),
+    [
+        ("<div class=toc><b>Plans of *Q* #</b><ul><li><a href=#a>1. Searching</a></ul></div>", r"# Plans of \*Q\* \#"),
+        ("<h1>1. Searching</h1><p>At first.<h1>2. Sorting</h1>", r"# Plans of \*Q\* \#"),
+        ("<h2>Searching</h2>", r"# Plans of \*Q\* \#"),
+        ("<h2>Plans of queries</h2>", "## Plans of queries"),
+        ("<div>Plans of *Q* are made</div>", r"Plans of \*Q\* are made"),
+        ("<h1>How to search</h1>", "# How to search"),
+    ],
+)
+def test_the_title_is_written_above_a_text_without_it(top: str, first: str) -> None:
+    """If neither a heading nor the first line has it, and no other heading is for the page; its signs mean nothing."""
+    page = f"<body>{top}{PROSE}{PROSE}"
+    written = to_markdown(page.encode(), "https://example.org/", title="Plans of *Q* #")
+    assert written.splitlines()[0] == first
+    assert to_markdown(b"<body>", "https://example.org/", title="Plans") == ""
+
+
 def test_short_paragraphs_that_are_left_out_do_not_part_a_heading_from_its_text() -> None:
     """Beside a list they do, and so do longer ones; another heading takes what follows for itself."""
     answer = f"<p>Yes.</p>{PROSE}"

@@ -147,5 +147,8 @@ class SearchEngine(Protocol):
     def count_with(self, term: str) -> int:
         """The number of documents with a term."""
 
+    def with_word(self, terms: Sequence[str], ids: Sequence[int]) -> set[int]:
+        """Those of these documents that have a word: at least one of its terms."""
+
     def close(self) -> None:
         """Release files and locks; changes since the last commit are lost."""

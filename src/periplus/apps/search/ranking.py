@@ -141,6 +141,8 @@ class Hit(Struct, frozen=True):
     """The best sections of the page, the best first."""
     collection: str = ""
     """Of several that were searched, the one that has it."""
+    missing: tuple[str, ...] = ()
+    """The words that were looked for and that the page does not have."""
 
 
 class Sitelink(Struct, frozen=True):

@@ -262,6 +262,7 @@ class Searcher:
         pages = {**answer.pages, **self._documents.terms_of([id_ for id_ in ids if id_ not in answer.pages])}
         read = read_pages(answer.asked_terms, [pages.get(id_, NO_TERMS) for id_ in ids])
         endings = {site: self._documents.title_ending_of(site) for site in {one.site for one in records.values()}}
+        missing = self._missing(shown, question, asked)
         return [
             self._hit(
                 records[id_],
@@ -272,9 +273,16 @@ class Searcher:
                 page,
                 asked.text,
                 endings[records[id_].site],
+                tuple(word for word, lacking in missing if id_ in lacking),
             )
             for id_, one, page in zip(ids, shown, read, strict=True)
         ]
+
+    def _missing(self, shown: Sequence[Ranked], question: Question, asked: Query) -> list[tuple[str, set[int]]]:
+        """Each word that was looked up, with those of the results that do not have it."""
+        partial = {one.candidate.match.id for one in shown if not one.candidate.match.has_all_words}
+        words = zip(looked_up(asked, self._languages_of(asked)), question.words, strict=True) if partial else ()
+        return [(word, partial - self._engine.with_word(terms, sorted(partial))) for word, terms in words]
 
     def _hit(
         self,
@@ -286,6 +294,7 @@ class Searcher:
         page: ReadPage,
         typed: str,
         ending: str,
+        missing: tuple[str, ...],
     ) -> Hit:
         allowed = LENGTH if record.max_snippet is None else min(LENGTH, record.max_snippet)
 
@@ -321,6 +330,7 @@ class Searcher:
             full_title=record.title,
             link=sections[0].url if sections else record.url,
             sections=tuple(one for one, chosen in zip(sections, best, strict=True) if not chosen.is_page),
+            missing=missing,
         )
 
 

@@ -6,6 +6,7 @@ terms it was added with.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -105,6 +106,11 @@ class SqliteEngine:
         row = self._database.execute("select doc from vocabulary where term = ?", (term,)).fetchone()
         return int(row[0]) if row else 0
 
+    def with_word(self, terms: Sequence[str], ids: Sequence[int]) -> set[int]:
+        """Those of these documents that have a word: at least one of its terms."""
+        sql = "select rowid from terms where terms match ? and rowid in (select value from json_each(?))"
+        return {id_ for (id_,) in self._database.execute(sql, (_any(terms), json.dumps(list(ids))))}
+
     def close(self) -> None:
         """Release files and locks; changes since the last commit are lost."""
         self._database.close()
@@ -149,7 +155,7 @@ def _phrase(words: tuple[str, ...]) -> str:
     return "{title anchors body} : (" + " + ".join(map(_quoted, words)) + ")"
 
 
-def _any(alternatives: tuple[str, ...]) -> str:
+def _any(alternatives: Sequence[str]) -> str:
     return "{title anchors body} : (" + " OR ".join(map(_quoted, alternatives)) + ")"
 
 

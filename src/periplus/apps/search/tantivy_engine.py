@@ -93,11 +93,10 @@ class TantivyEngine:
             found = searcher.search(_all([*filters, (Occur.Must, loose)]), weights.candidates, count=False).hits
         if not found:
             return Found((), total)
-        ids = [int(value or 0) for value in searcher.fast_field_values("id", [address for _, address in found])]
         return Found(
             [
                 Match(id_, score, (address.segment_ord, address.doc) in with_all)
-                for id_, (score, address) in zip(ids, found, strict=True)
+                for id_, (score, address) in zip(_ids(searcher, found), found, strict=True)
             ],
             total,
         )
@@ -105,6 +104,14 @@ class TantivyEngine:
     def count_with(self, term: str) -> int:
         """The number of documents with a term."""
         return self._searcher().doc_freq("all", term)
+
+    def with_word(self, terms: Sequence[str], ids: Sequence[int]) -> set[int]:
+        """Those of these documents that have a word: at least one of its terms."""
+        searcher = self._searcher()
+        either = Query.term_set_query(self._schema, "all", list(terms))
+        these = Query.term_set_query(self._schema, "id", list(ids))
+        found = searcher.search(_all([(Occur.Must, either), (Occur.Must, these)]), len(ids), count=False).hits
+        return set(_ids(searcher, found))
 
     def close(self) -> None:
         """Release files and locks; changes since the last commit are lost."""
@@ -209,6 +216,10 @@ def _all(clauses: list[tuple[Occur, Query]]) -> Query:
 
 def _boosted(query: Query, weight: float) -> Query:
     return Query.boost_query(query, weight)
+
+
+def _ids(searcher: tantivy.Searcher, hits: Sequence[tuple[Any, tantivy.DocAddress]]) -> list[int]:
+    return [int(value or 0) for value in searcher.fast_field_values("id", [address for _, address in hits])]
 
 
 def _count(result: Any) -> int:

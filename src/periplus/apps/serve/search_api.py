@@ -84,6 +84,8 @@ class Found(Struct, frozen=True):
     """Where the result leads: its best section, or the page."""
     sections: tuple[SectionHit, ...] = ()
     """The best sections of the page, the best first."""
+    missing: tuple[str, ...] = ()
+    """The words that were looked for and that the page does not have."""
     parts: Mapping[str, float] = {}
     """What adds up to the score; only with `explain=1`, which needs an operator."""
 
@@ -188,6 +190,7 @@ def _found(hit: Hit, explains: bool, shows_copies: bool) -> Found:
         breadcrumbs=hit.breadcrumbs,
         link=hit.link,
         sections=hit.sections,
+        missing=hit.missing,
         parts={name: round(part, 4) for name, part in hit.parts.items()} if explains else {},
     )
 

@@ -387,11 +387,14 @@ class Views:
 
 
 _VANISHED: Final = """\
-select url,
-    max(ended_at) filter (where outcome = 'redirected' or status in (404, 410) or reason = 'robots') as vanished_at
-from fetches where purpose = 'page' group by url
-having vanished_at > max(ended_at) filter (where outcome = 'not-modified' or status between 200 and 299)"""
-"""When pages vanished that are not there now, as `apps.changes` defines it."""
+select url, min(ended_at) as vanished_at from fetches
+join (
+    select url, max(ended_at) as seen_at from fetches
+    where purpose = 'page' and (outcome = 'not-modified' or status between 200 and 299) group by url
+) using (url)
+where purpose = 'page' and (outcome = 'redirected' or status in (404, 410) or reason = 'robots') and ended_at > seen_at
+group by url"""
+"""Since when pages are gone that were there, as `apps.changes` defines it."""
 
 
 _DOWN: Final = """exists (from (

@@ -27,12 +27,16 @@ from ..tables.tail import Position, Tail, end_of
 
 _FACTS = ["url", "purpose", "outcome", "status", "started_at", "warc_file", "digest", "is_revisit"]
 _COLUMNS = ["url", "status", "started_at", "content_type", "digest", "warc_file", "warc_offset", "warc_length"]
+_STATES = ["url", "purpose", "outcome", "status", "reason", "ended_at"]
 COLUMNS = [*_FACTS, *(name for name in _COLUMNS if name not in _FACTS)]
 """The columns of `fetches` that a capture is made of."""
 
 
 class Capture(Struct, frozen=True):
-    """One version of a page. `original` is the location of its body, if `stored` only refers to an earlier one."""
+    """One version of a page. `original` is the location of its body, if `stored` only refers to an earlier one.
+
+    `vanished_at`: since when the page is gone, if it is (of `latest_captures` only).
+    """
 
     url: Url
     status: int
@@ -40,6 +44,7 @@ class Capture(Struct, frozen=True):
     content_type: str | None
     stored: Stored
     original: Stored | None = None
+    vanished_at: datetime | None = None
 
     @property
     def body_at(self) -> Stored | None:
@@ -51,13 +56,14 @@ def latest_captures(tables: Path, spooled: Sequence[Spooled] = ()) -> Iterator[C
     """The last good version of every URL, in the order of the table."""
     is_chosen, digests = _choose(tables, spooled)
     originals = _originals(tables, spooled, digests)
+    vanished = _vanished(tables, spooled)
     place = 0
     for batch in scan(tables, "fetches", spooled=spooled, columns=COLUMNS):
         good = batch.filter(_is_good(batch))
         chosen = good.filter(pa.array(is_chosen[place : place + good.num_rows]))
         place += good.num_rows
         for row in chosen.to_pylist():
-            yield _capture(row, originals)
+            yield replace(_capture(row, originals), vanished_at=vanished.get(row["url"]))
 
 
 def good_captures(batch: pa.RecordBatch, originals: dict[str, Stored]) -> Iterator[tuple[int, Capture]]:
@@ -91,6 +97,40 @@ def _is_good(batch: pa.RecordBatch) -> pa.Array:
     for part in parts[1:]:
         is_good = pc.and_(is_good, part)
     return pc.fill_null(is_good, False)
+
+
+def _vanished(tables: Path, spooled: Sequence[Spooled]) -> dict[str, datetime]:
+    """Since when pages are gone that were there, by URL; `apps.changes` defines it."""
+    gone: dict[str, list[datetime]] = {}
+    seen: dict[str, datetime] = {}
+    for batch in scan(tables, "fetches", spooled=spooled, columns=_STATES):
+        for url, at in _visits_where(batch, _is_gone(batch)):
+            gone.setdefault(url, []).append(at)
+    wanted = pa.array(gone, pa.string())
+    for batch in scan(tables, "fetches", spooled=spooled, columns=_STATES) if gone else ():
+        for url, at in _visits_where(batch, pc.and_(_is_there(batch), pc.is_in(batch["url"], wanted))):
+            seen[url] = max(at, seen.get(url, at))
+    since = {url: [at for at in gone[url] if at > last] for url, last in seen.items()}
+    return {url: min(times) for url, times in since.items() if times}
+
+
+def _visits_where(batch: pa.RecordBatch, chosen: pa.Array) -> Iterator[tuple[str, datetime]]:
+    """URL and time of some visits to pages."""
+    some = batch.filter(pc.fill_null(pc.and_(chosen, pc.equal(_plain(batch["purpose"]), "page")), False))
+    return zip(some["url"].to_pylist(), some["ended_at"].to_pylist(), strict=True)
+
+
+def _is_gone(batch: pa.RecordBatch) -> pa.Array:
+    is_moved = pc.equal(_plain(batch["outcome"]), "redirected")
+    is_forbidden = pc.fill_null(pc.equal(_plain(batch["reason"]), "robots"), False)
+    is_absent = pc.fill_null(pc.is_in(batch["status"], pa.array([404, 410], batch["status"].type)), False)
+    return pc.or_(pc.or_(is_moved, is_forbidden), is_absent)
+
+
+def _is_there(batch: pa.RecordBatch) -> pa.Array:
+    status = pc.fill_null(batch["status"], 0)
+    is_good = pc.and_(pc.greater_equal(status, 200), pc.less(status, 300))
+    return pc.or_(is_good, pc.equal(_plain(batch["outcome"]), "not-modified"))
 
 
 def _choose(tables: Path, spooled: Sequence[Spooled]) -> tuple[npt.NDArray[np.bool_], set[str]]:

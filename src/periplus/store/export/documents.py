@@ -199,7 +199,7 @@ def markdown_of(page: ParsedPage, body: bytes, shown: bytes = b"") -> str:
     html = shown or _html_of(page, body)
     if html is None:
         return _lines_of(page, body)
-    return to_markdown(html, page.url, base=page.base, encoding=page.charset) or page.text
+    return to_markdown(html, page.url, base=page.base, encoding=page.charset, title=page.title) or page.text
 
 
 def _html_of(page: ParsedPage, body: bytes) -> bytes | None:

@@ -77,12 +77,20 @@ _NOT_IN_URLS: Final = str.maketrans({sign: f"%{ord(sign):02X}" for sign in "()\\
 _SCHEMES: Final = ("http://", "https://", "mailto:", "ftp://")
 
 
-def to_markdown(html: bytes, url: str, *, base: str = "", encoding: str = "utf-8") -> str:
+def to_markdown(html: bytes, url: str, *, base: str = "", encoding: str = "utf-8", title: str = "") -> str:
     """The main text of a page in Markdown. `html` is in UTF-8.
 
-    Links are resolved against `base`, if it is not that of the URL; `encoding` is what the page was in before.
+    Links are resolved against `base`, if it is not that of the URL; `encoding` is what the page was in before. The
+    `title` of the page is written above a text that neither begins with it nor has a heading for it: one that is like
+    it, or the only one of the first level.
     """
-    return written(html, url, base or url, encoding)[0]
+    text, blocks = written(html, url, base or url, encoding)
+    headings = [block for block in blocks if block.kind is WrittenKind.HEADING]
+    if not blocks or not title or sum(block.level == 1 for block in headings) == 1:
+        return text
+    if any(title_likeness(title, each) for each in (blocks[0].text, *[block.title for block in headings])):
+        return text
+    return f"{Markdown().heading(escaped_words(title, is_in_link=False), 1)}\n\n{text}"
 
 
 def to_blocks(html: bytes, url: str, *, base: str = "", encoding: str = "utf-8") -> list[WrittenBlock]:

@@ -42,7 +42,7 @@ class PageRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """A page. What it does not have is null; `markdown` is there if it was asked for, `hidden_text` if there is such.
 
     `text` is all visible text with white space folded, `main_text` the same without navigation; `hidden_text` is what
-    was left out of both because visitors do not see it.
+    was left out of both because visitors do not see it; `vanished_at` is since when the page is gone.
     """
 
     url: str
@@ -57,6 +57,7 @@ class PageRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     main_text: str
     warc_file: str
     warc_offset: int
+    vanished_at: datetime | None
     markdown: str = ""
     hidden_text: HiddenText = NOTHING_HIDDEN
 
@@ -66,7 +67,7 @@ class PageRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         return len(self.text) + len(self.main_text) + len(self.markdown)
 
 
-_TYPES: Final = {"fetched_at": MOMENT, "status": pa.int32(), "warc_offset": pa.int64()}
+_TYPES: Final = {"fetched_at": MOMENT, "status": pa.int32(), "warc_offset": pa.int64(), "vanished_at": MOMENT}
 """Types of columns that are not strings."""
 
 
@@ -86,6 +87,7 @@ def record_of(document: DecodedCapture, *, wants_markdown: bool = False) -> Page
         main_text=page.main_text,
         warc_file=capture.stored.file,
         warc_offset=capture.stored.offset,
+        vanished_at=capture.vanished_at,
         markdown=document.to_markdown() if wants_markdown else "",
         hidden_text=document.hidden_text or NOTHING_HIDDEN,  # the same object is left out
     )
@@ -143,9 +145,8 @@ class CsvWriter:
 
     def add(self, record: PageRecord) -> None:
         """Add the row of a page."""
-        values: list[object] = [getattr(record, name) for name in self._names]
-        values[1] = record.fetched_at.isoformat().replace("+00:00", "Z")
-        self._write(values)
+        values = (getattr(record, name) for name in self._names)
+        self._write([_utc(value) if isinstance(value, datetime) else value for value in values])
 
 
 class DocumentTable:
@@ -241,10 +242,15 @@ def _front_matter(document: DecodedCapture) -> str:
         "url": capture.url,
         "title": page.title,
         "language": document.language,
-        "fetched_at": capture.fetched_at.isoformat().replace("+00:00", "Z"),
+        "fetched_at": _utc(capture.fetched_at),
+        "vanished_at": capture.vanished_at and _utc(capture.vanished_at),
     }
     lines = [f"{name}: {json.dumps(value)}" for name, value in facts.items() if value]
     return "\n".join(["---", *lines, "---", ""])
+
+
+def _utc(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")
 
 
 def _create(folder: Path, file: PurePosixPath, data: bytes) -> bool:
