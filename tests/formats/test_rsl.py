@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.each_case import each_case
 
-from periplus.content.licenses import named_licenses
+from periplus.content.licenses import named_commons, named_licenses
 from periplus.formats.rsl import (
     Licensee,
     NamedLicense,
     Permission,
     creative_commons,
     feed_licenses,
-    header_licenses,
+    header_commons,
     read_rsl,
 )
 
@@ -157,5 +157,6 @@ BY = "https://creativecommons.org/licenses/by/4.0/"
 )
 def test_a_page_names_its_licence_of_creative_commons(html: str, count: int) -> None:
     """By the relation, wherever it is; a link alone may be about the licence."""
-    assert named_licenses(html.encode(), URL) == [NamedLicense("html", BY)] * count
-    assert header_licenses(f"<{BY}>; rel=license", URL) == [NamedLicense("header", BY)]
+    assert named_commons(html.encode(), URL) == [NamedLicense("html", BY)] * count
+    assert header_commons(f"<{BY}>; rel=license", URL) == [NamedLicense("header", BY)]
+    assert named_licenses(html.encode(), URL, link_headers=[f"<{BY}>; rel=license"]) == [], "it is not one of RSL"

@@ -73,7 +73,7 @@ def test_crawl_is_a_function_beside_the_engine(first: str) -> None:
 
 def test_keywords_are_the_options_of_the_command_line() -> None:
     """Every option of `periplus crawl` is a keyword, but for those that only say how to print."""
-    options = set(inspect.signature(crawl_command).parameters) - {"dry_run", "json", "set_"}
+    options = set(inspect.signature(crawl_command).parameters) - {"dry_run", "help_all", "json", "set_"}
     keywords = set(inspect.signature(library.crawl).parameters)
     assert options <= keywords
     assert keywords - options == {"headers", "auth", "settings"}

@@ -106,7 +106,7 @@ def run_enclosed(case: str, folder: Path) -> None:
 async def crawl(case: str, folder: Path) -> None:
     """Inside an enclosure: crawl a site, and check what was fetched."""
     enclosure.furnish(folder)
-    subprocess.run(["ip", "address", "add", f"{SIX}/128", "dev", "lo"], check=True)
+    subprocess.run(["ip", "address", "add", f"{SIX}/128", "dev", "lo", "nodad"], check=True)
     site, listens, silent, change = CASES[case]
     names = NameServer(lambda name: site.addresses if name == HOST else "")
     await asyncio.get_running_loop().create_datagram_endpoint(lambda: names, ("127.0.0.1", 53))

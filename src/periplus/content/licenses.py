@@ -8,7 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from periplus.formats.rsl import MAX_LICENSE_BYTES, MAX_NAMED, MEDIA_TYPE, NamedLicense, header_licenses, linked_license
+from periplus.formats.rsl import (
+    MAX_LICENSE_BYTES,
+    MAX_NAMED,
+    MEDIA_TYPE,
+    NamedLicense,
+    header_commons,
+    header_licenses,
+    linked_license,
+)
 
 from .html import read_tags
 
@@ -30,13 +38,18 @@ def named_licenses(
     body: bytes, url: str, content_type: str | None = None, link_headers: Sequence[str] = ()
 ) -> list[NamedLicense]:
     """The licences that a page and its headers name, in this order: header, page. Nearly all pages name none."""
-    found = header_licenses(link_headers, url) if any("license" in value.lower() for value in link_headers) else []
+    found = header_licenses(link_headers, url) if any("rsl+xml" in value.lower() for value in link_headers) else []
     if _may_name(body):
         found += _in_page(body, url, content_type)
+    return list(dict.fromkeys(found))[:MAX_NAMED]
+
+
+def named_commons(body: bytes, url: str, link_headers: Sequence[str] = ()) -> list[NamedLicense]:
+    """The licences of Creative Commons that a page and its headers name."""
+    found = header_commons(link_headers, url) if any("license" in value.lower() for value in link_headers) else []
     if _COMMONS in body:
-        found += (
-            NamedLicense("html", match[1].decode("latin-1")) for match in _LINKED.finditer(_COMMENTS.sub(b"", body))
-        )
+        links = _LINKED.finditer(_COMMENTS.sub(b"", body))
+        found += (NamedLicense("html", match[1].decode("latin-1")) for match in links)
     return list(dict.fromkeys(found))[:MAX_NAMED]
 
 

@@ -358,15 +358,19 @@ MAX_NAMED: Final = 10
 
 
 def header_licenses(links: str | Sequence[str], url: str) -> list[NamedLicense]:
-    """The licences that `Link` headers of a response name: those of RSL by their type, and of Creative Commons."""
+    """The licences that `Link` headers of a response name; those of other types are not RSL."""
     found = [
         NamedLicense("header", link.url)
         for link in read_links(links, url)
-        if "license" in link.rel
-        and not link.anchor
-        and (link.type.partition(";")[0].strip() == MEDIA_TYPE or creative_commons(link.url) is not None)
+        if "license" in link.rel and link.type.partition(";")[0].strip() == MEDIA_TYPE and not link.anchor
     ]
     return found[:MAX_NAMED]
+
+
+def header_commons(links: str | Sequence[str], url: str) -> list[NamedLicense]:
+    """The licences of Creative Commons that `Link` headers of a response name."""
+    named = [link.url for link in read_links(links, url) if "license" in link.rel and not link.anchor]
+    return [NamedLicense("header", each) for each in named if creative_commons(each) is not None][:MAX_NAMED]
 
 
 def linked_license(href: str, base: str) -> NamedLicense | None:

@@ -45,8 +45,6 @@ def test_well_known_crawlers_need_no_package() -> None:
     [
         ("Mozilla/5.0 (compatible; OurOwnBot/1.2; +https://our.test/bot)", "OurOwnBot"),
         ("tiny-spider", "tiny-spider"),
-        ("Fetcher/2.0 (+https://a.test/about)", "Fetcher"),
-        ("Mozilla/5.0 (compatible; Finder/1.0; +http://a.test)", "Finder"),
         ("Mozilla/5.0 (Linux; Android 9; CUBOT X19) AppleWebKit/537.36", ""),
         ("Mozilla/5.0 (X11; Linux) robotics", ""),
         ("python-requests/2.32", ""),

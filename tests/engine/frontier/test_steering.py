@@ -72,12 +72,14 @@ def test_a_preview_counts_each_url_once_and_ends() -> None:
     state = MemoryState()
     both = [Queued(url(f"a{n}"), SITE, lane, 3) for n in range(30) for lane in (Lane.DISCOVERY, Lane.SITEMAPS)]
     state.queues.push([*both, Queued(url("b"), SITE, Lane.REFRESH, 3), Queued(url("a.xml"), SITE, Lane.FILES, 3)])
-    found = preview(state.queues, "*.test/a*", set[Url]().__contains__)
+    found = preview(state.queues, state.records, "*.test/a*", set[Url]().__contains__)
     assert (found.matching, found.looked_at, found.is_complete, len(found.sample)) == (30, 62, True, 20)
     assert found + found == Preview(60, 124, True, found.sample)
-    assert preview(state.queues, "*.test/a*", {url("a7"), url("b")}.__contains__).matching == 29, "a7 is under way"
+    assert preview(state.queues, state.records, "*.test/a*", {url("a7"), url("b")}.__contains__).matching == 29, (
+        "a7 is under way"
+    )
     state.queues.push([Queued(Url(f"{url('c')}{n}"), SITE, Lane.DISCOVERY, 3) for n in range(MAX_LOOKED_AT)])
-    assert not preview(state.queues, "*", set[Url]().__contains__).is_complete
+    assert not preview(state.queues, state.records, "*", set[Url]().__contains__).is_complete
 
 
 def test_a_rate_can_be_changed_and_taken_back() -> None:

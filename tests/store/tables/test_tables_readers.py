@@ -39,7 +39,7 @@ from periplus.parts.forms.rows import FormProbed
 from periplus.parts.permissions.rows import PermissionRow
 from periplus.store import Tables, TableSettings
 from periplus.store.tables import SCHEMAS, Spooled, count_rows, read
-from periplus.store.tables.declared import ROWS
+from periplus.store.tables.declared import ROWS, ImportedFileRow
 from periplus.store.tables.reader import rows_of
 
 NOW = 1_700_000_000.0
@@ -112,6 +112,7 @@ EVENTS = (
     ),
     SubjectJudged("a.test", "site", "spam", "spam", 0.9, ("every page has the same words",), NOW),
     OutageSeen("a.test", NOW, NOW + 60.0, "http-404", NOW + 90.0),
+    ImportedFileRow("a.warc.gz", 4, 2, "<urn:uuid:1>", NOW, "wget", "nobody", "a crawl", "software: wget", NOW),
 )
 IN_SQL = {
     "string": "VARCHAR", "dictionary": "VARCHAR", "timestamp": "TIMESTAMP WITH TIME ZONE", "int32": "INTEGER",

@@ -25,11 +25,8 @@ LONGEST_AGENT: Final = 1_024
 """Letters of an agent that are looked at: real ones have fewer than 500."""
 _HEAD: Final = 3
 """Letters of a literal by which it is found: nearly all literals are longer, and few share their beginning."""
-_DECLARED: Final = re.compile(
-    r"\b(?!cubot\b)([a-z][\w.-]*(?:bot|crawler|spider))(?=[/;,)\s]|$)|\b([a-z][\w.-]*)(?:/[\w.-]+)?[;,]?\s*\(?\+https?://",
-    re.IGNORECASE,
-)
-"""The name of a program that says of itself that it is a crawler, or where to complain. Cubot makes phones."""
+_DECLARED: Final = re.compile(r"(?<![\w./-])(?!cubot\b)[a-z][\w.-]*(?:bot|crawler|spider)(?=[/;,)\s]|$)", re.IGNORECASE)
+"""The name of a program that says of itself that it is a crawler. Cubot makes phones."""
 _ESCAPED_CLASS: Final = frozenset("dDsSwWbBAZ")
 
 
@@ -108,8 +105,7 @@ class AgentTable:
             if _compiled(self._patterns[place]).search(agent):
                 return self._crawlers[place]
         declared = _DECLARED.search(agent)
-        name = "" if declared is None else declared[1] or declared[2]
-        return Crawler(name, token=_token(name)) if name else None
+        return None if declared is None else Crawler(declared[0], token=_token(declared[0]))
 
 
 @cache

@@ -46,7 +46,7 @@ from periplus.policy.duplicates import Belief, Hint, HintKind, HintTarget, belie
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
 from periplus.store.tables.declared import ImportedFileRow
-from periplus.store.tables.files import files_of
+from periplus.store.tables.files import has_rows
 from periplus.urls import canonical, domain_of, site_of
 
 from ..collection import CollectionSetup, states
@@ -129,7 +129,7 @@ def verdicts_on(collection: CollectionSetup, site: str) -> tuple[SubjectJudged, 
 def imported_files(collection: CollectionSetup) -> tuple[ImportedFileRow, ...]:
     """The first files that the collection was imported from, with who wrote them."""
     layout, table = collection.layout, ImportedFileRow.table
-    if not files_of(layout.tables, table):
+    if not has_rows(layout.tables, table, layout.spooled):
         return ()
     from periplus.store.tables.reader import rows_of, scan  # loads Arrow
 

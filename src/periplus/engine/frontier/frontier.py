@@ -277,7 +277,7 @@ class Frontier:
 
     def preview(self, pattern: str) -> Preview:
         """Which waiting URLs a pattern matches."""
-        return preview(self._state.queues, pattern, self._leases.holds)
+        return preview(self._state.queues, self._state.records, pattern, self._leases.holds)
 
     def rescore_listed(self, score_of: Callable[[Url], float | None], now: float) -> None:
         """Score pages again that wait because a sitemap lists them, at the start of a process: none is out."""

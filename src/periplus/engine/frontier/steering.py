@@ -13,7 +13,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from periplus.model import Lane, Queues, Ticket, Url
+from periplus.model import Lane, Queues, Ticket, Url, UrlRecords
 from periplus.policy.filters.patterns import MAX_PATTERNS, compiled
 
 from .site import NOT_PAGES
@@ -92,15 +92,20 @@ def _merged(known: tuple[str, ...], added: Iterable[str], dropped: frozenset[str
     return tuple(each for each in dict.fromkeys((*known, *added)) if each not in dropped)[:MAX_PATTERNS]
 
 
-def preview(queues: Queues, pattern: str, is_out: Callable[[Url], bool]) -> Preview:
-    """Which waiting URLs a pattern matches. One in two lanes counts once; one that is being fetched does not wait."""
+def preview(queues: Queues, records: UrlRecords, pattern: str, is_out: Callable[[Url], bool]) -> Preview:
+    """Which waiting URLs a pattern matches.
+
+    One in two lanes counts once. One that is being fetched, or that the other lane had first, does not wait.
+    """
     matches = compiled(pattern)
-    looked_at, found = 0, dict[Url, None]()
+    looked_at, found = 0, dict[Url, bool]()
     for ticket in _waiting(queues, tuple(Lane)):
         looked_at += 1
         if ticket.entry.lane not in NOT_PAGES and matches(ticket.entry.url) and not is_out(ticket.entry.url):
-            found[ticket.entry.url] = None
-    return Preview(len(found), looked_at, looked_at < MAX_LOOKED_AT, tuple(found)[:SAMPLE])
+            found[ticket.entry.url] = ticket.entry.lane not in (Lane.DISCOVERY, Lane.SITEMAPS)
+    known = zip(found.items(), records.get(list(found)), strict=True)
+    waiting = [url for (url, is_again), record in known if is_again or record is None or not record.visits]
+    return Preview(len(waiting), looked_at, looked_at < MAX_LOOKED_AT, tuple(waiting[:SAMPLE]))
 
 
 def to_be_raised(queues: Queues, prefers: Callable[[Url], bool], is_out: Callable[[Url], bool]) -> list[Ticket]:

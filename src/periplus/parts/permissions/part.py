@@ -9,7 +9,7 @@ from msgspec.structs import astuple
 
 from periplus.content import RawPage, decode_body
 from periplus.content.facts import AGENT
-from periplus.content.licenses import named_licenses
+from periplus.content.licenses import named_commons, named_licenses
 from periplus.engine.frontier import embedded_name
 from periplus.engine.frontier.politeness import OUR_OWN, reason_of
 from periplus.engine.frontier.robots import robots_url
@@ -18,7 +18,7 @@ from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers, read_robots_tag
 from periplus.formats.preferences import preference_headers
 from periplus.formats.robots import Access
-from periplus.formats.rsl import NamedLicense, creative_commons, header_licenses, read_rsl
+from periplus.formats.rsl import NamedLicense, creative_commons, header_commons, header_licenses, read_rsl
 from periplus.model import (
     NO_PREFERENCES,
     Directives,
@@ -91,6 +91,7 @@ class PermissionLedger(Part):
     def inspect(self, page: RawPage) -> None:
         """Find the licences that a page names, before it is read."""
         named = named_licenses(page.body, page.url, page.content_type, page.link_headers)
+        named += named_commons(page.body, page.url, page.link_headers)
         if named:
             if len(self._named) >= _MAX_NAMED:
                 self._named.clear()
@@ -142,7 +143,7 @@ class PermissionLedger(Part):
         head = Place("", READ, _digest_of(outcome.headers), record)
         body = Place("", READ, sha256(outcome.body).hexdigest(), record)
         if page is None:
-            named = header_licenses(headers.all("link"), url)
+            named = header_licenses(headers.all("link"), url) + header_commons(headers.all("link"), url)
             directives = read_robots_tag(headers.all("x-robots-tag"), AGENT)
         else:
             directives = page.directives

@@ -81,6 +81,12 @@ def files_of(folder: Path, table: str, spooled: Sequence[Spooled] = ()) -> list[
     return list(_files(folder, table, spooled))
 
 
+def has_rows(folder: Path, table: str, spooled: Sequence[Spooled] = ()) -> bool:
+    """Whether a table may have rows, as far as that is known without opening its files."""
+    listed = _files(folder, table, spooled).values()
+    return any(file is None or file.rows for file in listed) or count_spooled(table, spooled) > 0
+
+
 def intact_files_of(folder: Path, table: str, spooled: Sequence[Spooled] = ()) -> list[Path]:
     """The same files, each with the bytes that were written: else `CollectionDamaged` names it.
 
