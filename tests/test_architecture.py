@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
+import pytest
 from tests.covering import TESTS, covering, cross_cutting
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "periplus"
@@ -50,6 +51,7 @@ def test_every_module_has_a_docstring() -> None:
     assert [named(path) for path in MODULES if not text_of(path).startswith(('"""', 'r"""'))] == []
 
 
+@pytest.mark.proof
 def test_packages_name_what_they_have() -> None:
     """A name in the docstring of a package is a module or a name of its code: a reader looks for it there."""
     unknown = {}
@@ -68,6 +70,7 @@ def test_no_module_has_a_catch_all_name() -> None:
     assert [named(path) for path in MODULES if {path.stem, path.parent.name} & CATCH_ALL_NAMES] == []
 
 
+@pytest.mark.proof
 def test_classes_that_other_rooms_use_have_names_of_their_own() -> None:
     """A class that is used outside its room (its app, its part) is the only one of its name."""
     defined = Counter(node.name for path in MODULES for node in nodes_of(path) if isinstance(node, ast.ClassDef))
@@ -185,6 +188,7 @@ def test_folders_of_other_tests_say_what_they_cover() -> None:
     assert [folder.name for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
 
 
+@pytest.mark.proof
 def test_every_folder_of_the_source_is_covered() -> None:
     """`make test FOR=...` finds tests by name and by imports; those of a part are more than its own."""
     folders = [str(path.parent.relative_to(SOURCE)) for path in MODULES if path.name == "__init__.py"]

@@ -36,6 +36,7 @@ def headings(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_to_headings_resolve(page: Path) -> None:
     """`page.md#heading` names a heading that is on that page."""

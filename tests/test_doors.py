@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "periplus"
 NO_REQUESTS = ("apps/lab/", "apps/simulate/", "policy/", "model/", "insight/", "graph/", "apps/search/")
 """Packages that decide, measure and simulate: they have no wire. The lab serves, on loopback."""
@@ -181,6 +183,7 @@ def imported(place: Place) -> set[str]:
             return set()
 
 
+@pytest.mark.proof
 def test_guards_are_made_of_settings() -> None:
     assert places("AddressGuard") == GUARDS
 

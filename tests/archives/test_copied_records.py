@@ -93,6 +93,7 @@ def write_large(path: Path, size: int) -> tuple[str, int]:
     return digest.hexdigest(), length
 
 
+@pytest.mark.proof
 def test_a_record_of_80_megabytes_is_copied_in_flat_memory(tmp_path: Path) -> None:
     """Its bytes, its own digest and its fields stay, and it does not count as truncated."""
     small, large = write_warc(tmp_path / "small.warc.gz", [Capture(HOME, html("a"), DATE)]), tmp_path / "large.warc.gz"
@@ -208,6 +209,7 @@ def test_a_revisit_is_copied_and_its_body_found(tmp_path: Path) -> None:
     assert rows(tmp_path / "new", sql) == before
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "claimed",
     [
@@ -317,6 +319,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("writer", WRITERS)
 def test_every_record_of_every_writer_is_copied(tmp_path: Path, writer: str) -> None:
     """Whether a request comes before or after its answer, and whichever of them names the other; none is added."""

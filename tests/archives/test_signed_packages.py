@@ -69,6 +69,7 @@ def test_a_signature_with_a_key_is_valid(signed: Path) -> None:
     assert len(data["signature"]) == 96 * 4 // 3
 
 
+@pytest.mark.proof
 def test_the_validator_of_others_accepts_it(signed: Path) -> None:
     """`wacz validate` of py-wacz compares hashes and the time of the signature."""
     program = Path(sys.executable).with_name("wacz")
@@ -78,6 +79,7 @@ def test_the_validator_of_others_accepts_it(signed: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+@pytest.mark.proof
 def test_a_changed_byte_is_always_found(signed: Path, tmp_path: Path) -> None:
     """All bytes around members, the ends of compressed ones, and some of the others."""
     whole, chance = signed.read_bytes(), Random(7)
@@ -202,6 +204,7 @@ def test_a_domain_needs_all_of_its_parts(by_domain: dict[str, Any], authorities:
         assert verify_signature({**by_domain, **change}, DIGEST, [authorities.root]).state == "invalid", change
 
 
+@pytest.mark.proof
 def test_no_signature_makes_the_check_fail(by_domain: dict[str, Any], key: Path, authorities: Authorities) -> None:
     """Whatever characters are wrong, there is an answer; and what is signed cannot be changed."""
     chance = Random(11)

@@ -80,6 +80,7 @@ def test_members_are_as_the_specification_has_them(package: Path) -> None:
     }
 
 
+@pytest.mark.proof
 def test_the_validator_of_others_accepts_it(package: Path) -> None:
     """`wacz validate` of py-wacz: names, hashes, and an index that has what it finds in the WARC files."""
     program = Path(sys.executable).with_name("wacz")

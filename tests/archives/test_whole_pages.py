@@ -17,6 +17,9 @@ from tests.lab.scripted_web import ScriptedWeb
 
 import periplus
 
+pytestmark = pytest.mark.proof
+
+
 QUICK = "[politeness]\ndelay = 0.0\nslow_factor = 0.0\nip_delay = 0.0\n[sitemaps]\nfollow = false\n"
 
 

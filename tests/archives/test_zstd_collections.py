@@ -66,6 +66,7 @@ def plain(source: Path) -> Path:
     return source.parent / "gzip"
 
 
+@pytest.mark.proof
 def test_its_files_are_frames_with_a_dictionary(imported: Path) -> None:
     """All but the first, which the dictionary is made of."""
     files = warc_files(imported / "warc")
@@ -74,6 +75,7 @@ def test_its_files_are_frames_with_a_dictionary(imported: Path) -> None:
     assert len(files) > 1
 
 
+@pytest.mark.proof
 def test_exports_are_those_of_gzip(imported: Path, plain: Path, tmp_path: Path) -> None:
     """But for the places of the records."""
     found = []
@@ -102,6 +104,7 @@ def test_one_file_of_all_is_gzip(imported: Path, plain: Path, tmp_path: Path) ->
     assert len(found[0]) >= PAGES
 
 
+@pytest.mark.proof
 def test_its_package_is_for_players(imported: Path, tmp_path: Path) -> None:
     """gzip inside, every line of the index leads to its record, and others accept it."""
     path = exported(imported, "wacz", tmp_path / "x.wacz")
@@ -114,6 +117,7 @@ def test_its_package_is_for_players(imported: Path, tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+@pytest.mark.proof
 def test_pages_are_read_in_the_library(imported: Path, plain: Path) -> None:
     """By their places."""
     texts = [{page.url: page.text for page in periplus.open(folder).pages()} for folder in (imported, plain)]
@@ -126,6 +130,7 @@ def repaired(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.proof
 def test_indexes_and_states_are_made_again(imported: Path, tmp_path: Path) -> None:
     """From the frames alone."""
     folder = Path(shutil.copytree(imported, tmp_path / "copied"))
@@ -142,6 +147,7 @@ def test_indexes_and_states_are_made_again(imported: Path, tmp_path: Path) -> No
     )
 
 
+@pytest.mark.proof
 def test_a_torn_file_is_cut(imported: Path, tmp_path: Path) -> None:
     """Where its last whole record ends; what follows is gone, and the rest is there."""
     folder = Path(shutil.copytree(imported, tmp_path / "copied"))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 from bench.audit_clean import SITES, CleanSite, alarms
 
+pytestmark = pytest.mark.proof
+
 
 @pytest.mark.parametrize("make", SITES, ids=lambda make: make.__name__)
 def test_a_site_without_faults_has_no_findings(make: Callable[[CleanSite], None]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from bench.spelled_sites import spellings
 from bench.verdicts import Sources, canonicals, rules, traps
+
+pytestmark = pytest.mark.proof
 
 
 def test_rules_for_duplicate_urls_are_right() -> None:

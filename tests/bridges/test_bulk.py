@@ -163,6 +163,7 @@ def test_chunks_are_read_once(crawled: Path, reading: list[Capture]) -> None:
     assert exported_chunks(crawled) == first
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("options", "is_part"),
     [

@@ -103,6 +103,7 @@ COMPARING = HEAVY - {"lmdb", "numpy", "pyarrow"} | NEVER - {"ssl"} | CRAWL
 PAGES = {"periplus.content.html", "periplus.content.entities", "periplus.store.export.documents"}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("words", "unused"),
     [
@@ -131,6 +132,7 @@ DECIDING = {f"periplus.parts.revisit.{name}" for name in ("crawl_value", "estima
 """How a watch chooses what to visit: not needed to know how fresh a collection is."""
 
 
+@pytest.mark.proof
 def test_a_refreshed_collection_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     """A crawl after which one page changed. To list the changes, no page is read; `info` estimates how fresh it is."""
     with shop(3) as web:

@@ -13,6 +13,9 @@ from tests.conformance_lab import small_crawler
 from periplus.apps.lab.conformance import enclosure
 from periplus.apps.lab.conformance.judging import listed_cases
 
+pytestmark = pytest.mark.proof
+
+
 ROOT = Path(__file__).resolve().parents[2]
 CRAWLER = [sys.executable, small_crawler.__file__, "robots", "-", "{seed}", "{folder}", "{limit}"]
 

@@ -71,6 +71,7 @@ def scaled(job: int, shared: Numbers) -> Numbers:
     return shared * job
 
 
+@pytest.mark.proof
 def test_results_come_in_the_order_of_jobs(executor: Executor) -> None:
     """However long each takes, and wherever it is done."""
     found = list(executor.map(scaled, range(20), np.arange(3.0)))

@@ -201,6 +201,7 @@ def test_a_second_writer_is_told_who_writes(index: Index, tmp_path: Path) -> Non
         other.add(PAGES[:1])
 
 
+@pytest.mark.proof
 def test_a_killed_writer_leaves_a_commit(tmp_path: Path, engine: str) -> None:
     """Killed while it adds and commits, the index opens with whole commits, and goes on."""
     folder = tmp_path / "index"

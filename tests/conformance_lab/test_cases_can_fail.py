@@ -14,6 +14,9 @@ from periplus.apps.lab.conformance.cases import CaseOutcome
 from periplus.apps.lab.conformance.judging import judge, listed_cases
 from periplus.apps.lab.conformance.trials import TRIALS, drowning, finding, freshness, life, load, robots, safety
 
+pytestmark = pytest.mark.proof
+
+
 CASES = listed_cases()
 GROUPS = list(dict.fromkeys(case.group for case in CASES))
 FAILS = {group: import_module(f"tests.conformance_lab.faults_{group}").FAILS for group in GROUPS}
@@ -32,6 +35,7 @@ def small_crawler(group: str, fault: str) -> Adapter:
     return Adapter("small crawler", [*start, "{seed}", "{folder}", "{limit}"])
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("group", "trial", "fault"), RUNS, ids=str)
 def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
@@ -47,6 +51,7 @@ def test_a_fault_is_found(group: str, trial: str, fault: str, monkeypatch: pytes
             assert "made no request" not in verdict.reason
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("group", "case", "crawler"), [(group, *item) for group in GROUPS for item in PASSES[group].items()], ids=str
 )

@@ -102,6 +102,7 @@ def rules(count: int) -> str:
     return "".join(f".a{number} p{{color:red}}" for number in range(count))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "page_of_size",
     [

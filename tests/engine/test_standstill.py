@@ -59,6 +59,7 @@ def test_a_site_that_was_forgotten_is_scheduled_again(
     assert "a defect in the state of the crawl: a.test is BUSY with 0 requests under way" in caplog.text
 
 
+@pytest.mark.proof
 def test_a_crawl_that_no_restart_helps_ends_with_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With an error of its own; the same command continues once the defect is gone."""
     Forgetful(monkeypatch, times=10_000)

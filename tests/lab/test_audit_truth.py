@@ -180,6 +180,7 @@ def by_name(found: Audit) -> dict[str, SiteFinding]:
     return {each.name: each for each in found.findings}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("place", PLACES)
 def test_every_planted_fault_is_found_and_no_other(crawled: Crawled, place: int) -> None:
     """By its name, and with exactly the pages that have it."""
@@ -242,6 +243,7 @@ def dirty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield from crawled_world(tmp_path_factory.mktemp("dirty"), world, **{"traps.min_unique": 0.05})
 
 
+@pytest.mark.proof
 def test_everything_wrong_with_files_is_found(dirty: Crawled) -> None:
     """Of the dirty profile: each sitemap with what is wrong with it, and each line of robots.txt."""
     told = by_name(dirty.audit(dirty.world.sites()[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 from tests.lab.crawling import crawl, rows
 from tests.lab.scripted_web import ScriptedWeb, page
@@ -37,6 +38,7 @@ def archives_asked(web: ScriptedWeb) -> list[str]:
     return [url for url in web.asked if "/meta/" in url]
 
 
+@pytest.mark.proof
 def test_every_page_that_archives_describe_is_found(tmp_path: Path) -> None:
     """With its date; and no archive of pictures is asked for. What was read is not asked for when it is older."""
     pages = [described(number) for number in range(250)]

@@ -69,6 +69,7 @@ def test_balance_brings_a_tenth_more_than_any_other_way(balanced: Balanced, tmp_
     assert [way for way in OTHERS if balanced.balanced.total < 1.1 * found[way].total] == []
 
 
+@pytest.mark.proof
 def test_budget_moves_to_the_better_source_of_each_site(balanced: Balanced) -> None:
     """By what it earned there, not by what it is; and the moves can be told."""
     listed, _ = balanced.facts(balanced.host(GOOD_SITEMAP))

@@ -68,6 +68,7 @@ def one(folder: Path, question: str) -> Any:
     return value
 
 
+@pytest.mark.proof
 def test_warcio_reads_every_record(kept: Kept) -> None:
     """From end to end, digests checked; an answer, its request and its metadata for each; nothing else."""
     kinds: Counter[str] = Counter()
@@ -173,6 +174,7 @@ def test_a_revisit_resolves(kept: Kept) -> None:
 # tables
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("table", TABLES)
 def test_duckdb_and_pandas_read_every_table(kept: Kept, table: str) -> None:
     """Those, too, in which nothing happened yet; both see the same rows and columns."""

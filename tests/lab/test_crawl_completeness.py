@@ -48,6 +48,7 @@ def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield Crawled(world, folder, lab.log.visits(), truth(world, seeds))
 
 
+@pytest.mark.proof
 def test_what_can_be_reached_is_asked_for_and_nothing_else(crawled: Crawled) -> None:
     """Exactly the URLs of the truth, over many sites, dead ends and redirects included."""
     assert len(crawled.truth.statuses) > 300

@@ -86,6 +86,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     return Crawled(world, folder, status.crawl.copies, placements(folder, urls), shown(world, urls))
 
 
+@pytest.mark.proof
 def test_planted_duplicates_are_together_and_nothing_else(crawled: Crawled) -> None:
     """Precision and recall of .95 at least, of pairs, in the state as the crawl left it."""
     assert pairs_in(crawled.truth) >= 50

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
@@ -60,6 +61,7 @@ def test_a_file_that_robots_forbid_is_not_asked_for_and_says_so(tmp_path: Path) 
     assert (node["url"], node["outcome"], node["failures"], node["entries"]) == (FILE, "robots", 1, 0)
 
 
+@pytest.mark.proof
 def test_redirects_between_hosts_are_bounded(tmp_path: Path) -> None:
     """Every URL of some hosts leads to another host: neither their files nor their robots.txt lead us on forever."""
     world = World(3, 1, pages=10)

@@ -166,6 +166,7 @@ def test_forms_are_only_found_unless_asked_for(tmp_path: Path) -> None:
     assert {url for url in web.asked if "/r/" in url} == {f"http://a.test/r/{k}" for k in "xyz"}
 
 
+@pytest.mark.proof
 def test_next_pages_are_asked_by_the_form_alone(tmp_path: Path) -> None:
     """Pages of results come one after the other, the interval apart, although each links to the next."""
     results = {_result(k, number): _results(k, number) for k in "xy" for number in range(1, 5)}
@@ -293,6 +294,7 @@ def test_the_report_draws_records_against_requests(found: Found) -> None:
     assert HOST in drawn
 
 
+@pytest.mark.proof
 def test_end_says_which_forms_are_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A form that rests until tomorrow has queries left: not every URL was visited, and the command shows it."""
     with standing(World()) as lab:

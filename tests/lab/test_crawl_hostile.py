@@ -177,6 +177,7 @@ def test_the_table_has_every_host() -> None:
     assert set(ENDS) == set(REGISTRY)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", sorted(ENDS))
 def test_every_hostile_host_ends_with_its_reason(met: Met, name: str) -> None:
     """Exactly these URLs, each with its last word; more than these only where a page invents them."""
@@ -266,6 +267,7 @@ def trapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("host", "most", "reasons"),
     [

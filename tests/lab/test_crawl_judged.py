@@ -52,6 +52,7 @@ def host_of(url: str) -> str:
     return url.partition("://")[2].partition(":")[0]
 
 
+@pytest.mark.proof
 def test_every_soft_404_is_found_and_nothing_else(judged: Judged) -> None:
     fetched = judged.column("select url from fetches where purpose = 'page' and outcome in ('fetched', 'redirected')")
     marked = judged.column("select url from pages where list_contains(problems, 'soft-404')")

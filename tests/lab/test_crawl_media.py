@@ -56,6 +56,7 @@ def test_archives_lead_to_every_image_without_a_page(site: PublishedSite, tmp_pa
     assert kinds == [("archive",), ("archive-list",)]
 
 
+@pytest.mark.proof
 def test_cost_is_known_before_the_first_file(site: PublishedSite, tmp_path: Path) -> None:
     site.sent.clear()
     total = sum(sizes(site))

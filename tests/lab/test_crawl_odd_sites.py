@@ -117,6 +117,7 @@ def test_a_file_that_is_listed_again_is_read_again(tmp_path: Path) -> None:
     assert not nodes(tmp_path)[b].retired
 
 
+@pytest.mark.proof
 def test_what_is_refused_does_not_hold_up_what_is_not(tmp_path: Path) -> None:
     """The first five hundred of a list are forbidden, and another site has much to do."""
     forbidden = [f"{HOME}private/{number}" for number in range(500)]

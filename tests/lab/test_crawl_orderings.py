@@ -110,6 +110,7 @@ def worths(folder: Path, urls: set[str]) -> dict[str, float]:
     return found
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("name", "workers"), ALL)
 def test_every_ordering_crawls_all_of_it(run: Run, name: str, workers: int) -> None:
     """The same pages as breadth-first, each once, and every refusal told as often."""
@@ -141,6 +142,7 @@ def test_cash_is_kept(run: Run, seeds: list[str]) -> None:
     assert 0.5 * len(seeds) < cash <= len(seeds) + 1e-9
 
 
+@pytest.mark.proof
 def test_the_best_of_an_earlier_crawl_come_first(run: Run, world: World, seeds: list[str], tmp_path: Path) -> None:
     """`optimal` goes by the PageRank of a finished collection: its first half is worth more than that one's was."""
     earlier = run("breadth_first")

@@ -31,6 +31,7 @@ def many_sites() -> dict[str, str | bytes]:
     return web
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("parallel", "pages_per_visit"), [(1, 1), (4, 3), (16, 1), (16, 8)])
 def test_every_page_is_fetched_once(tmp_path: Path, parallel: int, pages_per_visit: int) -> None:
     """Whatever the number of requests at once, a URL is asked for once, be it a page or a probe."""

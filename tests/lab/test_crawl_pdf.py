@@ -109,6 +109,7 @@ def test_exports_and_chunks_have_the_text(crawled: Path, base: str, tmp_path: Pa
     assert any(chunk["page_url"] == f"{base}ships.pdf" and "halyard" in chunk["text"] for chunk in chunks)
 
 
+@pytest.mark.proof
 def test_files_of_a_crawl_for_pdfs_are_found_as_well(base: str, tmp_path: Path) -> None:
     periplus.crawl(base, out=tmp_path / "files", media="application/pdf", **_QUICK).run()
     collection = existing(tmp_path / "files")

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.lab.crawling import crawl
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, page
 from typer.testing import CliRunner
@@ -156,6 +157,7 @@ def said_web() -> ScriptedWeb:
     return web
 
 
+@pytest.mark.proof
 def test_every_page_is_judged_as_its_site_says(tmp_path: Path) -> None:
     """Answer, source, conflict and explanation equal a truth table; every file is asked for once; nothing is paid."""
     seeds = [f"http://s{number}.test/" for number in range(1, SITES + 1)]
@@ -239,6 +241,7 @@ def test_limit_waits_for_the_files_of_its_pages(tmp_path: Path) -> None:
     assert permitted(tmp_path)["http://s6.test/paid", "search"]["answer"] == IF
 
 
+@pytest.mark.proof
 def test_shards_keep_one_ledger(tmp_path: Path) -> None:
     """With two shards every page of a site is judged as with one, but for licences on sites of the other."""
     seeds = [f"http://s{number}.test/" for number in range(1, SITES + 1)]

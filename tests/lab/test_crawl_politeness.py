@@ -84,6 +84,7 @@ def rests(visits: Sequence[Visit]) -> list[float]:
     return [later.real_started_at - earlier.real_ended_at for earlier, later in pairwise(visits)]
 
 
+@pytest.mark.proof
 def test_every_site_was_crawled_to_its_end(crawled: Crawled, world: World) -> None:
     """Without which the rest of this file says little."""
     assert set(crawled.by_host) == {site.host for site in world.sites()}
@@ -174,6 +175,7 @@ def test_an_address_is_not_asked_too_often(crawled: Crawled, world: World) -> No
     assert sum(gap < least for gap, least in gaps) <= len(gaps) / 20
 
 
+@pytest.mark.proof
 def test_what_a_site_asks_for_is_obeyed(tmp_path: Path) -> None:
     """Crawl-delay: two seconds between any two requests, also where others are asked every few milliseconds."""
     world = World(30, 15, pages=150)

@@ -72,6 +72,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield Crawled(folder, {page.url: page for page in world.pages(lab.port)}, lab.log.total)
 
 
+@pytest.mark.proof
 @needs_browser
 def test_every_page_and_link_is_found(crawled: Crawled) -> None:
     """By history routes and by routes behind `#!`, with few requests a page, although the browser was killed."""

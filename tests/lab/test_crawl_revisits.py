@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.lab.crawling import by_proxy, crawl, make_due, rows, standing
 from warcio.archiveiterator import ArchiveIterator
 
@@ -33,6 +34,7 @@ def records_of(folder: Path, url: str) -> list[tuple[str, str, str]]:
     return [(kind, profile, str(dates.index(date)) if date else "") for _, kind, profile, date in found]
 
 
+@pytest.mark.proof
 def test_a_page_is_asked_for_again_with_its_validators(tmp_path: Path) -> None:
     """Unchanged: 304, a revisit of the version kept, no body. Changed: all of it. Gone: the status of that."""
     world = World(28, 2, pages=60)

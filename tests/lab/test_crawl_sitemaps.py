@@ -67,6 +67,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield Crawled(world, folder, first, lab.log.visits()[len(first) :], (read, readings(folder)))
 
 
+@pytest.mark.proof
 def test_everything_that_a_readable_sitemap_lists_is_found(crawled: Crawled) -> None:
     """And who listed it is known, whether or not links had led there before."""
     world = crawled.world

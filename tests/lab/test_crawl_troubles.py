@@ -77,6 +77,7 @@ def typed(words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
     return type_it
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("seed", "reason"),
     [
@@ -113,6 +114,7 @@ def test_thousands_of_seeds(web: RunningLab, typed: Typed, tmp_path: Path) -> No
     assert found["sources"]["seed"] == 2_000
 
 
+@pytest.mark.proof
 def test_a_full_disk_is_said_and_survived(web: RunningLab, words: list[str], typed: Typed, tmp_path: Path) -> None:
     """Exit code 3, what could not be written, and where to go on; then the crawl ends as if nothing had been."""
     out = tmp_path / "c"
@@ -167,6 +169,7 @@ class _Hub(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
+@pytest.mark.proof
 def test_a_name_server_that_fails_for_a_while_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

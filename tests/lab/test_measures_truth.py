@@ -131,6 +131,7 @@ def found(measured: UrlMeasures, names: dict[str, float | None]) -> dict[str, fl
     return {name: getattr(measured, name) for name in names}
 
 
+@pytest.mark.proof
 def test_the_web_is_worth_measuring(crawled: Crawled) -> None:
     """Something of everything is there, or equal numbers would say little."""
     truth = crawled.truth
@@ -141,6 +142,7 @@ def test_the_web_is_worth_measuring(crawled: Crawled) -> None:
     assert {301, 404} <= {shown.status for shown in truth.shown.values()}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("where", WHERE, ids=lambda where: getattr(where, "value", "all"))
 def test_every_measure_is_what_the_world_says(crawled: Crawled, where: Profile | str) -> None:
     """Of the whole web and of each site: counts exactly, shares as the paper defines them."""
@@ -148,6 +150,7 @@ def test_every_measure_is_what_the_world_says(crawled: Crawled, where: Profile |
     assert found(measures(crawled.views, crawled.part(where)), wanted) == pytest.approx(wanted, abs=1e-6)
 
 
+@pytest.mark.proof
 def test_measures_by_site_are_those_of_each_site(crawled: Crawled) -> None:
     """As a table, and one by one; by prefix too."""
     by_site = measures_by(crawled.views, "site")

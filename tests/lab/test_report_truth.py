@@ -90,6 +90,7 @@ def questions(text: str) -> dict[str, str]:
     return {part: html.unescape(asked).removeprefix("<<'SQL'\n").removesuffix("\nSQL") for part, asked in shown}
 
 
+@pytest.mark.proof
 def test_every_question_of_the_page_gives_the_numbers_beside_it(made: Made) -> None:
     """What is copied from the page into `periplus query` answers what the page shows."""
     shown = tables(made.text)
@@ -150,6 +151,7 @@ def test_every_figure_is_there_with_what_it_shows_and_what_to_do(made: Made) -> 
         assert all(len(each.text_content()) > 30 for each in said)
 
 
+@pytest.mark.proof
 def test_one_site_is_shown_by_status_depth_type_time_and_rate(made_of_one: Made) -> None:
     """Below five sites no plot has a point per site; problems come first, most severe first."""
     figures = {figure.get("id") for figure in elements(made_of_one.text, "//figure")}
@@ -223,6 +225,7 @@ def test_a_browser_shows_it_without_a_fault(made: Made, browser: Chromium, width
     assert browser.requests == [made.file.resolve().as_uri()]
 
 
+@pytest.mark.proof
 def test_tables_fit_on_a_phone_or_scroll_in_their_box(made: Made, browser: Chromium) -> None:
     """A URL keeps its words whole: what does not fit then can be scrolled to, in a box that ends on the screen."""
     browser.open(made.file, 400)

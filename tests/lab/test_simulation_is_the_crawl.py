@@ -190,6 +190,7 @@ def lockstep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("periplus.engine.pipeline.PagePipeline.max_gaining", 1)
 
 
+@pytest.mark.proof
 @pytest.mark.usefixtures("lockstep")
 @pytest.mark.parametrize(("name", "connections", "more"), CASES)
 def test_every_fetch_of_a_simulation_is_one_of_the_crawl(
@@ -221,6 +222,7 @@ def test_the_world_has_it_all(lab: Lab) -> None:
     assert max(asked.values()) > 1, "no site was redirected to another for its robots.txt"
 
 
+@pytest.mark.proof
 def test_another_seed_or_order_is_another_crawl(lab: Lab) -> None:
     """So equality means something: every ordering has an order of its own, and chance has its say in retries."""
     known = lab.known

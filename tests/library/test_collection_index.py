@@ -110,6 +110,7 @@ def test_a_killed_indexer_loses_nothing_and_doubles_nothing(
     assert {f"{SEED}new/{number}" for number in range(kills)} <= kept.keys()
 
 
+@pytest.mark.proof
 def test_a_change_is_found_at_the_next_look(collection: periplus.Collection, web: ScriptedWeb) -> None:
     """What a visit saw is searchable after one more look at the tables; looks are less than a minute apart."""
     looks: list[int] = []
@@ -143,6 +144,7 @@ def test_a_second_indexer_is_told_which_process_indexes(collection: periplus.Col
         process.communicate()
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", ["documents.sqlite", "meta.json"])
 def test_a_damaged_index_is_rebuilt(collection: periplus.Collection, name: str) -> None:
     """Searching and indexing say what to do; a rebuild reads the pages again."""
@@ -163,6 +165,7 @@ def test_a_damaged_index_is_rebuilt(collection: periplus.Collection, name: str) 
     assert collection.search("about us")[0].url == f"{SEED}about"
 
 
+@pytest.mark.proof
 def test_link_texts_are_indexed_again_when_they_change(collection: periplus.Collection, web: ScriptedWeb) -> None:
     """Without fetching the page that they lead to again."""
     collection.index()
@@ -174,6 +177,7 @@ def test_link_texts_are_indexed_again_when_they_change(collection: periplus.Coll
     assert f"{SEED}about" in {hit.url for hit in collection.search("zeppelin builders")}
 
 
+@pytest.mark.proof
 def test_a_copy_is_shown_unless_the_page_forbids_it(collection: periplus.Collection) -> None:
     """`noarchive` is told with a hit; a page that was never fetched has no copy."""
     collection.index()
@@ -204,6 +208,7 @@ def test_the_shop_has_sitelinks(collection: periplus.Collection) -> None:
     assert not collection.search("long time").sitelinks
 
 
+@pytest.mark.proof
 def test_vectors_are_kept_with_the_collection(
     collection: periplus.Collection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

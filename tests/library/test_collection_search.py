@@ -40,6 +40,7 @@ def collection(crawled: tuple[ScriptedWeb, Path], tmp_path: Path) -> periplus.Co
     return periplus.open(shutil.copytree(crawled[1], tmp_path / "c"))
 
 
+@pytest.mark.proof
 def test_pages_are_found_by_their_words(collection: periplus.Collection) -> None:
     """Best first, with a snippet; pages that ask not to be indexed are not."""
     done = collection.index()
@@ -51,6 +52,7 @@ def test_pages_are_found_by_their_words(collection: periplus.Collection) -> None
     assert not collection.search("secret")
 
 
+@pytest.mark.proof
 def test_an_index_follows_its_collection(collection: periplus.Collection, web: ScriptedWeb) -> None:
     """Only what changed is read again; pages that are gone are deleted."""
     first = collection.index()
@@ -64,6 +66,7 @@ def test_an_index_follows_its_collection(collection: periplus.Collection, web: S
     assert not collection.search("long time")
 
 
+@pytest.mark.proof
 def test_the_command_line_does_the_same(run: Run, collection: periplus.Collection) -> None:
     """With JSON for programs, exit code 1 if nothing is found, and 2 with the next step without an index."""
     folder = str(collection.folder)
@@ -85,6 +88,7 @@ def test_search_without_an_index_says_what_to_do(collection: periplus.Collection
         collection.search("anything")
 
 
+@pytest.mark.proof
 def test_an_evaluation_of_its_own_pages(run: Run, collection: periplus.Collection) -> None:
     """Queries from links and titles; ours beats the text alone, which has no titles."""
     collection.index()
@@ -99,6 +103,7 @@ def test_an_evaluation_of_its_own_pages(run: Run, collection: periplus.Collectio
     assert found.asked is None
 
 
+@pytest.mark.proof
 def test_what_people_asked_for_is_asked_again(run: Run, collection: periplus.Collection) -> None:
     """From the log that `serve` keeps: what was not found is named."""
     collection.index()

@@ -62,6 +62,7 @@ def test_page_is_stored_when_it_is_handed_over(tmp_path: Path) -> None:
                 break
 
 
+@pytest.mark.proof
 def test_leaving_the_loop_stops_and_the_same_folder_continues(tmp_path: Path) -> None:
     """A crawl that is left early keeps everything; the next one hands over what the first did not."""
     with shop(60) as web:

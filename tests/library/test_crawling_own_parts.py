@@ -82,6 +82,7 @@ def test_function_that_fails_ends_the_crawl_and_the_next_continues(tmp_path: Pat
     assert len(pages) == len(set(pages))
 
 
+@pytest.mark.proof
 def test_functions_for_worker_processes(tmp_path: Path) -> None:
     """A function of a module is sent to them; a lambda is refused before anything is written."""
     with shop(4) as web:
@@ -101,6 +102,7 @@ print(periplus.open(sys.argv[1]).refresh(settings={{"wire.proxy": {proxy!r}}}).a
 """
 
 
+@pytest.mark.proof
 def test_a_script_that_does_not_ask_for_its_name(tmp_path: Path) -> None:
     """It crawls and refreshes with workers; if these need a function of the script, one error says what to do."""
     path = tmp_path / "script.py"

@@ -194,6 +194,7 @@ def test_a_file_of_cookies(web: Members, tmp_path: Path) -> None:
     assert b"from-a-file" not in everything_written(tmp_path / "c")
 
 
+@pytest.mark.proof
 def test_a_function_logs_in(web: Members, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """It returns header fields, cookies among them, and is called again when the session has ended."""
 
@@ -231,6 +232,7 @@ LOGGED_OUT = [
 ]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("declared", "status"), LOGGED_OUT)
 def test_pages_for_visitors_show_that_a_session_has_ended(
     web: Members, tmp_path: Path, declared: dict[str, Any], status: int

@@ -58,6 +58,7 @@ def test_nightly_refresh(web: ScriptedWeb, tmp_path: Path) -> None:
     assert f"changed {SEED}about" in said
 
 
+@pytest.mark.proof
 def test_audit_in_ci(web: ScriptedWeb, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     web.said[SEED] = '<title>The shop</title><a href="/gone">gone</a> <a href="/about">about</a>'
     code = example("audit_in_ci").main(SEED, str(tmp_path / "c"), **quick(web))
@@ -77,6 +78,7 @@ def test_best_links_first(web: ScriptedWeb, tmp_path: Path) -> None:
     assert urls == [SEED, f"{SEED}about"]
 
 
+@pytest.mark.proof
 def test_measures(
     web: ScriptedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -70,6 +70,7 @@ def notebook() -> Iterator[Notebook]:
         manager.shutdown_kernel(now=True)
 
 
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")
 def test_every_call_works_in_a_kernel(notebook: Notebook, tmp_path: Path) -> None:
     """Crawling shows its progress, results are shown as tables, and DuckDB does not ask for ipywidgets."""

@@ -47,6 +47,7 @@ def prices(collection: periplus.Collection, view: str = "items") -> list[tuple[s
     return collection.query(asked).fetchall()
 
 
+@pytest.mark.proof
 def test_items_of_refreshed_pages(shopping: periplus.Collection, web: ScriptedWeb) -> None:
     """Items of the last version replace earlier ones; those of a page that is gone say since when."""
     assert prices(shopping) == [(f"product/{n}", f"{n}.50 EUR", False) for n in range(4)]
@@ -79,6 +80,7 @@ def test_extractor_that_fails_in_a_refresh(shopping: periplus.Collection, web: S
     assert ("product/0", "9 EUR", False) in prices(shopping)
 
 
+@pytest.mark.proof
 def test_watch_hands_over_changes(shopping: periplus.Collection, web: ScriptedWeb) -> None:
     """Changes arrive while it runs; leaving the block stops it, and the collection is free again."""
     web.said[f"{SEED}product/0"] = CHANGED
@@ -94,6 +96,7 @@ def test_watch_hands_over_changes(shopping: periplus.Collection, web: ScriptedWe
     assert shopping.refresh().is_complete
 
 
+@pytest.mark.proof
 def test_watch_ends_and_can_be_stopped(shopping: periplus.Collection) -> None:
     """When its time is over, or from another thread; without a block it says how it is used."""
     with pytest.raises(periplus.UsageError, match="has not begun"):
@@ -106,6 +109,7 @@ def test_watch_ends_and_can_be_stopped(shopping: periplus.Collection) -> None:
     assert shopping.watch(for_="1s").run(print).ended != "interrupted"
 
 
+@pytest.mark.proof
 def test_signature_through_the_lazy_import() -> None:
     """`help(periplus.crawl)` shows keywords and what they mean."""
     names = list(inspect.signature(periplus.crawl).parameters)

@@ -20,6 +20,7 @@ def test_whatever_is_switched_on(tmp_path: Path, seed: int) -> None:
     run_meeting(seed, tmp_path)
 
 
+@pytest.mark.proof
 def test_a_seed_repeats_a_run(tmp_path: Path) -> None:
     """The same settings, the same web, the same deaths, and the same requests."""
     first, second = (run_meeting(QUICK[0], tmp_path / name) for name in ("first", "second"))

@@ -180,6 +180,7 @@ def test_a_new_part_has_its_table_view_question_and_docs_by_one_module(tmp_path:
     assert section == SECTION
 
 
+@pytest.mark.proof
 def test_a_part_that_is_gone_has_no_table_and_no_view(tmp_path: Path) -> None:
     """The others are written and asked as before, and its rows are there again when it is."""
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))

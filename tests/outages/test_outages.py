@@ -28,6 +28,7 @@ def check(measured: Measured) -> None:
     assert not faults_of(measured)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("days", [DAYS["1h"], DAYS["2d"]], ids=["1h", "2d"])
 @pytest.mark.parametrize("kind", REPRESENTATIVE)
 def test_nothing_is_lost_in_an_outage(laboratory: Laboratory, kind: str, days: float) -> None:
@@ -35,6 +36,7 @@ def test_nothing_is_lost_in_an_outage(laboratory: Laboratory, kind: str, days: f
     check(laboratory.outage(kind, days, is_dated=kind in ("404", "maintenance")).measure())
 
 
+@pytest.mark.proof
 def test_without_an_outage_nothing_differs(laboratory: Laboratory) -> None:
     """The goals hold for a site that is as usual, so that what they find is of the outage."""
     check(laboratory.outage(NO_OUTAGE, DAYS["1h"], is_dated=True).measure())

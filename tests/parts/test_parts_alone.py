@@ -10,6 +10,9 @@ import pytest
 
 from periplus import parts
 
+pytestmark = pytest.mark.proof
+
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "periplus"
 CRAWL = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, get_args, get_origin
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -47,6 +48,7 @@ def mistake(action: Callable[[], object]) -> ConfigError | None:
     return None
 
 
+@pytest.mark.proof
 @given(OPTIONS)
 def test_settings_survive_the_file(options: dict[str, Any]) -> None:
     """`parse(dump(c)) == c` for every configuration that can be."""

@@ -134,6 +134,7 @@ def check_mutations(body: bytes, read: Callable[[bytes], None], count: int) -> N
         read(mutate(body, random))
 
 
+@pytest.mark.proof
 @each_case(("body", "read"), READERS)
 def test_no_mutation_raises(body: bytes, read: Callable[[bytes], None]) -> None:
     """2,000 mutations of each form."""
@@ -217,6 +218,7 @@ def row_of(url: str, said: Statement) -> PermissionRow:
     )  # fmt: skip
 
 
+@pytest.mark.proof
 def test_view_combines_as_the_policy_does(tmp_path: Path) -> None:
     """`permitted` in SQL equals `combine`, for 2,000 pages of drawn statements."""
     random, pages = Random(7), dict[str, list[Statement]]()

@@ -162,6 +162,7 @@ def test_blocks_of_invalid_bytes_are_not_text() -> None:
     assert differences(html) == []
 
 
+@pytest.mark.proof
 @given(st.lists(st.sampled_from([0, 1, 8, 15, 16, 31, 32, 255, 256, 65_535, 65_536]), max_size=5), st.booleans())
 def test_sizes_of_packed_forms(sizes: list[int], is_wide: bool) -> None:
     """Names, values and texts of any size, and any number of attributes, options and repeated names."""

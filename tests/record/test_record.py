@@ -31,11 +31,13 @@ def compare(name: str, found: str) -> None:
         )
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", OF_CODE)
 def test_the_code_is_as_recorded(name: str) -> None:
     compare(name, OF_CODE[name]())
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", OF_COLLECTION)
 def test_a_collection_is_as_recorded(name: str, asked: Asked) -> None:
     compare(name, OF_COLLECTION[name](asked.folder / "small"))
@@ -45,6 +47,7 @@ def test_json_has_the_recorded_keys(asked: Asked) -> None:
     compare(JSON_KEYS, asked.text())
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", replaying.CASES)
 def test_recorded_inputs_have_the_recorded_effects(name: str, tmp_path: Path) -> None:
     compare(f"replay_{name}.txt", replaying.replayed(name, tmp_path))

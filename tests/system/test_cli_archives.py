@@ -31,6 +31,7 @@ def typed(*words: str | Path) -> Result:
     return done
 
 
+@pytest.mark.proof
 def test_from_an_archive_to_a_package_and_back(tmp_path: Path) -> None:
     """Import, export as WACZ, check, list URLs, and the columnar index."""
     archive = write_warc(tmp_path / "old.warc.gz", a_site())

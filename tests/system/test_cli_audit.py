@@ -62,6 +62,7 @@ def of_clean() -> str:
     return str(said.stdout)
 
 
+@pytest.mark.proof
 def test_a_clean_site_has_no_finding(of_clean: str) -> None:
     """Nothing is found fault with that is not there: every mark is good."""
     audit: dict[str, Any] = json.loads(of_clean)
@@ -88,6 +89,7 @@ def broken(web: ScriptedWeb) -> None:
     said[f"{HOME}/sitemap.xml"] = urlset(*(f"{url} 2020-01-01T00:00:00Z" for url in listed))
 
 
+@pytest.mark.proof
 def test_faults_are_told_with_their_pages_and_which_were_fixed(
     run: Run, web: ScriptedWeb, tmp_path: Path, of_clean: str
 ) -> None:
@@ -161,6 +163,7 @@ def check_fixed(run: Run, web: ScriptedWeb, folder: str, names: Iterable[str]) -
     assert "since the last audit: 0 new" in text
 
 
+@pytest.mark.proof
 def test_an_incomplete_crawl_says_so_and_is_completed(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """How many URLs the limit leaves out; its collection is audited without fetching, and continued.
 
@@ -198,6 +201,7 @@ class Late(dict[str, str | bytes]):
         return super().get(key, default)
 
 
+@pytest.mark.proof
 def test_slow_pages_are_found_and_an_empty_sitemap_misses_every_page(run: Run, web: ScriptedWeb) -> None:
     """Slow by the bound that was asked for; a sitemap is there, and so nothing of it is called good."""
     web.said = Late(web.said | {f"{HOME}/sitemap.xml": urlset()})
@@ -216,6 +220,7 @@ def test_what_cannot_be_failed_on_is_refused(run: Run, web: ScriptedWeb) -> None
     assert web.asked == []
 
 
+@pytest.mark.proof
 def test_a_site_without_pages_ends_with_1(run: Run, web: ScriptedWeb) -> None:
     """Whether its URLs are missing, or robots.txt forbids them all, at the cost of that file; the message says why."""
     web.said = {}
@@ -232,6 +237,7 @@ def test_a_site_without_pages_ends_with_1(run: Run, web: ScriptedWeb) -> None:
     assert "no page could be read" in closed.stderr
 
 
+@pytest.mark.proof
 def test_a_server_that_does_not_listen_ends_with_1(run: Run) -> None:
     """The message says why."""
     args = ("audit", "http://127.0.0.1:9/", "--delay", "0", "--allow-private", "127.0.0.1:9", "--for", "1s")
@@ -259,6 +265,7 @@ def test_a_sitemap_that_was_not_asked_for_is_not_said_to_be_missing(run: Run, we
     }
 
 
+@pytest.mark.proof
 def test_a_url_in_two_files_is_one_listed_page(run: Run, web: ScriptedWeb) -> None:
     """Counts of lastmod and of listed URLs are of the same: URLs of the site, each once, however it is written."""
     listed = [f"{HOME}/{name}" for name in ("", *NAMES)]

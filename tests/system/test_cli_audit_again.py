@@ -51,6 +51,7 @@ def test_a_restored_page_is_not_dead_any_more(run: Run, tmp_path: Path) -> None:
         assert (change["new"], change["fixed"]) == ([f"{HOME}/figs", f"{HOME}/nuts"], [f"{HOME}/new"])
 
 
+@pytest.mark.proof
 def test_missing_pages_are_asked_again_only_while_something_refers_to_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +89,7 @@ def _audit(web: ScriptedWeb, folder: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.proof
 def test_only_what_is_new_fails_and_budgets_always(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first audit is the baseline; the report of the collection has the same numbers as its audit."""
     monkeypatch.setattr("periplus.cli.crawl.running.tune_garbage_collection", lambda: None)

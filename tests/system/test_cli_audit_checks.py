@@ -112,6 +112,7 @@ TOGETHER = {
 }
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("names", TOGETHER.values(), ids=TOGETHER.keys())
 def test_planted_faults_are_found(run: Run, names: tuple[str, ...]) -> None:
     """Several on one site, each on pages of its own: exactly the URLs that have them are found."""
@@ -128,6 +129,7 @@ def test_planted_faults_are_found(run: Run, names: tuple[str, ...]) -> None:
     assert faults.keys() == {other for name in names for other in WITH.get(name, set())}
 
 
+@pytest.mark.proof
 def test_thin_pages_deep_pages_and_canonical_chains(run: Run) -> None:
     """A page of a few words; pages far away; a canonical URL that names another; one that does not exist."""
     head = '<title>Thin</title><meta name="description" content="Thin">'
@@ -157,6 +159,7 @@ def test_a_canonical_page_is_not_a_copy(run: Run) -> None:
         assert found(run, web) == {"pages-unlisted": {FIRST}}
 
 
+@pytest.mark.proof
 def test_external_links_are_requested_only_if_asked(run: Run) -> None:
     """Each once, with HEAD; one that answers is not dead, nor one that moved; a download is not a broken link."""
     good, moved, dead = "http://other.test/good", "http://other.test/moved", "http://gone.test/page"
@@ -172,6 +175,7 @@ def test_external_links_are_requested_only_if_asked(run: Run) -> None:
         assert web.asked.count(dead) == 1
 
 
+@pytest.mark.proof
 def test_entries_twice_and_links_that_say_nothing(run: Run) -> None:
     """A URL in a second entry of one file; texts of links that fit every target, in any language."""
     texts = ("Read more »", "Weiterlesen …", "en savoir plus", "続きを読む", "More about pears")

@@ -63,6 +63,7 @@ def good_pages(web: RunningLab) -> list[str]:
     return [visit.url for visit in visits if not _IMPOSSIBLE.search(visit.url)]
 
 
+@pytest.mark.proof
 def test_a_crawl_makes_a_collection_that_every_command_reads(web: RunningLab, tmp_path: Path, run: Run) -> None:
     """Seeds in, a folder out: settings, WARC, tables and state; then info and every export."""
     out = tmp_path / "c"
@@ -109,6 +110,7 @@ def test_a_crawl_makes_a_collection_that_every_command_reads(web: RunningLab, tm
     assert run("export", str(out), "--format", "warc", "--markdown").returncode == 2
 
 
+@pytest.mark.proof
 def test_the_same_command_continues_and_fetches_nothing_twice(web: RunningLab, tmp_path: Path, run: Run) -> None:
     """A limit ends a crawl, a larger one goes on; what is known is not asked for again; seeds are added."""
     first = summary(run(*into(web, tmp_path, seed(web), "--limit", "8", "--scope", "host", "--json", *QUICK)))

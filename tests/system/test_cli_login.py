@@ -59,6 +59,7 @@ def check_secrets(folder: Path, said: bytes) -> None:
     assert [secret for secret in SECRETS if secret.encode() in everything] == []
 
 
+@pytest.mark.proof
 def test_secrets_are_nowhere_after_a_kill_and_a_continuation(web: Members, tmp_path: Path) -> None:
     """Killed in the middle, looked through, continued, and looked through again."""
     with subprocess.Popen(command(web, tmp_path, "--delay", "300ms"), stderr=subprocess.PIPE) as process:
@@ -81,6 +82,7 @@ def test_secrets_are_nowhere_after_a_kill_and_a_continuation(web: Members, tmp_p
     check_secrets(tmp_path / "c", done.stdout + done.stderr)
 
 
+@pytest.mark.proof
 def test_a_failed_login_is_not_a_success(web: Members, tmp_path: Path) -> None:
     """The summary says so, with the next step and without the password; also where a refresh logs in."""
     login, wrong = tmp_path / "login.toml", "not-the-password"
@@ -123,6 +125,7 @@ def test_the_password_of_a_proxy_is_not_saved(web: Members, tmp_path: Path) -> N
     assert OF_PROXY.encode() not in written(tmp_path / "c") + done.stdout + done.stderr
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("option", "text", "said"),
     [

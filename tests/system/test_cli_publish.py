@@ -77,6 +77,7 @@ def port() -> int:
         return int(free.getsockname()[1])
 
 
+@pytest.mark.proof
 def test_a_published_folder_is_faultless_for_auditors_and_other_readers(tmp_path: Path, port: int) -> None:
     folder = tmp_path / "site"
     folder.mkdir()

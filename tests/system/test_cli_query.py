@@ -112,6 +112,7 @@ def test_two_answers_or_no_collection(run: Run, collection: Path, tmp_path: Path
     assert run("query", str(tmp_path), "select 1").returncode == 2
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("table", ["fetches", "pages", "links", "discoveries", "sitemap_entries"])
 def test_a_table_with_changed_bytes_gives_no_answer(run: Run, collection: Path, tmp_path: Path, table: str) -> None:
     """16 of them, which DuckDB would read as other values: what reads the table ends with 3 and names the file."""

@@ -55,6 +55,7 @@ def test_it_can_be_read(collection: Path, verb: tuple[str, ...]) -> None:
     assert "a.test" in said.stdout or "4 pages" in said.stdout
 
 
+@pytest.mark.proof
 def test_it_cannot_be_written(collection: Path) -> None:
     """Exit code 3: which file, and no word of a bug."""
     said = typed("crawl", HOME, "-o", str(collection))

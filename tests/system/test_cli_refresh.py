@@ -120,6 +120,7 @@ def test_the_next_command_shows_all_that_was_found(run: Run, web: ScriptedWeb, t
     assert [line for line in lines if line not in last] == []
 
 
+@pytest.mark.proof
 def test_robots_txt_and_sitemaps_are_read_again(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """What is disallowed now is left alone, what is listed now is fetched; files that were missing are not guessed."""
     folder, robots = tmp_path / "site", f"User-agent: *\nSitemap: {HOME}/map.xml\n"
@@ -152,6 +153,7 @@ def test_urls_that_wait_for_their_first_visit_stay_in_their_queue(run: Run, web:
     assert len(asked_pages(web)) == PAGES + 3 - 5
 
 
+@pytest.mark.proof
 def test_a_site_and_an_age_select_pages(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     folder = tmp_path / "site"
     begin(run, web, folder)
@@ -171,6 +173,7 @@ def test_a_site_and_an_age_select_pages(run: Run, web: ScriptedWeb, tmp_path: Pa
     assert "no change found until" in run("changes", str(folder)).stdout
 
 
+@pytest.mark.proof
 def test_only_the_pages_that_are_named(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """With or without their scheme, in place of those that an interrupted refresh left; new pages wait."""
     folder = tmp_path / "site"
@@ -188,6 +191,7 @@ def test_only_the_pages_that_are_named(run: Run, web: ScriptedWeb, tmp_path: Pat
     assert "has no page site.test/p77" in refused.stderr
 
 
+@pytest.mark.proof
 def test_a_killed_refresh_continues(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """Pages that were asked before the kill are not asked again, and their changes are in the result."""
     folder = tmp_path / "site"
@@ -209,6 +213,7 @@ def test_a_killed_refresh_continues(run: Run, web: ScriptedWeb, tmp_path: Path) 
     assert (third["asked"], third["changed"]) == (PAGES + 1, 0)
 
 
+@pytest.mark.proof
 def test_an_interrupted_refresh_says_so(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     folder = tmp_path / "site"
     begin(run, web, folder)

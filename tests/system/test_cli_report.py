@@ -16,6 +16,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_collection(tmp_path_factory.mktemp("reported"))
 
 
+@pytest.mark.proof
 def test_it_says_where_the_file_is(run: Run, collection: Path) -> None:
     """In the collection; nothing else is on stdout."""
     said = run("report", str(collection))

@@ -101,6 +101,7 @@ class Endless(dict[str, str | bytes]):
         return super().get(key, default)
 
 
+@pytest.mark.proof
 def test_a_crawl_that_runs(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """It stops, moves sites, and goes on to its end; the asking command reports it."""
     folder = tmp_path / "docs"

@@ -34,6 +34,7 @@ def page(*links: str) -> str:
     return f"<!doctype html><title>Page</title><main>{anchors} and a sentence of its own.</main>"
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_crawl_without_a_reachable_seed_ends_without_a_retry(tmp_path: Path, run: Run, workers: int) -> None:
     """With the reason and what to check, once for each seed; a retry would come after an hour."""

@@ -37,6 +37,7 @@ def settings(web: ScriptedWeb) -> tuple[str, ...]:
     return tuple(f"--set={text}" for text in quick)
 
 
+@pytest.mark.proof
 def test_a_crawl_with_settings_by_name(web: ScriptedWeb, tmp_path: Path, run: Run) -> None:
     """They are saved and signed like options; later commands need none of them."""
     out = tmp_path / "docs"
@@ -51,6 +52,7 @@ def test_a_crawl_with_settings_by_name(web: ScriptedWeb, tmp_path: Path, run: Ru
     assert existing(out).config.wire.timeout == 30.0
 
 
+@pytest.mark.proof
 def test_maps_surveys_and_audits(web: ScriptedWeb, tmp_path: Path, run: Run) -> None:
     said = run("map", HOME, "--json", *settings(web))
     assert json.loads(said.stdout.splitlines()[0])["url"] == f"{HOME}a", said.stderr

@@ -81,6 +81,7 @@ def test_killed_again_and_again_it_counts_the_same(
     assert truth_of(tmp_path, served) == []
 
 
+@pytest.mark.proof
 def test_what_is_there_can_be_counted_in_the_middle(run: Run, tmp_path: Path) -> None:
     """Ctrl-C keeps everything and says so by 130; --tables-only counts that, and the same command goes on."""
     with ServedDomains(24, 5, by_proxy=True, naming=0.5) as served:

@@ -52,6 +52,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return typed
 
 
+@pytest.mark.proof
 def test_topic_from_the_crawl_to_the_simulator(run: Run, tmp_path: Path) -> None:
     """The subject is fetched first; tables, `info` and the settings have it; and the collection can be simulated."""
     out = tmp_path / "topic"

@@ -62,6 +62,7 @@ def test_the_pages_chosen_are_looked_at_if_asked(run: Run, web: ScriptedWeb) -> 
     ]
 
 
+@pytest.mark.proof
 def test_links_come_from_a_crawl(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """With the names that pages give each other, on a terminal's lines, too."""
     folder = str(tmp_path / "c")

@@ -72,6 +72,7 @@ def watched(folder: Path, is_enough: Callable[[], bool]) -> list[dict[str, Any]]
     return [json.loads(line) for line in said.splitlines()]
 
 
+@pytest.mark.proof
 def test_a_watch_comes_back_and_finds_what_changed(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """Whatever limit of pages the crawl had. Ctrl-C keeps everything: the next watch knows what the first learnt."""
     folder = tmp_path / "site"
@@ -112,6 +113,7 @@ def check_not_watched(run: Run, folder: Path) -> None:
     assert (facts["next"], facts["is_watched"], facts["visits"]) == (None, False, 0)
 
 
+@pytest.mark.proof
 def test_a_budget_is_not_overspent(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """At most this many visits a day of all sites, or of one; both are saved, and nothing else is."""
     folder = tmp_path / "site"
@@ -130,6 +132,7 @@ def test_a_budget_is_not_overspent(run: Run, web: ScriptedWeb, tmp_path: Path) -
     assert (0.0 < facts["fresh"] <= 1.0) if facts["checked"] else facts["fresh"] is None
 
 
+@pytest.mark.proof
 def test_pages_are_weighed_by_rank_and_by_pattern(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """What weighs nothing is not asked for again; ranks are computed from the links of the collection."""
     folder = tmp_path / "site"
@@ -151,6 +154,7 @@ def found(folder: Path, words: str) -> list[str]:
     return [hit.url for hit in periplus.open(folder).search(words)]
 
 
+@pytest.mark.proof
 def test_what_a_watch_finds_is_searchable_when_it_ends(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """In a collection that has an index; no other gets one."""
     folder = tmp_path / "site"
@@ -182,6 +186,7 @@ def test_what_a_watch_finds_is_searchable_while_it_runs(run: Run, web: ScriptedW
     pytest.fail("a process still follows the index of a watch that is over")
 
 
+@pytest.mark.proof
 def test_a_kill_loses_nothing_that_was_learnt(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """The watch goes on: with every page, whether it slept, waited or was being visited. Nothing was committed here."""
     folder = tmp_path / "site"

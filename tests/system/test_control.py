@@ -134,6 +134,7 @@ def pages_of(client: ControlClient) -> int:
     return found
 
 
+@pytest.mark.proof
 def test_a_paused_crawl_asks_for_nothing_until_it_is_resumed(live: Live) -> None:
     web, out, process = live
     with ControlClient(out) as crawl:
@@ -204,6 +205,7 @@ def test_preferred_urls_are_asked_for_next(web: RunningLab, tmp_path: Path, orde
     assert [target for target in first if not target.endswith(digit)] == []
 
 
+@pytest.mark.proof
 def test_the_pace_holds_for_all_sites_together(alone: Live) -> None:
     web, out, process = alone
     with ControlClient(out) as crawl:
@@ -255,6 +257,7 @@ def test_status_is_one_value_that_grows(live: Live, run: Run) -> None:
         assert shown.returncode == 0
 
 
+@pytest.mark.proof
 def test_stop_ends_the_crawl_and_keeps_everything(web: RunningLab, tmp_path: Path, run: Run) -> None:
     """Also the URLs that a pattern refused: they are rows. The path is too long for a socket, which lies elsewhere."""
     out, pattern = tmp_path / ("long" * 30) / "c", f"{hosts(web)[0]}/*"

@@ -82,6 +82,7 @@ CASES: dict[str, tuple[Site, str, str, str]] = {  # where it listens, what is si
 }
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(not enclosure.entrance(), reason=enclosure.WHY_NOT)
 @pytest.mark.parametrize("case", CASES)
 def test_every_page_is_crawled(case: str, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def large_lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
     return lab_of(start_lab, small_world(330))
 
 
+@pytest.mark.proof
 def test_killed_at_any_moment_nothing_is_lost_or_fetched_again(tiny_lab: RunningLab, tmp_path: Path) -> None:
     """A moment of chance."""
     kill_and_compare(tiny_lab, tmp_path, asked(tiny_lab), kills=1, seed=1)
@@ -132,6 +133,7 @@ def check(lab: RunningLab, folder: Path, births: list[float], *apart: str) -> No
 # several processes
 
 
+@pytest.mark.proof
 def test_a_shard_or_the_coordinator_dies(tiny_lab: RunningLab, tmp_path: Path) -> None:
     """A shard is started again; without a coordinator the shards end by themselves."""
     kill_some_and_compare(tiny_lab, tmp_path, ["shard", "coordinator"], seed=3)

@@ -163,6 +163,7 @@ def kill_index(run: Run, web: ScriptedWeb, folder: Path, kills: int) -> None:
     check_agreement(folder, web)
 
 
+@pytest.mark.proof
 def test_an_index_is_killed_twice_beside_a_watch(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     kill_index(run, web, tmp_path / "site", 2)
 

@@ -212,6 +212,7 @@ def test_sites_that_moved_are_rebuilt_from_the_archive_of_another_shard(lab: Run
         assert all_rows(tmp_path)[table] == rows[table], table
 
 
+@pytest.mark.proof
 def test_a_rebuilt_state_knows_what_the_lost_one_knew(
     start_lab: Callable[[Server], RunningLab], tmp_path: Path
 ) -> None:
@@ -381,6 +382,7 @@ def test_a_killed_repair_of_one_shard_among_two(
     assert set(fetched(folder).values()) == {1}
 
 
+@pytest.mark.proof
 def test_two_crawls_never_write_one_collection(lab: RunningLab, tmp_path: Path) -> None:
     """Not even if every lock file is deleted while the first one runs."""
     world = lab.world

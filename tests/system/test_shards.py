@@ -69,6 +69,7 @@ def test_shards_of_a_collection_are_all_there_or_none(lab: RunningLab, tmp_path:
         crawl_of(tmp_path, asked(lab, 2))
 
 
+@pytest.mark.proof
 def test_a_shard_that_is_in_use_is_an_error(lab: RunningLab, tmp_path: Path) -> None:
     """With the exit code of collections in use, and no process is left behind."""
     crawl = crawl_of(tmp_path, asked(lab, 2))
@@ -90,6 +91,7 @@ def broken(number: int, count: int) -> Shard:
     raise CollectionDamaged("it is broken", hint="fix it")
 
 
+@pytest.mark.proof
 def test_a_shard_that_dies_again_and_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """After some tries, with an error; no process is left behind."""
     monkeypatch.setattr("periplus.engine.sharding.coordinator.MAX_STARTS", 2)

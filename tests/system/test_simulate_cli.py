@@ -100,6 +100,7 @@ def test_orderings_are_compared_a_line_a_result(graph: Path, rows: Rows) -> None
     assert found[0]["pagerank"] >= found[2]["pagerank"]
 
 
+@pytest.mark.proof
 def test_the_same_seed_gives_the_same_lines_whatever_the_workers(run: Run) -> None:
     """Deterministic: results do not depend on who did the work."""
     args = ("ordering", "--pages", "40", "--sites", "4", "--policy", "opic,random", "--repetitions", "2", "--json")

@@ -77,6 +77,7 @@ def stranger(web: Web) -> str:
 # pages
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("more", [(), ("--external",)])
 def test_an_audit_asks_nothing_private(web: Web, tmp_path: Path, run: Run, more: tuple[str, ...]) -> None:
     """Neither for what a page embeds nor for what it links to: the pages of a site are not typed by a person."""
@@ -110,6 +111,7 @@ def imported(web: Web, tmp_path: Path, run: Run, hurry: str) -> Path:
     return tmp_path / "c"
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("command", [("crawl", "-o"), ("refresh",)])
 def test_an_imported_archive_opens_nothing(web: Web, imported: Path, run: Run, command: tuple[str, ...]) -> None:
     """Its URLs are seeds of the collection, and no person typed them."""
@@ -147,6 +149,7 @@ def test_a_seed_given_to_import_is_typed(web: Web, tmp_path: Path, imported: Pat
     assert {request.host for request in web.requests} == {INSIDE}
 
 
+@pytest.mark.proof
 def test_lists_of_others_open_nothing(web: Web, tmp_path: Path, run: Run) -> None:
     """`import --seeds` reads bookmarks of others; `crawl --seeds` reads a list that a person has made."""
     (tmp_path / "urls.txt").write_text(f"http://{INSIDE}:{web.port}/\n")
@@ -172,6 +175,7 @@ def test_import_of_a_pipe_does_not_wait(tmp_path: Path, run: Run, given: tuple[s
 # agents
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("verb", ["map", "crawl"])
 def test_the_seed_of_an_agent_opens_no_port(web: Web, tmp_path: Path, run: Run, hurry: str, verb: str) -> None:
     """The owner opened a host on one port: an agent reaches that one, and no other."""
@@ -209,6 +213,7 @@ def own(web: Web, tmp_path: Path, run: Run, hurry: str) -> Path:
     return tmp_path / "own"
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("command", [("refresh",), ("crawl", "-o"), ("watch", "--for", "2s")])
 def test_the_own_collection_keeps_its_rights(web: Web, own: Path, run: Run, command: tuple[str, ...]) -> None:
     """Also under another name: what was typed once is signed."""
@@ -219,6 +224,7 @@ def test_the_own_collection_keeps_its_rights(web: Web, own: Path, run: Run, comm
         assert {request.host for request in web.requests} == {INSIDE}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "command", [("refresh",), ("crawl", "-o"), ("watch", "--for", "2s"), ("repair",), ("cluster", "resize")]
 )
@@ -318,6 +324,7 @@ def test_an_agent_fetches_nothing_for_settings_of_others(web: Web, tmp_path: Pat
     assert web.requests == []
 
 
+@pytest.mark.proof
 def test_naming_a_file_is_accepting_it(web: Web, tmp_path: Path, run: Run) -> None:
     """`--config` reads settings that a person has chosen, also if they lie in the collection."""
     folder = tmp_path / "theirs"
@@ -330,6 +337,7 @@ def test_naming_a_file_is_accepting_it(web: Web, tmp_path: Path, run: Run) -> No
     assert {request.host for request in web.requests} == {INSIDE}
 
 
+@pytest.mark.proof
 def test_seeds_in_settings_of_others_open_nothing(web: Web, tmp_path: Path, run: Run) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir()
@@ -358,6 +366,7 @@ def test_the_log_of_an_interrupted_crawl_names_no_program(tmp_path: Path) -> Non
 # links
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", ["search", "tables", "state", "warc", "periplus.toml.new", "learnt"])
 def test_no_link_leads_out_of_a_collection(own: Path, run: Run, tmp_path: Path, name: str) -> None:
     """Neither for reading nor for writing; the folder itself may be reached by a link."""
@@ -391,6 +400,7 @@ def test_a_lock_that_is_a_link(tmp_path: Path, run: Run) -> None:
     assert (tmp_path / "precious").read_text() == "precious"
 
 
+@pytest.mark.proof
 def test_a_collection_behind_a_link(web: Web, own: Path, run: Run, tmp_path: Path) -> None:
     """A person named it; links that stay inside are followed as well."""
     (tmp_path / "link").symlink_to(own)

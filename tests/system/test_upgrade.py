@@ -105,6 +105,7 @@ def crawling(web: ScriptedWeb, folder: Path) -> list[str]:
     ]
 
 
+@pytest.mark.proof
 def test_workers_of_the_next_version_replace_those_that_run(web: ScriptedWeb, tmp_path: Path) -> None:
     """Nothing is lost, nothing is fetched twice, every site is left alone as long as before; and then back again."""
     folder, later = tmp_path / "docs", Installed(tmp_path, next_minor())
@@ -176,6 +177,7 @@ def test_actors_of_the_next_version_replace_those_that_run(
     check_pauses(folder)
 
 
+@pytest.mark.proof
 def test_a_version_that_is_not_adjacent_is_refused(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """The crawl goes on as it was, and who asks is told why."""
     folder = tmp_path / "docs"
@@ -193,6 +195,7 @@ def test_a_version_that_is_not_adjacent_is_refused(run: Run, web: ScriptedWeb, t
         crawl.kill()
 
 
+@pytest.mark.proof
 def test_a_version_that_does_not_start_leaves_the_crawl_as_it_was(web: ScriptedWeb, tmp_path: Path) -> None:
     """Its installation is broken: the shard that was to be restarted goes on, and who asks is told why."""
     folder = tmp_path / "docs"

@@ -11,6 +11,9 @@ from tests.verdicts.webs import KINDS, clubs
 
 from periplus.apps.lab.spam_web import Farm, HostileWorld
 
+pytestmark = pytest.mark.proof
+
+
 SEEDS = (1, 2, 3)
 ONCE_LOST = [
     ("large trees", 42384825),
@@ -20,6 +23,7 @@ ONCE_LOST = [
 """Kinds and seeds of webs that were not read whole once."""
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("kind", "seed"), [*((kind, seed) for kind in KINDS for seed in SEEDS), *ONCE_LOST])
 def test_no_honest_page_is_lost(kind: str, seed: int) -> None:
     """Every page that is owed is found, and no more is wasted than the kind allows."""
@@ -30,6 +34,7 @@ def test_no_honest_page_is_lost(kind: str, seed: int) -> None:
     assert harvest.requests <= harvest.most
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("delay", [0.0, 1.0])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_small_domains_behind_one_hub_are_read_when_others_are(seed: int, delay: float) -> None:
@@ -41,6 +46,7 @@ def test_small_domains_behind_one_hub_are_read_when_others_are(seed: int, delay:
     assert crawl.now - web.epoch < 2 * len(crawl.fetched) * max(delay, 0.1) + 60
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("delay", [0.0, 0.1, 1.0])
 def test_a_farm_gets_little_before_the_first_verdict(delay: float) -> None:
     """However fast or slow the crawl is: while the domains of seeds have pages, others get their share at most."""

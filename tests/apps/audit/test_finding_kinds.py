@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from tests.declared_findings import AUDIT, FINDINGS, audit_page, findings_page
 from tests.each_case import each_case
 from tests.insight.asked_collection import Made, at
@@ -155,6 +156,7 @@ def of_an_index(folder: Path, *visited: str) -> Audit:
         return audit(views, ["a.test"], None, is_whole=True)
 
 
+@pytest.mark.proof
 def test_an_index_that_was_not_read_to_its_end_yields_no_finding(tmp_path: Path) -> None:
     """Whether a page is missing in a sitemap is judged when all its files were read, and said to be unjudged before."""
     part, whole = of_an_index(tmp_path / "part", "one"), of_an_index(tmp_path / "whole", "one", "two")

@@ -30,6 +30,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
         assert opened.complaints == []
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_details_begin_after_three_screens_at_most(browser: Chromium, tmp_path: Path, width: int, height: int) -> None:
     """Of a site with every finding there is, all of them new, a trend, and all budgets broken."""

@@ -22,6 +22,7 @@ HEAD = (
 BODY = "<body><h1>A page</h1>"
 
 
+@pytest.mark.proof
 def test_every_planted_fault_is_found_and_no_other() -> None:
     """More than 60 kinds, each at its page."""
     result = run(seed=11, clean=40)

@@ -112,6 +112,7 @@ def test_headings_are_kept_for_the_server(tmp_path: Path) -> None:
         assert views.database.sql("select * from audited_read").fetchall() == [("http://a.test/", "One")]
 
 
+@pytest.mark.proof
 def test_budgets_are_kept_or_not(tmp_path: Path) -> None:
     """Of those that are set: how many pages are over, the worst value, and where."""
     budgets = AuditBudgets(max_page_weight=2_000_000, max_page_seconds=5, max_depth=1, max_broken_links=0)
@@ -159,6 +160,7 @@ VISITS = st.lists(
 )
 
 
+@pytest.mark.proof
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(visits=VISITS, since=st.integers(0, 12))
 def test_no_more_requests_are_needless_than_were_sent(tmp_path: Path, visits: list[Visit], since: int) -> None:

@@ -88,6 +88,7 @@ def test_navigation_is_not_part_of_the_text(tmp_path: Path) -> None:
     assert (detail.links.new, detail.links.gone) == (("http://a.test/2",), ("http://a.test/1",))
 
 
+@pytest.mark.proof
 def test_the_beginning_of_huge_texts_is_compared(tmp_path: Path) -> None:
     """What differs behind it is not seen, and that is reported."""
     lines = [f"<p>Paragraph {number} of a long text." for number in range(MAX_TEXT // 16)]

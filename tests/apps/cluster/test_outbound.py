@@ -144,6 +144,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("kind", "ending"), MOMENTS)
 def test_a_process_that_lost_its_lease_changes_nothing(tmp_path: Path, kind: str, ending: str) -> None:
     with stopped(tmp_path, kind, ending) as (folder, process):

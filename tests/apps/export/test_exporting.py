@@ -50,6 +50,7 @@ def change(web: ScriptedWeb) -> None:
     web.said[f"{SEED}new"] = "<title>New</title><p>A page that nobody has seen before, about a new thing."
 
 
+@pytest.mark.proof
 def test_every_format_at_both_doors(shopping: periplus.Collection, tmp_path: Path) -> None:
     """What the command writes, the library writes."""
     for form in FORMATS:
@@ -65,6 +66,7 @@ def test_every_format_at_both_doors(shopping: periplus.Collection, tmp_path: Pat
         assert names[0] == names[1], form
 
 
+@pytest.mark.proof
 def test_one_rule_says_where_every_format_goes(
     shopping: periplus.Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +157,7 @@ def test_only_what_changed(shopping: periplus.Collection, web: ScriptedWeb, tmp_
         shopping.export("chunks", tmp_path / "5", changed=True, name="other")
 
 
+@pytest.mark.proof
 def test_tombstones_of_every_format(shopping: periplus.Collection, web: ScriptedWeb, tmp_path: Path) -> None:
     """Folders have a file of deleted pages; a page that this export leaves out now is one of them.
 
@@ -192,6 +195,7 @@ def test_tombstones_of_every_format(shopping: periplus.Collection, web: Scripted
     assert {line["url"] for line in lines_of(tmp_path / "ever") if "deleted" in line} == {f"{SEED}product/1"}
 
 
+@pytest.mark.proof
 def test_killed_export_is_repeated(shopping: periplus.Collection, tmp_path: Path) -> None:
     """The mark is written after the file: an export that was killed before it has all pages again."""
     script = (
@@ -206,6 +210,7 @@ def test_killed_export_is_repeated(shopping: periplus.Collection, tmp_path: Path
     assert shopping.export("jsonl", tmp_path / "repeated", changed=True).written == 6
 
 
+@pytest.mark.proof
 def test_a_selection_that_fits_no_page_leaves_nothing(shopping: periplus.Collection, tmp_path: Path) -> None:
     """The command says why and what to do, and can be corrected with the same output."""
     for form in ("jsonl", "markdown", "parquet", "bulk"):

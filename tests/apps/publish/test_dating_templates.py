@@ -51,6 +51,7 @@ def _in_the_title(manual: Manual) -> None:
     manual.frame = lambda _, html: html.replace("</title>", " at Example</title>")
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "change",
     [_at_end, _at_top, _reworded, _removed, _inside_the_text, _with_the_name_of_the_page, _in_the_title],
@@ -102,6 +103,7 @@ def test_a_template_of_some_pages_moves_no_date(tmp_path: Path) -> None:
     assert manual.dates() == before
 
 
+@pytest.mark.proof
 def test_the_same_sentence_on_some_pages_of_many_is_a_change(tmp_path: Path) -> None:
     manual = Manual(tmp_path, 400)
     manual.scan()
@@ -110,6 +112,7 @@ def test_the_same_sentence_on_some_pages_of_many_is_a_change(tmp_path: Path) -> 
     assert manual.scan().scan.changed == 30
 
 
+@pytest.mark.proof
 def test_a_nightly_build_with_its_date_and_new_assets_moves_no_date(tmp_path: Path) -> None:
     manual = Manual(tmp_path, 1_000)
     for night in range(5):

@@ -27,6 +27,7 @@ def reported(made: Made, beside: CrawlState | None = None, name: str = "docs") -
         return gather_report(views, name, 1_800_000_000.0, beside)
 
 
+@pytest.mark.proof
 def test_what_strangers_wrote_is_only_text(tmp_path: Path) -> None:
     """Titles, URLs, hosts, types, reasons and signals that are HTML stay text: one script, no handler, no odd link."""
     made = Made(tmp_path / "a <b> 'c' \"d\"")
@@ -78,6 +79,7 @@ def test_a_collection_of_nothing_has_a_page(tmp_path: Path) -> None:
     assert "Nothing to show here yet" in text
 
 
+@pytest.mark.proof
 def test_a_page_stays_small(tmp_path: Path) -> None:
     """Hundreds of sites with long names and URLs make no larger page than some: rows and letters are bounded."""
     made = Made(tmp_path)
@@ -142,6 +144,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return reported(made, beside)
 
 
+@pytest.mark.proof
 def test_what_the_state_knows_is_drawn_beside_what_the_tables_tell(watched: Report) -> None:
     """How often pages changed, how the budget is shared, whom to believe, how fresh the copies are."""
     (rates,) = [row for row in watched.parts["change_rates"].rows if row["site"] == "a.test"]

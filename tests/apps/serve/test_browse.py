@@ -63,6 +63,7 @@ def shown_lines(text: str) -> list[tuple[str, str]]:
     return list(zip(labels, values, strict=True))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("path", [spec.path for spec in PAGES if "{" not in spec.path])
 def test_every_page_and_its_twin_answer(server: Site, path: str) -> None:
     page = server.get(f"/collection{path}")
@@ -109,6 +110,7 @@ def test_all_sites_are_listed_sorted_and_filtered(server: Site, lab: Path) -> No
     assert server.get("/api/collection/sites", state="asleep").status == 400
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("which", "expected"),
     [
@@ -272,6 +274,7 @@ def _kind(target: str) -> str:
     return f"{path}?{','.join(sorted(values.keys() - {'format'}))}&table={values.get('table')}"
 
 
+@pytest.mark.proof
 def test_the_grid_is_filtered_sorted_and_paged_by_the_server(server: Site, lab: Path) -> None:
     """The same rows as `periplus audit --grid` writes, and only those that are asked for."""
     site = str(largest(lab))

@@ -22,6 +22,7 @@ def _nothing_is_wrong(browser: Chromium) -> Iterator[None]:
     assert {urlsplit(each).hostname for each in browser.requests if not each.startswith("data:")} <= {"127.0.0.1"}
 
 
+@pytest.mark.proof
 def test_a_search(browser: Chromium, site: Site) -> None:
     """Typed into the form and sent, without scripts."""
     browser.visit(site.url, 1200)

@@ -68,6 +68,7 @@ def server(evil: Path) -> Iterator[Site]:
         yield Site(url)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("path", PATHS)
 def test_nothing_of_a_page_becomes_markup(server: Site, path: str) -> None:
     page = server.get(path)
@@ -102,6 +103,7 @@ def test_quotation_marks_do_not_end_our_sql(server: Site) -> None:
     assert all(not each["rows"] for each in tables)
 
 
+@pytest.mark.proof
 def test_report_has_a_policy_of_its_own(server: Site) -> None:
     page = server.get("/collection/report.html")
     assert page.status == 200
@@ -126,6 +128,7 @@ def test_viewers_only(evil: Path) -> None:
                 assert site.get(path, {"Authorization": f"Bearer {TOKEN}"}).status == 200
 
 
+@pytest.mark.proof
 def test_several_collections_keep_apart(evil: Path, tmp_path: Path) -> None:
     """Links of a page stay in its collection."""
     with ScriptedWeb({"http://good.test/": "<title>good</title><p>good words of a good page"}) as web:

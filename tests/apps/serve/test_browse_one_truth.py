@@ -114,6 +114,7 @@ def check(places: Mapping[str, object]) -> None:
     assert len({repr(value) for value in places.values()}) == 1, places
 
 
+@pytest.mark.proof
 def test_pages(shown: Shown) -> None:
     """Answers with a page, however often; not those that say there is none, and not probes."""
     check({
@@ -151,6 +152,7 @@ def test_pages_once(shown: Shown) -> None:
         assert shown.summaries[0].new == LIMIT
 
 
+@pytest.mark.proof
 def test_requests(shown: Shown) -> None:
     report = report_of(existing(shown.folder), lambda each: (each.kind, each.verdict))
     check({

@@ -215,6 +215,7 @@ def test_memory_is_bounded(server: Site) -> None:
     assert reply.status == 400
 
 
+@pytest.mark.proof
 def test_rows_are_bounded(server: Site) -> None:
     assert len(answer(server, "select * from range(1000000000)")) == 100_000
     shown = server.get("/api/collection/sql", q="select * from range(1000000000)").json["tables"][0]

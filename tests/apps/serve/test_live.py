@@ -113,6 +113,7 @@ def csrf(site: Site, path: str = "/live") -> str:
     return text.partition('name="csrf" value="')[2].partition('"')[0]
 
 
+@pytest.mark.proof
 def test_events_have_the_whole_view_first_and_then_what_changed(
     out: Path, serving: Serving, listen: Callable[..., Listener]
 ) -> None:
@@ -133,6 +134,7 @@ def test_events_have_the_whole_view_first_and_then_what_changed(
         assert crawl.ask("status")["progress"]["tally"]["pages"] >= seen["pages"]
 
 
+@pytest.mark.proof
 def test_the_curve_begins_before_the_page_was_opened(
     left_running: tuple[subprocess.Popen[str], Path], out: Path, serving: Serving
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_hundred_pages_listen_and_one_more_is_refused(
     wait_until(lambda: listen(site).status == 200, left_running[0])
 
 
+@pytest.mark.proof
 def test_a_slow_listener_gets_the_newest(out: Path, serving: Serving, listen: Callable[..., Listener]) -> None:
     """Whatever it missed, what it has when it has read everything is what the crawl says."""
     site = serving(out)
@@ -177,6 +180,7 @@ def test_a_slow_listener_gets_the_newest(out: Path, serving: Serving, listen: Ca
             seen |= fields if kind == "status" else {}
 
 
+@pytest.mark.proof
 def test_controls_of_the_page_take_effect(web: RunningLab, tmp_path: Path, serving: Serving) -> None:
     """Pause, exclude with a preview, resume, stop: as the crawled server sees them. Only by POST, with a token."""
     out, host = tmp_path / "c", hosts(web)[0]
@@ -227,6 +231,7 @@ def test_viewers_see_and_only_operators_control(out: Path, serving: Serving) -> 
     assert site.ask("POST", "/api/live/control", operator, b"[]").status == 400
 
 
+@pytest.mark.proof
 def test_the_queue_is_shown_by_site_and_as_text(
     out: Path, left_running: tuple[subprocess.Popen[str], Path], serving: Serving
 ) -> None:

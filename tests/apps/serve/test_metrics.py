@@ -44,6 +44,7 @@ def samples(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     }
 
 
+@pytest.mark.proof
 def test_every_name_is_documented_and_every_documented_name_is_there(folder: Path, serving: Serving) -> None:
     text = serving(folder).get("/metrics", {"Accept": "text/plain"}).text
     assert sorted(name_of(family.type, family.name) for family in parsed(text)) == sorted(DOCUMENTED)

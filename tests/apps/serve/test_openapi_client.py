@@ -47,6 +47,7 @@ def generator() -> str:
     return str(CLIENTS / "bin/openapi-python-client")
 
 
+@pytest.mark.proof
 def test_a_client_is_made_and_searches(serving: Serving, generator: str, tmp_path: Path) -> None:
     """Without a warning: nothing of the API is missing from the client."""
     site = serving(token=TOKEN)

@@ -87,6 +87,7 @@ def test_what_fetches_cannot_be_for_get(methods: tuple[str, ...]) -> None:
         route("/x", lambda request: None, audience=Audience.OPERATOR, methods=methods, fetches=True)  # type: ignore[arg-type,return-value]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "headers", [{"Origin": EVIL}, SUBRESOURCE, FRAME, OTHER_PORT, LINK | {"Origin": EVIL}, {"Origin": "null"}]
 )
@@ -111,6 +112,7 @@ def test_a_form_without_an_origin_must_be_ours(server: Site, served: Served) -> 
             assert server.ask("POST", asked.target, form | JSON, b"{}").status == 403, asked
 
 
+@pytest.mark.proof
 def test_links_of_other_sites_lead_to_pages(server: Site, served: Served) -> None:
     """And to nothing else."""
     for asked in all_routes(served):

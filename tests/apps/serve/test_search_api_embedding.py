@@ -114,6 +114,7 @@ def test_the_script_is_for_sites_that_may_search(manual_folder: Path, manual_ser
 # the box
 
 
+@pytest.mark.proof
 def test_keys_lead_from_the_box_to_a_page(browser: Chromium, embedded: Embedded) -> None:
     """A key opens it, arrows choose, Enter goes there; the first result is chosen already."""
     browser.visit(embedded.url, 1000)
@@ -157,6 +158,7 @@ def test_the_focus_stays_inside_and_returns(browser: Chromium, embedded: Embedde
     assert browser.run("document.getElementById('name').value") == "/"
 
 
+@pytest.mark.proof
 def test_what_is_typed_is_asked_once(browser: Chromium, embedded: Embedded) -> None:
     """Letters in quick succession make one request, and an answer that is late is not shown."""
     browser.visit(embedded.url, 1000)
@@ -179,6 +181,7 @@ def test_what_is_typed_is_asked_once(browser: Chromium, embedded: Embedded) -> N
     assert titles(browser)[0] == "Installing"
 
 
+@pytest.mark.proof
 def test_typos_and_nothing(browser: Chromium, embedded: Embedded) -> None:
     """The status says for what results are shown, or that there are none; it is read aloud."""
     browser.visit(embedded.url, 1000)
@@ -278,6 +281,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_of_the_docs(
     name: str, manual_folder: Path, static_site: Path, manual_server: Site, tmp_path: Path, browser: Chromium

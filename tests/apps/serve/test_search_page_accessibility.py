@@ -25,6 +25,7 @@ def violations(browser: Chromium) -> list[str]:
     return [f"{each['id']}: {node['html']} {node['failureSummary']}" for each in found for node in each["nodes"]]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("width", "dark"), LOOKS)
 def test_the_box_on_another_site(browser: Chromium, embedded: Embedded, width: int, dark: bool) -> None:
     """Closed, open with results, and open with nothing found."""
@@ -39,6 +40,7 @@ def test_the_box_on_another_site(browser: Chromium, embedded: Embedded, width: i
     assert violations(browser) == []
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("width", "dark"), LOOKS)
 def test_the_search_page(
     browser: Chromium,

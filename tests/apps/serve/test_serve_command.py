@@ -54,6 +54,7 @@ FORM = (
 """The beginning of a form."""
 
 
+@pytest.mark.proof
 def test_it_serves_until_it_is_stopped(folder: Path, tmp_path: Path) -> None:
     """The address is on stderr; the first signal lets a form under way arrive, refuses others, and ends with code 0.
 
@@ -136,6 +137,7 @@ def processor_time_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.proof
 def test_a_query_does_not_keep_the_server_from_stopping(folder: Path) -> None:
     """It is ended at once, with an answer, and its process with it."""
     with started(str(folder)) as (process, lines):
@@ -148,6 +150,7 @@ def test_a_query_does_not_keep_the_server_from_stopping(folder: Path) -> None:
         assert not is_there(worker)
 
 
+@pytest.mark.proof
 def test_a_killed_server_leaves_no_query(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither its process nor its files."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))

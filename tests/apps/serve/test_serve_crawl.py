@@ -29,6 +29,7 @@ def web(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
     return small_lab(start_lab)
 
 
+@pytest.mark.proof
 def test_the_server_runs_the_crawl_and_ends_it(web: RunningLab, tmp_path: Path) -> None:
     out = tmp_path / "c"
     planned_crawl(web, out)
@@ -54,6 +55,7 @@ def planned_crawl(web: RunningLab, out: Path) -> None:
     planned(out, typed=[f"http://{host}/" for host in hosts(web)], options=options).save()
 
 
+@pytest.mark.proof
 def test_a_killed_server_leaves_no_crawl(web: RunningLab, tmp_path: Path) -> None:
     """It stops as if the server had stopped: everything is committed, and the collection is free for the next one."""
     out = tmp_path / "c"

@@ -328,6 +328,7 @@ def test_other_methods(site: Site, method: str) -> None:
     assert site.ask(method, "/", {}, b"").status == 405
 
 
+@pytest.mark.proof
 def test_slow_headers_are_cut_off(serving: Serving) -> None:
     """A request that does not arrive does not keep its connection."""
     site = serving(header_timeout=0.5)
@@ -465,6 +466,7 @@ def test_slow_bodies_are_cut_off(serving: Serving) -> None:
     ).startswith(b"HTTP/1.1 408")
 
 
+@pytest.mark.proof
 def test_clients_that_do_not_read_are_cut_off(site: Site, serving: Serving) -> None:
     """An answer that is not taken does not wait in memory for ever."""
     whole = len(site.get("/cached", url=f"{SEED}big").text)

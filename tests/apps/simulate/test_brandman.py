@@ -138,6 +138,7 @@ def test_a_crawler_fetches_only_what_is_recent() -> None:
     assert len(recent) == 5
 
 
+@pytest.mark.proof
 def test_the_whole_paper() -> None:
     """All findings have a verdict and a note; progress reaches its total once; the same seeds give the same."""
     steps: list[tuple[int, int]] = []

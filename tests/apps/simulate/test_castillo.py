@@ -98,6 +98,7 @@ def test_a_relation_agrees_if_it_holds() -> None:
     assert relation("a above b", ("a", [nan]), ("b", [0.4]), "share").verdict == "not comparable"
 
 
+@pytest.mark.proof
 def test_every_figure_has_its_findings(evidence: Evidence) -> None:
     """Table I rows 1-4 and Figures 5 to 10 and 12, each with a verdict and what it rests on."""
     found = findings_of(evidence)

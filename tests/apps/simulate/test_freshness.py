@@ -98,6 +98,7 @@ def test_parts_of_a_page_are_saved_up() -> None:
     assert simulate_freshness(history([], [], ends=9), "conventional", 1 / 6).fetches == 3
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("policy", refresh_policies())
 def test_budget_and_seed_are_kept(policy: str) -> None:
     """No policy fetches more than it may, and a seed decides everything."""
@@ -165,6 +166,7 @@ def test_no_policy_beats_the_oracle(seed: int, budget: float) -> None:
     assert all(told.freshness <= best + 0.02 for told in results.values())
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("budget", [0.05, 0.2])
 def test_learned_is_as_fresh_as_the_best_of_the_simple(budget: float) -> None:
     """The claim of `tests.corpus.test_corpus_refresh_histories`, on pages that change as often as Cho's did."""

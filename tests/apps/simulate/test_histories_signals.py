@@ -79,6 +79,7 @@ def test_an_unknown_quality_is_refused(poisson: Window) -> None:
     assert "good" in refused.value.hint
 
 
+@pytest.mark.proof
 def test_who_learns_is_nearly_as_fresh_as_who_knows() -> None:
     """The number of a page's signals tells of its rate: without that the learned policy is four points behind here."""
     made = HistorySettings(pages=500, sites=10, days=60.0, is_poisson=True, is_spread=True, seed=1)

@@ -11,6 +11,7 @@ from periplus.model import ConfigError
 SMALL = NoisySettings(sites=3, pages=12, days=12)
 
 
+@pytest.mark.proof
 def test_every_quality_at_every_budget() -> None:
     """A row each, with its interval; the curves are those of the first policy, and of who hears nothing."""
     rows = run_signals(

@@ -123,6 +123,7 @@ def test_failing_pages_and_what_only_they_lead_to_are_nobodys_loss() -> None:
     assert dict(result.mass)[1.0] == pytest.approx(1.0)
 
 
+@pytest.mark.proof
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), statuses=st.lists(st.sampled_from([200, 200, 206, 301, 404]), min_size=3, max_size=12))
 def test_no_share_is_above_one_and_a_complete_crawl_has_one(data: st.DataObject, statuses: list[int]) -> None:
@@ -190,6 +191,7 @@ def test_repetitions_are_other_webs(results: list[OrderingResult]) -> None:
     assert results[0].mean_mass != results[4].mean_mass
 
 
+@pytest.mark.proof
 def test_workers_change_nothing(results: list[OrderingResult]) -> None:
     """Two processes come to the same as one, in the same order, and tell how far they are."""
     told: list[tuple[int, int]] = []

@@ -19,6 +19,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproductio
     return folder / "1", reproduce_schonfeld(folder, 150, seeds=(1,))
 
 
+@pytest.mark.proof
 def test_every_figure_has_a_verdict_beside_the_papers_value(crawled: tuple[Path, Reproduction]) -> None:
     """The paper's values are those of its text; where it gives none, nothing is compared."""
     found = {each.what: each for each in crawled[1].findings}

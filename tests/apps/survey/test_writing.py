@@ -37,6 +37,7 @@ def survey() -> Survey:
     )  # fmt: skip
 
 
+@pytest.mark.proof
 def test_every_table_is_there_in_both_forms(survey: Survey, tmp_path: Path) -> None:
     """Parquet and CSV of a table hold the rows of the table."""
     import pandas

@@ -41,6 +41,7 @@ def test_answers_are_the_same_every_time(small_web: answers.Answers) -> None:
     assert {status: statuses.count(status) for status in set(statuses)} == {200: 1 + 3 * 33 + 2, 301: 6}
 
 
+@pytest.mark.proof
 def test_replay_repeats_itself(small_web: answers.Answers, tmp_path: Path) -> None:
     """The same pages and requests in every run, all pages fetched, with a collection that jobs can read."""
     file = tmp_path / "answers"

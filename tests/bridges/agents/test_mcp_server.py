@@ -125,6 +125,7 @@ def test_tools_and_resources_are_listed(verbs: AgentVerbs) -> None:
     assert refused(without, "query", sql="select 1") == "sql-off"
 
 
+@pytest.mark.proof
 def test_standard_input_and_output(collection: Path, tmp_path: Path) -> None:
     """The command as an agent's program starts it, with the SDK's client at the other end of two pipes."""
     environment = {name: value for name, value in os.environ.items() if name.startswith(("PYTHON", "PATH", "HOME"))}

@@ -68,6 +68,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield Crawled(lab, url, folder / "whole", {item["url"] for item in items})
 
 
+@pytest.mark.proof
 def test_every_page_is_fetched_once(crawled: Crawled) -> None:
     """What the spider read is what the lab served and what the collection holds; robots.txt was asked for first."""
     visits = [visit for visit in crawled.lab.log.visits() if visit.url.startswith(crawled.url)]
@@ -141,6 +142,7 @@ class Site(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@pytest.mark.proof
 def test_what_a_spider_sees_of_redirects_retries_and_refusals(tmp_path: Path) -> None:
     """Redirects and answers to be tried again are not shown; robots.txt is obeyed; a form is sent as it is."""
 

@@ -84,6 +84,7 @@ def test_a_good_certificate(outcomes: dict[str, FetchOutcome]) -> None:
     assert isinstance(outcomes["good"], Fetched)
 
 
+@pytest.mark.proof
 def test_a_handshake_that_stalls() -> None:
     """A connection, half a record, and no more: a timeout that says where."""
 

@@ -621,6 +621,7 @@ def test_private_address_of_a_name_is_never_opened() -> None:
         assert fetch(wire, lookup) == Excluded(lookup, "private-address", private)
 
 
+@pytest.mark.proof
 @each_case("needs", [0.03, 0.3])
 def test_time_that_we_are_busy_is_not_the_time_of_the_server(make_wire: MakeWire, needs: float) -> None:
     """Other work of 0.3 s at a time: the answers are as long under way as the server needs, and end when they come."""

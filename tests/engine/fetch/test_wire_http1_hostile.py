@@ -127,6 +127,7 @@ def outcomes(wire: CurlWire) -> dict[str, FetchOutcome]:
     return dict(zip(answers, found, strict=True))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attacks_end_with_a_reason(outcomes: dict[str, FetchOutcome], name: str) -> None:
     """Refused, or given up after a while without progress."""
@@ -201,6 +202,7 @@ def test_nothing_is_left_behind(outcomes: dict[str, FetchOutcome], wire: CurlWir
     assert wire.under_way == wire.buffered_bytes == 0
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "answer", [PAGE, CHUNKED + b"4\r\npage\r\n0\r\nT: u\r\n\r\n"], ids=["with a length", "in chunks"]
 )

@@ -161,6 +161,7 @@ def attacked(certificates: Certificates, wire: CurlWire) -> tuple[dict[str, Fetc
     return dict(zip(frames, outcomes, strict=True)), grown * 1024
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attacks_end_with_a_reason(attacked: tuple[dict[str, FetchOutcome], int], name: str) -> None:
     """One outcome each, whatever the server sends or leaves out."""

@@ -102,6 +102,7 @@ def test_socks(name: str) -> None:
         failed(outcome, "proxy", server.port)
 
 
+@pytest.mark.proof
 def test_a_proxy_that_hangs() -> None:
     """A timeout, which is tried again: a proxy may wait for a slow server; before and after it accepts."""
     for parts in ([], [ACCEPTED]):

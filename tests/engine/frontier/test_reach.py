@@ -65,6 +65,7 @@ def retired(crawl: Crawl) -> dict[Site, str]:
     return {site: reason for site in crawl.world.sites if (reason := crawl.frontier._records.get(site).retired)}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "fails",
     [

@@ -139,6 +139,7 @@ def interpreter(folder: Path, command: str) -> str:
     return str(path)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("command", ["exit 1", "exec sleep 1000"])
 def test_an_interpreter_that_does_not_begin_is_noticed(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

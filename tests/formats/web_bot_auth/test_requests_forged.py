@@ -35,6 +35,7 @@ def test_the_good_request_is_verified() -> None:
     assert forger.is_verified(SignedMessage("GET", URL, tuple(forger.good()), b""), NOW + 5)
 
 
+@pytest.mark.proof
 def test_no_forged_request_is_verified() -> None:
     forger = Forger(20_261_118)
     for number in range(FORGED):

@@ -238,6 +238,7 @@ def test_the_columns_of_the_view_in_question_are_named(asked: Views) -> None:
     assert "'describe media'" in wrong.value.hint
 
 
+@pytest.mark.proof
 def test_every_question_has_an_answer(tmp_path: Path, asked: Views) -> None:
     """Asked as a stranger would, of a small collection and of an empty one; and says what it shows and what to do."""
     with Views(tmp_path / "empty") as empty:

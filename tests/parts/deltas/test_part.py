@@ -184,6 +184,7 @@ HOSTILE: dict[str, tuple[Coded, str]] = {
 }
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("case", HOSTILE)
 def test_what_cannot_be_decoded_is_fetched_again_without_a_dictionary(
     site: DeltaSite, tmp_path: Path, case: str
@@ -219,6 +220,7 @@ def test_a_lost_archive_costs_a_second_request(site: DeltaSite, tmp_path: Path) 
     assert fetches(folder, site.url)[2]["size"] == len(AFTER)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "fields",
     [

@@ -76,6 +76,7 @@ def trouble(lab: RunningLab, path: str) -> tuple[str, bytes]:
     return lab.url(TROUBLE, path), answer.body
 
 
+@pytest.mark.proof
 def test_an_application_shows_its_page(lab: RunningLab, opened: OpenedPool) -> None:
     """The document is what the scripts made of it; the next page of the site does not load the scripts again."""
     shell = WORLD.answer(Request("GET", APPLICATION, "/item/3", (), WORLD.epoch)).body
@@ -172,6 +173,7 @@ fetch('/api/pages/1').then(r => r.json()).then(page => {
 """A page that tries everything to reach some places, then reads data of its own site."""
 
 
+@pytest.mark.proof
 def test_nothing_private_is_reached(lab: RunningLab, opened: OpenedPool) -> None:
     """Not by any kind of request, not by a redirect, not by a name that leads here; the lab itself is, as allowed."""
     canary = Canary()
@@ -200,6 +202,7 @@ def test_a_page_that_polls_or_grows_ends(lab: RunningLab, opened: OpenedPool) ->
     assert "Part 12" not in (growing.document or "")
 
 
+@pytest.mark.proof
 def test_a_page_stays_within_its_budget(lab: RunningLab, opened: OpenedPool) -> None:
     """Requests beyond the budget are refused; images, prefetches, downloads from the start; dialogs do not block."""
     before = lab.log.total
@@ -242,6 +245,7 @@ def parent_of(process: int) -> int:
     return int(Path(f"/proc/{process}/stat").read_bytes().rpartition(b") ")[2].split()[1])
 
 
+@pytest.mark.proof
 def test_a_page_that_loops_costs_its_time_limit(lab: RunningLab) -> None:
     """And its browser is gone afterwards."""
     opened = OpenedPool(lab, [lab.url(TROUBLE)], IMPATIENT)

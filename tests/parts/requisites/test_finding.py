@@ -70,6 +70,7 @@ def test_a_style_sheet(styles: str, named: list[str]) -> None:
     assert list(style_urls(styles)) == named
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "styles", ["url(" * 250_000, '"\\' * 500_000, "/*" * 500_000, "url(a" * 200_000, "@import" * 99_999]
 )

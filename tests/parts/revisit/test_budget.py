@@ -79,6 +79,7 @@ def test_bids_are_in_weights_as_given() -> None:
     assert bid_of(heavy).forecast == pytest.approx(10.0 * bid_of(plain).forecast)
 
 
+@pytest.mark.proof
 def test_shards_come_to_one_price() -> None:
     """One shard has pages that change often, the other an archive; for some weeks."""
     webs = [web_of(2.0, 30), web_of(40.0, 30)]

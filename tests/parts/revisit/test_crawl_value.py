@@ -195,6 +195,7 @@ def test_an_index_and_a_price_are_the_shares_of_the_papers(
     assert found == pytest.approx(share_out(FIVE, 5), abs=0.01)
 
 
+@pytest.mark.proof
 def test_greed_by_the_chance_of_a_change_is_wrong() -> None:
     """Visiting what is most likely stale keeps less fresh than visiting what is worth most."""
     random = np.random.default_rng(0)

@@ -47,6 +47,7 @@ def test_the_interval_holds_the_share_of_each_site(visits: int) -> None:
             assert told.high - told.low < widest
 
 
+@pytest.mark.proof
 def test_a_sample_says_less_than_all_pages() -> None:
     """The interval of a large collection is wider than that of a collection of the sampled pages alone."""
     pages = [visited((20.0, 0.001)[page % 2], [1.0] * 8, np.random.default_rng(page)) for page in range(80)]
@@ -55,6 +56,7 @@ def test_a_sample_says_less_than_all_pages() -> None:
     assert whole.mean == part.mean
 
 
+@pytest.mark.proof
 def test_copies_with_the_same_text_are_stale_together() -> None:
     """One page at 100 URLs: at least all of them being stale is in the interval, and the expectation is the same."""
     once = [PageEvidence().first_visited(NOW) for _ in range(200)]
@@ -77,6 +79,7 @@ def test_two_slow_sites_do_not_decide_what_is_believed_of_the_others() -> None:
     assert fresh_share([*slow, *once], site, [SiteEvidence()] * 3, NOW + DAY / 8).low < 0.75
 
 
+@pytest.mark.proof
 def test_dates_tell_of_pages_that_were_seen_once() -> None:
     """A page that had not changed for a year will hardly change today; where dates are false that is not known."""
     fast = [visited(2.0, [0.5] * 4, np.random.default_rng(page)) for page in range(50)]
@@ -101,6 +104,7 @@ def test_signals_deny_freshness() -> None:
     assert (nothing.low, nothing.high) == (0.0, 1.0)
 
 
+@pytest.mark.proof
 def test_changes_may_be_announced_and_not_read_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """The longer it takes until a file is read, the less a silence says, most of all of pages reported often."""
     monkeypatch.setattr(change_posterior, "_MOST_DRAWS", 1_000)  # the difference is smaller than the noise of a hundred
@@ -140,6 +144,7 @@ def test_reports_that_proved_wrong_on_some_pages_leave_the_others_fresh() -> Non
     assert found.low > 0.7
 
 
+@pytest.mark.proof
 def test_reports_are_right_for_pages_that_were_changed_after_them() -> None:
     """A build dates all pages anew each night, and half of them change each night: those are believed to be stale."""
     edited = PageEvidence().first_visited(NOW - 6.5 * DAY)
@@ -172,6 +177,7 @@ def built(nights: int, hour: float) -> list[PageEvidence]:
     return pages
 
 
+@pytest.mark.proof
 def test_a_build_is_expected_at_its_hour() -> None:
     """Nothing of it was visited: before two o'clock all copies are fresh, and after three a third may be stale."""
     midnight, site = NOW // DAY * DAY, [0] * 90

@@ -120,6 +120,7 @@ def test_nothing_is_checked_until_a_page_was_visited_twice() -> None:
     assert later.told.pages == PAGES
 
 
+@pytest.mark.proof
 def test_the_interval_holds_where_nothing_was_chosen() -> None:
     """On sites of other processes than those by which its width was chosen, from the first hours on."""
     moments = [

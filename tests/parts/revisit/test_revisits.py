@@ -31,6 +31,7 @@ def news(day: float) -> list[str]:
     return [f"/article{n}" for n in range(max(0, last - 30), last)]
 
 
+@pytest.mark.proof
 def test_hub_is_visited_for_the_new_pages_it_links_to() -> None:
     """Its own text never changes."""
     pages = unchanging(40)
@@ -57,6 +58,7 @@ def test_first_visit_earns_no_credit_for_links() -> None:
     assert web.record("/").gains == b""
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("is_copy", [False, True])
 def test_hub_that_links_to_copies_is_worth_little(is_copy: bool) -> None:
     """What its new pages were worth is learnt, and so what the hub is worth."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -130,6 +131,7 @@ def test_every_field_of_a_commit_is_restored() -> None:
     assert (bid.visits_a_day, bid.pages) == (17.25, len(web.state.calendar) + 9)
 
 
+@pytest.mark.proof
 @settings(max_examples=examples(2), deadline=None)
 @given(st.lists(INPUTS, min_size=5, max_size=40))
 def test_queries_change_no_decision(inputs: list[Input]) -> None:
@@ -173,6 +175,7 @@ def estimator() -> FreshnessEstimator:
     return FreshnessEstimator(MemoryState().records, lambda _site: SiteEvidence(), 0x9E3779B97F4A7C15)
 
 
+@pytest.mark.proof
 def test_no_share_is_estimated_before_a_page_was_visited_twice() -> None:
     """Where nothing would be stated, its computation is spared; from the second visit on both readings agree."""
     state, url, now = MemoryState(), Url("http://a.test/"), 10 * DAY

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from tests.properties.replayed_world import Collection
 from tests.properties.simulated_web import World
 
@@ -75,6 +76,7 @@ def pages_asked(crawl: Collection, site: int) -> int:
     return sum(count for (url, _), count in crawl.world.asked.items() if url.startswith(own) and url[-1].isdigit())
 
 
+@pytest.mark.proof
 def test_large_sitemaps_hold_back_no_other_site(tmp_path: Path) -> None:
     """Three sites have 100 MB of sitemaps that wait to be read, and a fourth is crawled at its pace."""
     with crawl_of(tmp_path, 4, 40, dict.fromkeys(range(3), (2, 17 * MIB))) as crawl:
@@ -91,6 +93,7 @@ def test_a_site_has_few_files_that_are_not_read(tmp_path: Path) -> None:
         assert pages_asked(crawl, 0) >= 20
 
 
+@pytest.mark.proof
 def test_a_step_reads_little_however_many_sites_have_files(tmp_path: Path) -> None:
     """The length of a step does not grow with their number: requests wait for it to end."""
     with crawl_of(tmp_path, 12, 2, dict.fromkeys(range(12), (1, 6 * MIB))) as crawl:
@@ -102,6 +105,7 @@ def test_a_step_reads_little_however_many_sites_have_files(tmp_path: Path) -> No
         assert 0 < max(steps) <= MIB
 
 
+@pytest.mark.proof
 def test_bodies_that_wait_are_not_held_in_memory(tmp_path: Path) -> None:
     """They are read from the archive when their turn has come, to the last entry."""
     with crawl_of(tmp_path, 11, 1, dict.fromkeys(range(11), (1, 7 * MIB))) as crawl:

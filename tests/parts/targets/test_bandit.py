@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -139,6 +140,7 @@ def test_any_commits_leave_the_same_choices(moves: list[tuple[str, int, int]]) -
         assert math.isfinite(action.prior)
 
 
+@pytest.mark.proof
 def test_the_most_actions_and_links_beyond_them() -> None:
     """When there is no room a link joins the action most like it, and what is kept stays small."""
     bandit = SiteBandit(SiteTargets())

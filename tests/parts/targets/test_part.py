@@ -93,6 +93,7 @@ def maker(folder: Path, ordering: str) -> ShardMaker:
     return ShardMaker(Config().with_options(asked), folder, tuple(seeds_from([HOME])))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("seed", [1, 2])
 def test_files_are_found_with_half_the_requests(tmp_path: Path, seed: int) -> None:
     """On portals of which half the downloads have no telling names, 90 % of the files come in half the requests."""
@@ -103,6 +104,7 @@ def test_files_are_found_with_half_the_requests(tmp_path: Path, seed: int) -> No
     assert learnt.until(0.9) <= plain.until(0.9) / 2
 
 
+@pytest.mark.proof
 def test_a_crawl_that_is_opened_again_at_every_step_asks_for_the_same(tmp_path: Path) -> None:
     """What was learnt is in the state."""
     portal = DatasetPortal(4, items=12, posts=15)
@@ -135,6 +137,7 @@ def test_a_link_has_the_section_of_its_page(tmp_path: Path) -> None:
     assert list(signs_of(f"{HOME}item/1", path, f"{HOME}item/0")) not in [action.signs for action in learnt.actions]
 
 
+@pytest.mark.proof
 def test_only_what_is_in_use_is_decoded_or_held(tmp_path: Path) -> None:
     """Between two commits; the records of thousands of sites are in memory, and paths of pages without links."""
     run = Run(maker(tmp_path, "targets"), DatasetPortal(5)).crawl()

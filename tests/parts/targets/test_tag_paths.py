@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,6 +81,7 @@ def test_time_is_linear() -> None:
         assert costs[1] < 40 * costs[0] + 0.2, piece
 
 
+@pytest.mark.proof
 def test_memory_is_bounded() -> None:
     """A page of two million bytes that has nothing but tags, or links at one place that is deep."""
     deep = b"".join(b"<div class=level%c>" % letter for letter in range(97, 123))

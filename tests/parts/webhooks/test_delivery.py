@@ -200,6 +200,7 @@ def test_private_address_must_be_allowed(
     assert said.endswith(f"private-address; --allow-private {receiver.host} opens it")
 
 
+@pytest.mark.proof
 def test_killed_between_queueing_and_sending(
     receiver: Receiver, secret_file: Path, web: ScriptedWeb, tmp_path: Path
 ) -> None:
@@ -239,6 +240,7 @@ def test_secret_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ).run()
 
 
+@pytest.mark.proof
 def test_new_faults_of_an_audit(receiver: Receiver, secret_file: Path, web: ScriptedWeb, tmp_path: Path) -> None:
     """The first audit of a site reports nothing; the next one what it had not found before."""
     folder = tmp_path / "c"
@@ -256,6 +258,7 @@ def test_new_faults_of_an_audit(receiver: Receiver, secret_file: Path, web: Scri
     assert found["title-missing"] == [f"{SEED}product/0"]
 
 
+@pytest.mark.proof
 def test_watch_reports_what_it_found(receiver: Receiver, secret_file: Path, web: ScriptedWeb, tmp_path: Path) -> None:
     """At its end, and once a minute."""
     folder = tmp_path / "c"

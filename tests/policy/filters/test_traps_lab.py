@@ -119,6 +119,7 @@ def walk(world: World, host: str, settings: FilterSettings = GUARDED) -> Walk:
     return Walk(world, [Url(f"http://{host}/")], replace(settings, scope=ScopeSettings("host")))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("host", "most", "endless"),
     [(CALENDAR, 100, True), (FACETS, 450, False), (SESSIONS, 21, True), (DOUBLING, 150, True), (CLOAKER, 13, False)],
@@ -146,12 +147,14 @@ def test_a_spam_farm_costs_its_hosts_budget(world: World) -> None:
     assert walked.refused["site-budget"] > 0
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("host", [CALENDAR, FACETS])
 def test_a_killed_crawl_decides_as_one_that_was_not(world: World, host: str) -> None:
     """What guards learnt survives in what was kept with the site, to the last URL."""
     assert walk(world, host).run(resume_every=7).fetched == walk(world, host).run().fetched
 
 
+@pytest.mark.proof
 def test_no_page_of_an_ordinary_web_is_lost_to_the_guards(world: World) -> None:
     """With mirrors, aliases, identifiers and calendars by date around, every content that can be found is found."""
     seeds = [Url(f"http://{host}/") for host in world.hosts if ".trap." not in host and host not in FARM]

@@ -129,6 +129,7 @@ def test_the_process_ends_with_its_parent(tmp_path: Path) -> None:
     wait_until_gone([int(done.stdout)])
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_hostile_file_does_harm(reader: PdfReader, name: str) -> None:
     body = HOSTILE[name]()

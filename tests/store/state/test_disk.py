@@ -103,6 +103,7 @@ def test_a_state_that_could_not_be_opened_is_let_go(
     DiskState(tmp_path / "state", replica=Replica(tmp_path / "home") if is_copied else None).close()
 
 
+@pytest.mark.proof
 def test_another_process_reads_the_last_commit_meanwhile(tmp_path: Path) -> None:
     """A reader needs no lock, and sees nothing that is not committed."""
     state = DiskState(tmp_path)

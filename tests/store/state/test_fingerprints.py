@@ -108,6 +108,7 @@ def test_a_reader_without_files_makes_its_own(tmp_path: Path) -> None:
     assert files_of(tmp_path) == []
 
 
+@pytest.mark.proof
 def test_a_merge_that_a_process_left_unfinished_is_begun_again(tmp_path: Path) -> None:
     """Whichever of the files are there when a process ends: all of their entries are found by the next."""
     for end in range(200, 360, 8):
@@ -149,6 +150,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("is_old", [False, True])
 def test_a_reader_follows_a_writer(tmp_path: Path, is_old: bool) -> None:
     """Also one that opened a state of the format before, which had no table of older rows."""

@@ -184,6 +184,7 @@ def test_an_index_that_is_missing_is_said_to_be(tmp_path: Path) -> None:
         list(lookup(tmp_path / "index.cdxj", "https://e.org/"))
 
 
+@pytest.mark.proof
 def test_lookup_agrees_with_a_linear_scan(tmp_path: Path) -> None:
     """For every URL that is there, and for some that are not; several captures come out in the order of time."""
     rng = Random(28500)

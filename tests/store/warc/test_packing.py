@@ -120,6 +120,7 @@ def test_fastwarc_reads_it(written: tuple[Path, list[Stored]]) -> None:
     assert found == [f"<urn:uuid:{each.id}>" for each in records_of(path)]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("committed", [10, 200, FULL, FULL + 100])
 @pytest.mark.parametrize("cut", [1, 40, 3_000])
 def test_a_crash_loses_only_what_was_not_committed(tmp_path: Path, committed: int, cut: int) -> None:
@@ -144,6 +145,7 @@ def test_a_crash_loses_only_what_was_not_committed(tmp_path: Path, committed: in
     assert SAMPLES <= len(records_of(warc_files(tmp_path)[0])) < SAMPLES + 3 or committed + 60 < FULL
 
 
+@pytest.mark.proof
 def test_a_crawl_may_change_from_one_to_the_other(tmp_path: Path) -> None:
     """A file that is begun is continued as it is; the next is as the settings say, with a dictionary at once."""
     archive = opened(tmp_path, compression="gzip", size=150_000)
@@ -190,6 +192,7 @@ def test_a_dictionary_needs_enough_records(tmp_path: Path) -> None:
     assert len({place.file for place in places}) == len(files)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("size", [1, 7, 60, 400, 5_000])
 def test_a_record_may_have_several_frames(tmp_path: Path, size: int) -> None:
     """As the specification allows, with empty frames and frames of other kinds between them."""
@@ -216,6 +219,7 @@ def test_a_record_may_have_several_frames(tmp_path: Path, size: int) -> None:
     assert [each.reason for each in read_records(target) if isinstance(each, Problem)][-1] == "torn"
 
 
+@pytest.mark.proof
 def test_no_file_makes_the_reader_fail(written: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     """Whatever bytes are wrong: what is read is what was written, and the rest is told."""
     path = warc_files(written[0])[1]

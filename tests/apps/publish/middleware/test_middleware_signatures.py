@@ -115,6 +115,7 @@ def until_known(ask: Ask, agent: str = AGENT) -> None:
     raise AssertionError("the keys were not learnt")
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("kind", [asgi, wsgi])
 def test_verdicts_reach_the_application_and_the_ledger(publisher: Publisher, kind: Callable[[Publisher], Ask]) -> None:
     """A client that is not believed gets the same answer as any other."""
