@@ -162,6 +162,21 @@ def test_a_site_is_back_when_two_pages_are_there() -> None:
     assert [row.site for row in site.outages.ended] == [SITE]
 
 
+def test_what_appears_while_pages_are_lost_is_no_sign_of_the_site() -> None:
+    """A login page that redirects lead to is there, for as long as the site is not."""
+    site = Sited(10)
+    assert site.answers(1, "http-404")
+    for number in (10, 11):
+        site.state.records.put([replace(known(number), kept_at=NOW + 1)])
+        site.state.calendar.move([(url_of(number), None, NOW)])
+        assert not site.answers(number, at=NOW + 2)
+    assert len(site.rows) == 1, "it is still suspected"
+    site.goes_down()
+    for number in (10, 11):
+        assert not site.answers(number, at=NOW + 400)
+    assert site.is_down()
+
+
 def test_probes_are_a_day_apart_at_most() -> None:
     """The first after five minutes, then fourfold pauses."""
     site = Sited(10)

@@ -16,6 +16,7 @@ An outage of more than `BELIEVED_AFTER` is not one: its visits count then, and p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import islice
 from typing import Final
@@ -215,7 +216,7 @@ class Outages:
     ) -> bool:
         """Learn from the final answer for a page; whether its site is down, so that it says nothing of the page."""
         answers = site.value(SiteAnswers)
-        if record.kept_at is None:
+        if record.kept_at is None or (answers is not None and not self._is_older(record, site.site, answers)):
             if answers is not None:
                 self._saw_unknown(site, outcome, reading, reason, now)
             return False
@@ -251,7 +252,7 @@ class Outages:
         if row is None or not retry_for(row.reason).again or retry_for(reason).again:
             return
         is_good = not reason and (reading is not None or isinstance(outcome, NotModified))
-        if is_good or not self._others(site.site, ()):
+        if is_good or not self._others(site.site, (), row.since):
             self._end(site, row, now, now)
 
     def _learn(
@@ -274,7 +275,8 @@ class Outages:
             if is_drawn or not answers.suspects:  # the home page may be the only one that is left
                 self._not_down(site, answers, now)
             return False
-        others = self._others(site.site, [each.page for each in answers.last])
+        since = answers.suspected_since or answer.at
+        others = self._others(site.site, [each.page for each in answers.last], since)
         if self._is_outage(answers, answer, has_others=bool(others)):
             lost = [answer, *filter(answer.is_like, answers.last)]
             pause = max(self._retries.backoff, _FIRST_PAUSE)
@@ -325,7 +327,7 @@ class Outages:
             return True
         probed = [each for each in answers.last if each.at >= row.tried_at] or [answer]
         good = [each for each in probed[-_LOST:] if not answers.is_lost(each)]
-        others = self._others(site.site, [each.page for each in probed])
+        others = self._others(site.site, [each.page for each in probed], row.since)
         if retry_for(row.reason).again or len(good) >= _BACK or not others:
             self._end(site, row, min(each.at for each in good), now)
         elif not is_home(url):  # the home page may be there when nothing else is
@@ -397,12 +399,19 @@ class Outages:
         pages = (
             [] if row is None or answers is None else [each.page for each in answers.last if each.at >= row.tried_at]
         )
-        found = self._others(site.site, pages) or self._others(site.site, ())
+        since = math.inf if row is None else row.since
+        found = self._others(site.site, pages, since) or self._others(site.site, (), since)
         self._ask(found, 1)
         return bool(found)
 
-    def _others(self, site: Site, pages: Sequence[int]) -> list[UrlRecord]:
-        """Known pages of a site, besides those with these fingerprints, that do not wait already.
+    def _is_older(self, record: UrlRecord, site: Site, answers: SiteAnswers) -> bool:
+        """Whether a page was there before its site may have gone down: a login page that shows up then says nothing."""
+        row = self._rows.get(site)
+        since = answers.suspected_since if row is None else row.since
+        return not since or (record.kept_at or 0.0) < since
+
+    def _others(self, site: Site, pages: Sequence[int], since: float) -> list[UrlRecord]:
+        """Pages of a site that were there before, besides those with these fingerprints, that do not wait already.
 
         The home page is one only if it is the last: it may be there when nothing else is.
         """
@@ -410,8 +419,9 @@ class Outages:
         found = [
             record
             for record in some
-            if record.kept_at is not None and record.due_at is not None and fingerprint(record.url) not in pages
-        ]
+            if record.kept_at is not None and record.kept_at < since and record.due_at is not None
+            and fingerprint(record.url) not in pages
+        ]  # fmt: skip
         return [record for record in found if not is_home(record.url)] or found
 
     def _ask(self, records: Sequence[UrlRecord], count: int) -> list[int]:
