@@ -177,6 +177,18 @@ def test_what_appears_while_pages_are_lost_is_no_sign_of_the_site() -> None:
     assert site.is_down()
 
 
+def test_a_page_that_was_gone_before_is_not_asked_whether_its_site_is_down() -> None:
+    """Its answer would be no news, and the site would be suspected for good."""
+    site = Sited(3)
+    gone, other = site.record(2), site.record(0)
+    site.state.records.put([replace(gone, failures=3, status=404, reason="http-404")])
+    assert site.answers(1, "http-404")
+    assert site.next_asked() == 0
+    site.state.records.put([replace(other, failures=1, status=404, reason="http-404")])
+    assert site.answers(0, "http-404", NOW + 1), "it was drawn, and is news whatever happened to it meanwhile"
+    assert site.next_asked() == 2
+
+
 def test_probes_are_a_day_apart_at_most() -> None:
     """The first after five minutes, then fourfold pauses."""
     site = Sited(10)

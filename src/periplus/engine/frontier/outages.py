@@ -261,6 +261,7 @@ class Outages:
         row = self._rows.get(site.site)
         if row is None and not (self._revisits.is_watching or self._is_refresh):
             return False
+        is_news = is_news or answer.page in answers.drawn
         if row is None and answer.lost and not (is_news and now >= answers.believed_until):
             return False
         was_good = answers.was_good(now)
@@ -413,7 +414,8 @@ class Outages:
     def _others(self, site: Site, pages: Sequence[int], since: float) -> list[UrlRecord]:
         """Pages of a site that were there before, besides those with these fingerprints, that do not wait already.
 
-        The home page is one only if it is the last: it may be there when nothing else is.
+        Pages that were not there at their last visit are among them only if there are no others. The home page is one
+        only if it is the last: it may be there when nothing else is.
         """
         some = islice(self._records.of_site(site), _CHOSEN_FROM)
         found = [
@@ -422,6 +424,7 @@ class Outages:
             if record.kept_at is not None and record.kept_at < since and record.due_at is not None
             and fingerprint(record.url) not in pages
         ]  # fmt: skip
+        found = [record for record in found if not record.failures] or found
         return [record for record in found if not is_home(record.url)] or found
 
     def _ask(self, records: Sequence[UrlRecord], count: int) -> list[int]:
