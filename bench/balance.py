@@ -22,12 +22,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from bench.cluttered_world import ClutteredWorld
-from periplus.apps.lab.log import Visit
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.lab.sites import Profile
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
+from periplus_lab.log import Visit
+from periplus_lab.server import RunningLab, Server, SteppedClock
+from periplus_lab.sites import Profile
 
 TRUE, FORGOTTEN = (Profile.BUILD, Profile.ARCHIVE, Profile.ALWAYS_NOW), Profile.STALE
 PROFILES = (TRUE[0], FORGOTTEN, TRUE[1], FORGOTTEN, TRUE[2], FORGOTTEN)

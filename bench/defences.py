@@ -25,9 +25,6 @@ from statistics import median
 from typing import Any
 from unittest.mock import patch
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.lab.sites import DOMAIN
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
@@ -38,6 +35,9 @@ from periplus.parts.dust.part import DustLearner
 from periplus.parts.dust.renames import Renames
 from periplus.policy.filters.reasons import ACCEPT
 from periplus.policy.filters.traps import Traps
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
+from periplus_lab.sites import DOMAIN
 
 PARTS = ("budgets", "spam", "dust", "absence", "traps", "chains")
 """The defences, as `--only` names them."""

@@ -27,9 +27,9 @@ import zstandard
 from msgspec import Struct
 
 import periplus
-from periplus.apps.lab.certificates import Authority
 from periplus.apps.publish import FolderInventory, Publisher, PublishSettings
 from periplus.apps.publish.settings import ServingSettings, SiteSettings
+from periplus_lab.certificates import Authority
 
 HOST = "manuals.lab.test"
 MANUALS = Path("/usr/share/doc")

@@ -33,14 +33,14 @@ import duckdb
 from msgspec import Struct
 
 from bench.mixed_farm import MixedFarm
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.lab.sites import DOMAIN
-from periplus.apps.lab.spam_web import Farm, HostileWorld
 from periplus.collection.collection import planned
 from periplus.collection.jobs import run_jobs
 from periplus.collection.opening import open_crawl, settle
 from periplus.insight.views import Views
 from periplus.store.layout import Layout
+from periplus_lab.server import RunningLab, Server, SteppedClock
+from periplus_lab.sites import DOMAIN
+from periplus_lab.spam_web import Farm, HostileWorld
 
 SITES, PAGES, SEEDS = 200, 20_000, 20
 STEPS = (500, 1000, 2000, 4000, 5000)

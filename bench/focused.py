@@ -25,7 +25,16 @@ from msgspec.structs import replace
 from scipy.stats import rankdata
 
 from bench.peers import fetch_manuals
-from periplus.apps.simulate.focused import (
+from periplus.content import RawPage, read_page, read_pages
+from periplus.engine.stats import CrawlStats
+from periplus.model import ParsedPage, Site, Url
+from periplus.parts.focus.classifier import Judge, Vector, train, vector_of
+from periplus.parts.focus.ordering import Focused
+from periplus.parts.focus.part import Focus
+from periplus.parts.focus.topic import Topic
+from periplus.parts.focus.words import TopicTerms, words_of
+from periplus.view.figures import draw
+from periplus_lab.simulate.focused import (
     FocusedRow,
     TopicalWeb,
     TopicView,
@@ -36,17 +45,8 @@ from periplus.apps.simulate.focused import (
     run_focused,
     topical_web,
 )
-from periplus.apps.simulate.runs import PolicyChoice
-from periplus.apps.simulate.web import web_from_edges
-from periplus.content import RawPage, read_page, read_pages
-from periplus.engine.stats import CrawlStats
-from periplus.model import ParsedPage, Site, Url
-from periplus.parts.focus.classifier import Judge, Vector, train, vector_of
-from periplus.parts.focus.ordering import Focused
-from periplus.parts.focus.part import Focus
-from periplus.parts.focus.topic import Topic
-from periplus.parts.focus.words import TopicTerms, words_of
-from periplus.view.figures import draw
+from periplus_lab.simulate.runs import PolicyChoice
+from periplus_lab.simulate.web import web_from_edges
 
 MANUALS = {
     "python": ("python3.11-doc", "usr/share/doc/python3.11/html"),

@@ -13,9 +13,9 @@ import sys
 from msgspec.structs import replace
 
 from bench.form_probing import Probed, floor, probe
-from periplus.apps.lab.database import Database
-from periplus.apps.lab.sites import Site
-from periplus.apps.lab.world import World
+from periplus_lab.database import Database
+from periplus_lab.sites import Site
+from periplus_lab.world import World
 
 BIG = 50_000
 """Records of the large database: each word of the vocabulary is in 24 of them at least, and one in seven in more than

@@ -20,8 +20,8 @@ from typing import Annotated, get_args, get_type_hints
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.apps.simulate.scaling import CoordinatorSettings
 from periplus.library import open as open_collection
+from periplus_lab.simulate.scaling import CoordinatorSettings
 
 PAGES = 10_000_000_000
 MACHINES = (10, 22, 40)

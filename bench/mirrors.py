@@ -22,12 +22,6 @@ from typing import Any
 
 import duckdb
 
-from periplus.apps.lab import World
-from periplus.apps.lab.http import Request
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.lab.spam_web import AbsentPages, Cloakers, HostileWorld, MirroringHosts, ParkedDomains
-from periplus.apps.lab.spam_web.judged_hosts import CLOAKED_SIZE, PARKED
-from periplus.apps.lab.spam_web.part import SmallSite
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
@@ -42,6 +36,12 @@ from periplus.parts.cloaking.policy import Copy, SiteProbes, Step, begin_compari
 from periplus.parts.cloaking.settings import CloakingSettings
 from periplus.parts.mirrors.policy import HostRule, LearntHosts, MirrorHosts, decode_hosts
 from periplus.store import LearntFiles
+from periplus_lab import World
+from periplus_lab.http import Request
+from periplus_lab.server import RunningLab, Server, SteppedClock
+from periplus_lab.spam_web import AbsentPages, Cloakers, HostileWorld, MirroringHosts, ParkedDomains
+from periplus_lab.spam_web.judged_hosts import CLOAKED_SIZE, PARKED
+from periplus_lab.spam_web.part import SmallSite
 
 SUFFIXES = ("lab.test",)
 OPTIONS: dict[str, object] = {

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from html import escape
 
-from periplus.apps.lab.http import Answer, Request
-from periplus.apps.lab.randomness import at, key_of, sentences, topics
-from periplus.apps.lab.sites import DOMAIN
-from periplus.apps.lab.spam_web.part import HTML, Honest, Nuisance, plain_style, prose
+from periplus_lab.http import Answer, Request
+from periplus_lab.randomness import at, key_of, sentences, topics
+from periplus_lab.sites import DOMAIN
+from periplus_lab.spam_web.part import HTML, Honest, Nuisance, plain_style, prose
 
 RINGS, RING = 8, 15
 STARS, SATELLITES = 5, 24

@@ -36,12 +36,12 @@ from msgspec import Struct
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from periplus.apps.lab import Answer, Request, World, exclusion
-from periplus.apps.lab.log import RequestLog, Visit
-from periplus.apps.lab.server import ConnectionLimits, RunningLab, Server, SteppedClock
-from periplus.apps.lab.sites import DOMAIN, Site
 from periplus.collection.seeds import seeds_from
 from periplus.engine.fetch import opened_by
+from periplus_lab import Answer, Request, World, exclusion
+from periplus_lab.log import RequestLog, Visit
+from periplus_lab.server import ConnectionLimits, RunningLab, Server, SteppedClock
+from periplus_lab.sites import DOMAIN, Site
 
 from .politeness_archive import KeptAnswers, LostRecordsError
 from .politeness_lives import Lives, Plan

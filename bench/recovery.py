@@ -15,12 +15,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
 NEVER = 10**9
 SITES, PAGES = 100, 120

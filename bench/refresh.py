@@ -28,18 +28,6 @@ from bench.harness import Group
 from bench.refresh_pages import CHANCE
 from bench.sync_bandit import LEARNING_RATES, SyncBandit
 from bench.watched_site import STATED_SITES, UNSEEN_FROM, Stated, changing_site, recorded_site, stated_moments
-from periplus.apps.simulate.findings import mean_interval
-from periplus.apps.simulate.freshness import budget_for, simulate_freshness
-from periplus.apps.simulate.histories import (
-    Histories,
-    Window,
-    generate_histories,
-    generated_rates,
-    read_histories,
-    window,
-)
-from periplus.apps.simulate.learned_refresh import Informed, RefreshPolicy
-from periplus.apps.simulate.refresh import Circumstances, PolicyMaker
 from periplus.engine.frontier import SiteRecords
 from periplus.model import BodyReading, ChangeLevel, Digests, Fetched, FetchTask, Lane, Purpose, Queued, Url, UrlRecord
 from periplus.parts.revisit.budget import Watching
@@ -48,6 +36,18 @@ from periplus.parts.revisit.estimation import SiteBeliefs, estimate_pages, parts
 from periplus.parts.revisit.evidence_columns import PAGE
 from periplus.parts.revisit.revisits import Revisits
 from periplus.store import MemoryState
+from periplus_lab.simulate.findings import mean_interval
+from periplus_lab.simulate.freshness import budget_for, simulate_freshness
+from periplus_lab.simulate.histories import (
+    Histories,
+    Window,
+    generate_histories,
+    generated_rates,
+    read_histories,
+    window,
+)
+from periplus_lab.simulate.learned_refresh import Informed, RefreshPolicy
+from periplus_lab.simulate.refresh import Circumstances, PolicyMaker
 
 DAY = 86_400.0
 NOW = 1.7e9

@@ -17,7 +17,13 @@ from typing import Any
 
 import duckdb
 
-from periplus.apps.lab.applications import (
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
+from periplus.engine.fetch import opened_by
+from periplus.model import Fetched
+from periplus.store.warc import archived_answers
+from periplus_lab.applications import (
     APPLICATION,
     ENDLESS,
     GROWING,
@@ -28,13 +34,7 @@ from periplus.apps.lab.applications import (
     TROUBLE,
     ApplicationWorld,
 )
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.collection.config.settings import Config
-from periplus.collection.opening import open_crawl, settle
-from periplus.collection.seeds import seeds_from
-from periplus.engine.fetch import opened_by
-from periplus.model import Fetched
-from periplus.store.warc import archived_answers
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
 MOST_REQUESTS = 3.5
 """Requests a page."""

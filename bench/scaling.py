@@ -22,9 +22,6 @@ import msgspec
 import numpy as np
 
 from periplus.apps.cluster.leases import LeasedCoordinator, Remembered
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.simulate.web import site_name
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
@@ -38,6 +35,9 @@ from periplus.engine.stats import CrawlStats
 from periplus.model import Batch, Discovery, Hints, Site, Source, Url
 from periplus.store import DiskState
 from periplus.urls import site_of
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
+from periplus_lab.simulate.web import site_name
 
 ROUNDS = 5
 SHARDS = (2, 4)

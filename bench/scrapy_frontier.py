@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server
 
 KINDS = ("plain", "periplus")
 _PARALLEL = 16

@@ -15,13 +15,13 @@ import time
 import numpy as np
 
 from bench.harness import Group
-from periplus.apps.simulate.crawl import SimulatedCrawl
-from periplus.apps.simulate.generated import WebSettings, generate
-from periplus.apps.simulate.network import NetworkSettings
-from periplus.apps.simulate.web import Web
 from periplus.graph import pagerank
 from periplus.model import Ordering
 from periplus.policy.ordering import ordering, orderings
+from periplus_lab.simulate.crawl import SimulatedCrawl
+from periplus_lab.simulate.generated import WebSettings, generate
+from periplus_lab.simulate.network import NetworkSettings
+from periplus_lab.simulate.web import Web
 
 
 def measure(quick: bool) -> list[Group]:

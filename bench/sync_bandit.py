@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from periplus.apps.simulate.learned_refresh import Today
+from periplus_lab.simulate.learned_refresh import Today
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from periplus.apps.lab import Request, World
-from periplus.apps.lab.paths import Paths
-from periplus.apps.lab.randomness import at
-from periplus.apps.lab.sites import Site, Style
+from periplus_lab import Request, World
+from periplus_lab.paths import Paths
+from periplus_lab.randomness import at
+from periplus_lab.sites import Site, Style
 
 SMALLEST, LARGEST = 600, 4000
 """Pages of the sites that are chosen."""

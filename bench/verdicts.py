@@ -31,7 +31,6 @@ from bench.spam import documentation, farm_shares
 from bench.spam_hosts import features_of
 from bench.spelled_sites import HOME, SpelledSite, TrapSite, spellings, text
 from bench.world_crawl import WorldCrawl, hurried
-from periplus.apps.lab.spam_web.judged_hosts import PARKED
 from periplus.content import read_page, resemblance, sketch_of
 from periplus.model import Url
 from periplus.parts.spam.model import probability, shipped
@@ -39,6 +38,7 @@ from periplus.parts.spam.training import Example, train
 from periplus.policy.duplicates import Hint, HintKind, HintTarget, believe
 from periplus.policy.settings import DuplicateSettings
 from periplus.urls import canonical, domain_of
+from periplus_lab.spam_web.judged_hosts import PARKED
 
 SEED: Final = 20_261
 """A seed of the lab that no test and no other bench uses."""

@@ -20,13 +20,13 @@ from typing import Any
 import pycurl
 
 from bench.harness import Group, Target
-from periplus.apps.lab import Request, World
-from periplus.apps.lab.http import write_head
-from periplus.apps.lab.server import open_loopback
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import AddressGuard, CrawlerIdentity, CurlWire, Resolver, WireSettings, opened_by
 from periplus.model import Fetched, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
+from periplus_lab import Request, World
+from periplus_lab.http import write_head
+from periplus_lab.server import open_loopback
 
 HOSTS = (50, 500)
 FIELDS = (

@@ -20,8 +20,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from tests.parts.revisit.poisson_web import Moment, PoissonWeb
 
-from periplus.apps.simulate.histories import DAY, Histories, read_histories
 from periplus.parts.revisit.settings import RefreshSettings
+from periplus_lab.simulate.histories import DAY, Histories, read_histories
 
 FEW = (31,)
 """A generated site that is watched quickly: nightly changes."""
