@@ -4,11 +4,11 @@
     python -m bench.house /tmp/before .
 
 A folder is a checkout; without any it is this one, and several are columns of one table. All counts are of the crawler
-in `src/periplus`; files and code lines of the distributions beside it follow, each by its folder. Code is what remains of a file
-without blank lines, comments and docstrings. Value types are classes of `Struct`, `NamedTuple`, `dataclass` or
-`TypedDict`; one of four fields or more is a near copy if another has 80 % of their names. A module has its own test if
-a file is called `test_` and its name; the test is in its place if it is also in the folder of `tests` that mirrors the
-module's.
+in `src/periplus`; files and code lines of the distributions beside it follow, each by its folder. Code is what remains
+of a file without blank lines, comments and docstrings. Value types are classes of `Struct`, `NamedTuple`, `dataclass`
+or `TypedDict`; one of four fields or more is a near copy if another has 80 % of their names. A module has its own test
+if a file is called `test_` and its name; the test is in its place if it is also in the folder of `tests` that mirrors
+the module's.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Commands of this distribution, as the crawler finds them by entry points: `lab` (with its `judge`), `simulate`, `demo`."""
+"""Commands of this distribution, found by its entry points: `lab` with `judge`, `simulate` and `demo`."""

@@ -1,7 +1,7 @@
 """`periplus simulate`: compares policies in virtual time, and reproduces the experiments of papers.
 
-The group of commands; the experiments are in the modules beside this one. What they run is in `periplus_lab.simulate`, which is
-imported only when one begins.
+The group of commands; the experiments are in the modules beside this one. What they run is in
+`periplus_lab.simulate`, which is imported only when one begins.
 """
 
 from __future__ import annotations
