@@ -18,7 +18,7 @@ from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from periplus.apps.simulate.histories import DAY, Histories
+from periplus.apps.simulate.histories import DAY
 from periplus.engine.frontier import SiteRecords
 from periplus.engine.frontier.reports import after_visit
 from periplus.model import (
@@ -436,24 +436,3 @@ def changing_site(number: int, days: float = _DAYS) -> SiteKind:
     )
     changes = PageChanges(urls, times, born, gone, truth)
     return SiteKind(name, changes, budget, 5.0 if speed > 1.0 else 3600.0, number)
-
-
-def recorded_site(histories: Histories, number: int) -> SiteKind:
-    """A hundred pages of one site of recorded histories from a random day on; a day is one, ten or thirty of theirs."""
-    random = np.random.default_rng(9_000 + number)
-    site, speed = number % len(histories.sites), float((1.0, 10.0, 30.0)[number // 2 % 3])
-    begin = histories.ends_at - random.uniform(_DAYS * speed, 2_000.0) * DAY
-    end = begin + _DAYS * speed * DAY
-    last = histories.times[histories.starts[1:] - 1]
-    is_gone = np.zeros(len(histories), bool) if histories.is_gone is None else histories.is_gone
-    here = (histories.site == site) & (histories.begins_at < end) & ~(is_gone & (last < begin))
-    chosen = np.sort(random.permutation(np.flatnonzero(here))[:100])
-    times = [(histories.of(page) - begin) / DAY / speed for page in chosen.tolist()]
-    born = np.maximum((histories.begins_at[chosen] - begin) / DAY / speed, 0.0)
-    times = [each[each > first] for each, first in zip(times, born.tolist(), strict=True)]
-    gone = np.where(is_gone[chosen], (last[chosen] - begin) / DAY / speed, _NEVER)
-    rates = np.array([np.count_nonzero(each < _DAYS) / _DAYS for each in times])
-    urls = [f"http://s0.test/p{page}" for page in range(len(chosen))]
-    budget = float(random.choice((0.2, 0.5, 1.0, 3.0)))
-    name = f"{number}: recorded, {histories.sites[site]}, {len(chosen)} pages, {speed:g} days in one, {budget:g} a day"
-    return SiteKind(name, PageChanges(urls, times, born, gone, rates), budget * len(chosen), seed=number)

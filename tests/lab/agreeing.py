@@ -1,20 +1,16 @@
-"""Publisher and crawler agree: what `publish` reports of real manuals, `watch` visits first, and nothing else moves.
+"""Publisher and crawler agree: what `publish` reports of a site, `watch` visits first, and nothing else moves.
 
-    python -m bench.agree [MANUAL ...]          # sitemaps, IndexNow alone, and WebSub alone, of each manual
-    python -m bench.agree nightly               # a site of 1,000 pages that is built again every night
-
-A manual of a Debian package is served by a plain web server, published and crawled. Then it is built again three times.
-Every build writes all files. The first adds a banner of text to all pages, the second replaces it with one that has
-links, the third rewords that; each edits four pages, from one sentence to a section, and the last deletes three pages
-and adds three. Every build is scanned, and after the last one `watch` is started. All of these
-are commands of the product, in processes of their own.
+A generated site is served by a plain web server, published and crawled. Then it is built again three times. Every build
+writes all files. The first adds a banner of text to all pages, the second replaces it with one that has links, the
+third rewords that; each edits four pages, from one sentence to a section, and the last deletes three pages and adds
+three. Every build is scanned, and after the last one `watch` is started. All of these are commands of the product, in
+processes of their own.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -33,13 +29,8 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from bench.crawl.sites import SITES
-from bench.peers import HOME, fetch_manuals
 from periplus.insight.views import Views
 
-MANUALS = ("python3.11-doc", "python-django-doc")
-GENERATED = "generated"
-WAYS = ("sitemaps", "indexnow", "websub")
 FIRST = 24
 """Visits of `watch` among which all reported pages have to be."""
 SAMPLED = 2
@@ -51,7 +42,6 @@ TIMEOUT = 60.0
 """Seconds in which the first visits have to be made."""
 SOON = ("refresh.shortest=1", "revisit.shortest=1", "revisit.longest=4", "politeness.slow_factor=0")
 """Settings that let hours pass in seconds."""
-NIGHTS, NIGHTLY_PAGES = 5, 1_000
 _PERIPLUS = (sys.executable, "-m", "periplus")
 _TEXT = """the default value is now checked before every call and an error is raised if it is missing because callers
 relied on a side effect which was never documented and has been removed from this release use the second form"""
@@ -61,9 +51,8 @@ _PARAGRAPH = re.compile(rb"<p>([^<]{60,2000})</p>")
 
 
 class Agreed(Struct, frozen=True):
-    """What came of one manual and one way of reporting."""
+    """What came of one way of reporting."""
 
-    manual: str
     way: str
     pages: int
     moved_by_banners: int
@@ -104,7 +93,7 @@ class Site:
         class Handler(SimpleHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def log_request(self, code: object = "-", size: object = "-") -> None:  # noqa: ARG002
+            def log_request(self, code: object = "-", size: object = "-") -> None:
                 site.visits.append(_Visit(self.path, int(getattr(code, "value", code) or 0)))  # type: ignore[call-overload]
 
             def log_message(self, *_: object) -> None:
@@ -206,12 +195,13 @@ BANNERS = (
 )
 
 
-def agree(manual: str, way: str, *, limit: int | None = None, seed: int = 1) -> Agreed:
-    """Try one manual and one way of reporting; `limit`: pages of the manual."""
+def agree(way: str, pages: int, *, seed: int = 1) -> Agreed:
+    """Try one way of reporting (`sitemaps`, `indexnow` or `websub`) on a generated site."""
     with ExitStack() as stack:
         room = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=_memory())))
         folder = room / "site"
-        copy_manual(manual, folder, limit)
+        folder.mkdir()
+        _write_night(folder, pages, 0)
         site = Site(folder)
         stack.callback(site.close)
         hub_port, receiver_port = _free_port(), _free_port()
@@ -224,7 +214,9 @@ def agree(manual: str, way: str, *, limit: int | None = None, seed: int = 1) -> 
         feed = ("--sitemap", f"{site.base}changes.atom", *hub) if way == "websub" else ()
         _run("crawl", site.base, "-o", f"{room}/crawl", "--delay", "0s", *feed, *settings)
         if way == "websub":
-            stack.enter_context(_process(sys.executable, "-m", "bench.websub_hub", str(hub_port), log=room / "hub.log"))
+            stack.enter_context(
+                _process(sys.executable, "-m", "tests.lab.websub_hub", str(hub_port), log=room / "hub.log")
+            )
         if way != "sitemaps":
             _start_receiver(stack, room, receiver_port, is_websub=way == "websub")
         build, moved = Build(site, seed), 0
@@ -256,10 +248,10 @@ def agree(manual: str, way: str, *, limit: int | None = None, seed: int = 1) -> 
         missed = tuple(sorted(told.difference(visits)))
         last = max((place for place, path in enumerate(visits) if path in told), default=0)
         before, after = (sum(path not in told for path in some) for some in (visits[:last], visits[last:]))
-        return Agreed(manual, way, len(first), moved, undated, len(told), missed, before, after, seconds, levels)
+        return Agreed(way, len(first), moved, undated, len(told), missed, before, after, seconds, levels)
 
 
-def nightly(pages: int = NIGHTLY_PAGES, nights: int = NIGHTS, *, visits: int = 60) -> list[tuple[int, dict[str, int]]]:
+def nightly(pages: int, nights: int, *, visits: int) -> list[tuple[int, dict[str, int]]]:
     """Build a site every night with its date and new assets; dates that moved, and levels of the night's visits."""
     with ExitStack() as stack:
         room = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=_memory())))
@@ -303,23 +295,6 @@ def _write_night(folder: Path, pages: int, night: int) -> None:
         )
     home = "".join(f"<a href='page{number}.html'>{number}</a>" for number in range(pages))
     (folder / "index.html").write_text(f"<html><title>Home</title><body><p>All pages: {home}</p></body></html>")
-
-
-def copy_manual(manual: str, folder: Path, limit: int | None = None) -> None:
-    """The pages of a manual as files of their own, or some of them, the shortest paths first; or a generated one."""
-    if manual == GENERATED:
-        folder.mkdir()
-        _write_night(folder, limit or NIGHTLY_PAGES, 0)
-        return
-    known = next(site for site in SITES if site.package == manual)
-    root = HOME / "docs" / manual / known.root
-    if not root.is_dir():
-        fetch_manuals([manual])
-    pages = sorted((path for path in root.rglob("*.html") if path.is_file()), key=lambda path: (len(path.parts), path))
-    for path in pages[:limit]:
-        target = folder / path.relative_to(root)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
 
 
 def _configure(path: Path, way: str, hub_port: int, receiver_port: int) -> None:
@@ -393,33 +368,3 @@ def _process(*command: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Print what came of each; exit with 1 if a bar is not met."""
-    is_met = True
-    if not arguments or "nightly" not in arguments:
-        for manual in arguments or MANUALS:
-            for way in WAYS:
-                found = agree(manual, way)
-                is_met &= found.is_met
-                print(
-                    f"{manual}, {way}: {found.pages} pages; dates moved by banners {found.moved_by_banners};"
-                    f" edits dated {EDITS - len(found.undated)} of {EDITS};"
-                    f" among the first {FIRST} visits ({found.seconds:.0f} s)"
-                    f" {found.told - len(found.missed)} of {found.told} reported pages,"
-                    f" {found.before} others before the last of these and {found.after} due ones after it;"
-                    f" levels {found.levels}" + "".join(f"; missed {path}" for path in found.missed),
-                    flush=True,
-                )
-    if not arguments or "nightly" in arguments:
-        for night, (moved, levels) in enumerate(nightly(), 2):
-            is_quiet = not moved and not levels.get("major") and not levels.get("minor")
-            is_met &= is_quiet or night < 3
-            print(f"{NIGHTLY_PAGES} pages, night {night}: dates moved {moved}; levels of visits {levels}", flush=True)
-    if not is_met:
-        raise SystemExit(1)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,6 +1,6 @@
 """A WebSub hub as a process of its own: verifies intents, fetches the topic, and sends it signed to its subscribers.
 
-    python -m bench.websub_hub PORT
+    python -m tests.lab.websub_hub PORT
 
 It shares no code with the product, so that each side is tried against another's reading of the recommendation.
 """
@@ -32,6 +32,11 @@ def fetch(method: str, url: str, body: bytes | None = None, headers: dict[str, s
         connection.close()
 
 
+def _report(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 class Subscriber(NamedTuple):
     """Where a topic is sent, and the secret that signs it."""
 
@@ -59,7 +64,7 @@ class Hub(ThreadingHTTPServer):
             self.subscribers.setdefault(topic, set()).add(subscriber)
         elif is_meant:
             self.subscribers.get(topic, set()).discard(subscriber)
-        print(f"{mode} {topic}: {'verified' if is_meant else 'refused'}", flush=True)
+        _report(f"{mode} {topic}: {'verified' if is_meant else 'refused'}")
 
     def publish(self, topic: str) -> None:
         """Fetch a topic and send it to all who subscribed."""
@@ -70,7 +75,7 @@ class Hub(ThreadingHTTPServer):
             links = f'<{own}>; rel="hub", <{topic}>; rel="self"'
             headers = {"Content-Type": "application/atom+xml", "Link": links, "X-Hub-Signature": signature}
             status, _ = fetch("POST", subscriber.callback, body, headers)
-            print(f"sent {topic}: {status}", flush=True)
+            _report(f"sent {topic}: {status}")
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -4,24 +4,19 @@ Six sites are made from a seed, each in the manner of another kind of site: a bl
 a newspaper in Chinese and Japanese, a gallery, and pages written by hand with all that HTML allows. They have much that
 looks like a fault and is none: titles in drawings, tags in comments, scripts and templates, omitted tags, pages of a
 list that name themselves, versions of a page, links to places, mail and telephones.
-
-    python -m bench.audit_clean                     # all sites, a seed by chance
-    python -m bench.audit_clean --seed 7 --pages 60
 """
 
 # ruff: noqa: E501 - sentences and tags in one line, punctuation of other languages
 from __future__ import annotations
 
-import argparse
 import json
-import secrets
 from collections.abc import Callable, Iterator
 from html import escape
 from itertools import count
 from random import Random
 from typing import Any
 
-from bench.audit_faults import Web, audited, served
+from tests.apps.audit.planted_faults import Web, audited, served
 
 WORDS = {
     "en": "the of and to in is that it was for on with as they be at this from have or by one had not but what all were when we there can an your which their said if do will each about how up out them then many some so these would other into has more two like him see time could no make than first been its who now people my made over did down only way find use may water long little very after words called just where most know get through back much before go good new write our me man too any day same right look think also around another came come work three must because does part even place well such here take why help put different away again off went old number great tell men say small every found still between name should home big give air line set own under read last never us left end along while might next sound below saw something thought both few those always show large often together asked house world going want school important until form food keep children feet land side without boy once animal life enough took four head above kind began almost live page got earth need far hand high year mother light country father let night picture being study second soon story since white ever paper hard near sentence better best across during today however sure knew try told young sun thing whole hear example heard several change answer room sea against top turned learn point city play toward five himself usually money seen car morning",
@@ -487,25 +482,3 @@ def _found(audit: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
                 (each["name"], example["url"], f"{example['note']} {example['at']}")
                 for example in each["examples"] or [{"url": "", "note": each["title"], "at": ""}]
             )
-
-
-def main() -> None:
-    """Print the alarms of each site."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
-    parser.add_argument("--pages", type=int, default=40)
-    parser.add_argument("--only")
-    given = parser.parse_args()
-    total = bad = 0
-    for make in SITES:
-        if given.only in (None, make.__name__):
-            size, found = alarms(make, given.seed, given.pages)
-            total, bad = total + size, bad + len({url for _, url, _ in found})
-            print(f"{make.__name__}: {size} pages, {len(found)} alarms")
-            for each in found:
-                print("  ", *each)
-    print(f"seed {given.seed}: {total} pages, {bad} with an alarm ({bad / max(1, total):.1%})")
-
-
-if __name__ == "__main__":
-    main()

@@ -4,20 +4,15 @@ A web of a few hundred pages is made from a seed: languages, layouts, quotes, th
 optional tags differ from page to page. Each kind of fault is put on one page, the web is served on loopback, and
 `periplus audit` crawls and judges it. A fault is found if the finding of its name has the page among its examples, as
 the URL or as the page that links to it. An alarm is a finding at a page without a fault.
-
-    python -m bench.audit_faults                    # 300 clean pages, a seed by chance
-    python -m bench.audit_faults --seed 7 --clean 100 --rounds 5
 """
 
-# ruff: noqa: E501, ARG001, N815 - sentences and tags in one line, faults of one form, names of http.server
+# ruff: noqa: E501, N815 - sentences and tags in one line, faults of one form, names of http.server
 from __future__ import annotations
 
-import argparse
 import json
-import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
@@ -800,27 +795,3 @@ def run(seed: int, clean: int) -> Score:
     """Make, serve, audit and score one web."""
     with served(lambda origin: build(seed, clean, origin)) as web:
         return score(web, audited(web))
-
-
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Print what was found."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
-    parser.add_argument("--clean", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=1)
-    given = parser.parse_args(list(arguments) if arguments is not None else None)
-    for seed in range(given.seed, given.seed + given.rounds):
-        result = run(seed, given.clean)
-        kinds = len({name.partition("+")[0] for name in FAULTS})
-        print(
-            f"seed {seed}: {kinds} kinds, {result.planted} faults, {len(result.missed)} missed; {result.clean} clean pages, {result.alarm_share:.1%} with an alarm"
-        )
-        for line in (
-            *(f"  missed {name} at {path}" for name, path in result.missed),
-            *(f"  alarm {' '.join(each)}" for each in result.alarms),
-        ):
-            print(line)
-
-
-if __name__ == "__main__":
-    main()

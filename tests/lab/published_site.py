@@ -1,15 +1,11 @@
-"""Crawls that live on archives: a crawl for images only, and refreshing by archives, against the bars of the paper.
+"""A generated site that `periplus.publish` publishes, behind a server that counts what it sends; and crawls for images.
 
-`python -m bench.media` prints both. The site is published by `periplus.publish`: 10,000 files, 66 % of them HTML
-(Brandman et al. 2000, section 4.2), behind a server on loopback that counts what it sends. The crawl is the library's;
-refreshing runs `parts.revisit.Revisits`, the scheduler of `periplus watch`, in virtual days (`bench.archive_refresh`).
+Two thirds of its files are HTML (Brandman et al. 2000, section 4.2).
 """
 
 from __future__ import annotations
 
-import argparse
 import struct
-import tempfile
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,7 +16,6 @@ from typing import NamedTuple, Self, cast
 from msgspec.structs import replace
 
 import periplus
-from bench import archive_refresh
 from periplus.apps.publish import FolderInventory, Publisher, settings_for
 from periplus.apps.publish.settings import RobotsSettings, SitemapSettings
 from periplus.collection.summary import Summary
@@ -160,22 +155,3 @@ def crawl_images(site: PublishedSite, out: Path) -> tuple[MediaFigures, Summary]
         took,
     )
     return figures, summary
-
-
-def main(files: int) -> None:
-    """Print the figures, and whether the bars are met."""
-    with tempfile.TemporaryDirectory() as folder, PublishedSite(Path(folder) / "site", files) as site:
-        found, _ = crawl_images(site, Path(folder) / "pics")
-    print(f"crawl for images of {files:,} files: {found.images:,} of {found.wanted:,} images,", end=" ")
-    print(
-        f"{found.html_requests} HTML requests (bar 0), metadata {found.metadata_share:.3%} of bytes (bar 0.2 %),",
-        end=" ",
-    )
-    print(f"{found.all_bytes / 1e6:.1f} MB in {found.seconds:.1f} s", flush=True)
-    archive_refresh.main(files)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=FILES)
-    main(parser.parse_args().files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.archive_refresh import BEGAN, SITE, Watched, bandwidth_of_round_robin, published, refreshed
+from tests.parts.revisit.archive_refresh import BEGAN, SITE, Watched, bandwidth_of_round_robin, published, refreshed
 
 from periplus.parts.revisit.signals import ArchiveProof
 

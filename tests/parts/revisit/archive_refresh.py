@@ -3,14 +3,12 @@
 The pages change as in Figure 6 of Brandman et al. (2000): once a day, at its end, the site is scanned and its archives
 are written. The crawler reads the files that are new or changed, and spends the rest of the day's bandwidth on visits
 that `parts.revisit.Revisits` decides. Freshness is that before the next changes, as in the paper; a round robin of the
-same bandwidth is run beside it. `python -m bench.archive_refresh` prints the figures.
+same bandwidth is run beside it.
 """
 
 from __future__ import annotations
 
 import math
-import sys
-import tempfile
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -248,25 +246,3 @@ def bandwidth_of_round_robin(site: PublishedDays, freshness: float) -> float:
         if simulate_freshness(site.histories, "conventional", percent / 100).freshness_at_end >= freshness:
             return percent / 100
     return math.nan
-
-
-def main(pages: int = 10_000) -> None:
-    """Print the figures, and whether the bars are met."""
-    with tempfile.TemporaryDirectory() as folder:
-        site = published(Path(folder), pages)
-    told = refreshed(site, 0.22)
-    print(f"refreshing {pages:,} pages: freshness {told.freshness:.3f} at 22 % of the bandwidth (bar 0.97);", end=" ")
-    print(f"archives exact from day {told.exact_from}, {told.needless:.1%} of visits needless,", end=" ")
-    print(f"archives {told.archive_share:.1%} of the bandwidth", flush=True)
-    plain = bandwidth_of_round_robin(site, 0.8)
-    for percent in range(4, round(42 * plain) + 3, 2):
-        told = refreshed(site, percent / 100)
-        if told.freshness >= 0.8:
-            break
-    share = told.bandwidth / plain
-    print(f"freshness {told.freshness:.3f} at {told.bandwidth:.0%}, a round robin's 0.8 at {plain:.0%}:", end=" ")
-    print(f"{share:.0%} of its bandwidth (bar 42 %)", flush=True)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)

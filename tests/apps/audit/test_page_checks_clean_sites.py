@@ -1,11 +1,11 @@
-"""Sites without faults have no findings: `bench.audit_clean` with fewer pages."""
+"""Sites without faults have no findings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from bench.audit_clean import SITES, CleanSite, alarms
+from tests.apps.audit.clean_sites import SITES, CleanSite, alarms
 
 pytestmark = pytest.mark.proof
 

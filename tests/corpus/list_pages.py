@@ -4,8 +4,7 @@
 `pagination_autopager` (see the corpus), by logistic regression over the pages that links lead to. They are judged on
 sites that they were not learnt from: for each site with the weights of all others.
 
-    python -m bench.pagination                  # the corpus of the tests
-    python -m bench.pagination --corpus DIR
+    python -m tests.corpus.list_pages FOLDER
 
 A page that declares its next one (`rel=next` in its head) is counted with what it declares, though not all readers see
 that; how many do is printed, and the figures of the others.
@@ -25,7 +24,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from bench.main_text import CORPUS
 from periplus.content import read_page
 from periplus.content.pagination import LEAST, WEIGHTS, Evidence, evidence_of, next_page, weight_of
 from periplus.content.scan import scan
@@ -131,7 +129,7 @@ def left_out(pages: Sequence[ListPage]) -> list[Url | None]:
 def main() -> None:
     """Print the figures, and the weights."""
     parser = argparse.ArgumentParser(description="Judge how next pages of lists are found, and learn weights.")
-    parser.add_argument("--corpus", type=Path, default=CORPUS, help="folder of the corpus (%(default)s)")
+    parser.add_argument("corpus", type=Path, help="folder of the corpus")
     pages = list(list_pages(parser.parse_args().corpus))
     rows = {"sites left out": left_out(pages), "weights in use": [page.found((WEIGHTS, LEAST)) for page in pages]}
     sys.stdout.write(f"{len(pages)} pages of {len({page.site for page in pages})} sites\n")
