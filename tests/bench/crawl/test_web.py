@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.crawl.reachable import cleaned, file_of, is_page, links_in, reachable, served, targets
+from bench.crawl.web import cleaned, file_of, is_page, links_in, reachable, served, targets
 from tests.each_case import each_case
 
 HOST = "127.0.1.2:18080"
