@@ -26,8 +26,8 @@ MODULES = ("urls", "robots", "sitemaps", "pages", "logs", "warc", "state", "sear
 CRAWL = "crawl"
 """Whole crawlers against whole crawlers: another kind of table, and a block of the page of its own."""
 PEERS = (
-    "ada-url", "fastwarc", "isal", "lmdb", "lxml", "msgspec", "numpy", "protego", "resiliparse", "ultimate-sitemap-parser",
-    "warcio", "xxhash",
+    "ada-url", "fastwarc", "isal", "lmdb", "lxml", "msgspec", "numpy", "protego", "resiliparse",
+    "ultimate-sitemap-parser", "warcio", "xxhash",
 )  # fmt: skip
 
 
