@@ -147,7 +147,7 @@ BUGS: Final = (
         ("tests/engine/test_machine_restart.py", "tests/properties/test_shards_exactly_once.py"),
     ),
     Bug(
-        "a checkpoint forgets what is read of sitemaps", "parts/sitemaps/part.py",
+        "a checkpoint forgets what is read of sitemaps", "engine/sitemaps/scheduler.py",
         "SitemapState(unread, ", "SitemapState([], ", (REPLAY,),
     ),
     Bug(
@@ -222,15 +222,15 @@ BUGS: Final = (
         ("tests/engine/test_clock.py",),
     ),
     Bug(
-        "revisits are not brought back with the clock", "parts/revisit/revisits.py",
+        "revisits are not brought back with the clock", "engine/revisit/revisits.py",
         "        if is_set_back:\n", "        if not is_set_back and not now:\n", (SET_BACK,),
     ),
     Bug(
-        "a visit of a time to come is kept", "parts/revisit/freshness.py",
+        "a visit of a time to come is kept", "engine/revisit/freshness.py",
         "if page.visited_at > now else record", "if page.visited_at < 0 else record", (SET_BACK,),
     ),
     Bug(
-        "a checkpoint forgets when requests were last granted", "parts/revisit/revisits.py",
+        "a checkpoint forgets when requests were last granted", "engine/revisit/revisits.py",
         "            latest_at=self._latest_at,\n", "", (SET_BACK,),
     ),
     Bug(
