@@ -177,8 +177,10 @@ def test_a_site_is_back_when_two_pages_are_there() -> None:
     assert site.answers(4, at=NOW + 401), "readers do not see it, so it may not count as visited"
     assert site.hides(NOW + 401)
     assert site.is_down()
+    site.outages.asked.clear()
     assert not site.answers(5, at=NOW + 402)
     assert not site.hides(NOW + 402)
+    assert site.next_asked() == 4
     assert not site.is_down()
     assert [row.site for row in site.outages.ended] == [SITE]
 

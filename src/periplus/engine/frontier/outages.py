@@ -116,7 +116,7 @@ class SiteAnswers(Struct, array_like=True):
     """The last answers of known pages of a site, at most one of each, the latest last.
 
     `failing_since`: when requests began to fail, one after the other. `believed_until`: pages that are lost are gone.
-    `suspected_since`: the site may be down; `suspects` are the pages that were lost since. `drawn` are pages, by their
+    `suspected_since`: the site may be down; `suspects` are the pages whose visits since then do not count. `drawn` are pages, by their
     fingerprints, that were asked at random and have not answered.
     """
 
@@ -319,13 +319,17 @@ class Outages:
     def _not_down(self, site: SiteState, answers: SiteAnswers, now: float) -> None:
         """Another page is there: those that were lost are asked again, and what they answer counts."""
         if answers.suspects:
-            urls = list(dict.fromkeys(answers.suspects))
-            answers.suspected_since, answers.suspects = 0.0, []
-            found = [record for record in self._records.get(urls) if record is not None and record.due_at is not None]
-            self._ask(found, len(found))
+            answers.suspected_since = 0.0
+            self._ask_again(answers)
             answers.drawn.clear()
         elif not any(each.lost for each in answers.last) and now >= answers.believed_until:
             site.values.pop(SiteAnswers.__name__, None)
+
+    def _ask_again(self, answers: SiteAnswers) -> None:
+        """Queue the pages whose visits did not count."""
+        urls, answers.suspects = list(dict.fromkeys(answers.suspects)), []
+        found = [record for record in self._records.get(urls) if record is not None and record.due_at is not None]
+        self._ask(found, len(found))
 
     def _learn_while_down(
         self, site: SiteState, answers: SiteAnswers, url: Url, answer: KnownPageAnswer, row: SiteOutage, now: float
@@ -341,8 +345,10 @@ class Outages:
         good = [each for each in probed[-_LOST:] if not answers.is_lost(each)]
         others = self._others(site.site, [each.page for each in probed], row.since)
         if retry_for(row.reason).again or len(good) >= _BACK or not others:
+            self._ask_again(answers)
             self._end(site, row, answer.at, now)
             return False
+        answers.suspects.append(url)
         if not is_home(url):  # the home page may be there when nothing else is
             self._ask(others, 1)
         return True
