@@ -276,7 +276,7 @@ BUGS: Final = (
     ),
     Bug(
         "pages are not asked again after an outage that was none", "engine/frontier/outages.py",
-        "            self._ask(found, len(found))\n", "", (DOWN,),
+        "        self._ask(found, len(found))\n", "", (DOWN,),
     ),
     Bug(
         "one page that is there ends an outage", "engine/frontier/outages.py",
@@ -305,7 +305,8 @@ BUGS: Final = (
     ),
     Bug(
         "a challenge in the place of robots.txt has no rules", "engine/frontier/robots.py",
-        "    return challenge_in(outcome.status, Headers(outcome.headers), body) != \"\"\n", "    return False\n", (ROBOTS,),
+        "    return challenge_in(outcome.status, Headers(outcome.headers), body) != \"\"\n",
+        "    return False\n", (ROBOTS,),
     ),
     Bug(
         "failures at an address say nothing about how much it bears", "engine/frontier/addresses.py",

@@ -116,8 +116,8 @@ class SiteAnswers(Struct, array_like=True):
     """The last answers of known pages of a site, at most one of each, the latest last.
 
     `failing_since`: when requests began to fail, one after the other. `believed_until`: pages that are lost are gone.
-    `suspected_since`: the site may be down; `suspects` are the pages whose visits since then do not count. `drawn` are pages, by their
-    fingerprints, that were asked at random and have not answered.
+    `suspected_since`: the site may be down; `suspects` are the pages whose visits since then do not count.
+    `drawn` are pages, by their fingerprints, that were asked at random and have not answered.
     """
 
     last: list[KnownPageAnswer] = field(default_factory=list)

@@ -1,8 +1,8 @@
 """Leaves out what the visits of an outage show: they say nothing about the pages of the site that was down.
 
 Tables keep every row as it was written. To those who read them, visits to pages while a site was down are probes, and
-pages that were read then were not, nor compared; so every reader stays with the version before. An outage begins with the visits by
-which it was noticed.
+pages that were read then were not, nor compared; so every reader stays with the version before. An outage begins with
+the visits by which it was noticed.
 """
 
 from __future__ import annotations
