@@ -122,7 +122,7 @@ def crawl_state_of(collection: CollectionSetup, describe: Describe) -> CrawlStat
             for each in signals:
                 name, says = describe(each)
                 trusts.append(Trust(str(kept.site), name, each.verdict, says))
-    tries = {row.site: {"tried": row.tried_at, "next": row.next_at} for row in down}
+    tries = {str(row.site): {"tried": row.tried_at, "next": row.next_at} for row in down}
     known_fresh = None
     if fresh is not None and fresh.is_narrow:
         known_fresh = KnownFreshness(fresh.pages, fresh.fresh, fresh.low, fresh.high, fresh.age)

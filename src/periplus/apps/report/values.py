@@ -90,7 +90,7 @@ class CrawlState(Struct, frozen=True):
     explain: Callable[[str], str] = lambda _: ""
     robots: Mapping[str, RobotsFile] = {}
     waiting: Mapping[str, int] = {}
-    tries: Mapping[str, Mapping[str, float]] = {}
+    tries: Mapping[str, dict[str, float]] = {}
 
 
 class Report(Struct, frozen=True):
