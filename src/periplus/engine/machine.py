@@ -323,17 +323,9 @@ class Machine:
         processed = [each for each in processed if not isinstance(each.answer.outcome, Located)]  # nothing was asked
         self._learn_from(processed, now)
         for each in processed:
-            said = self._as_said(each)
             for read in self._readers:
-                read(said, now)
-            self._pass_on(said, now)
-
-    def _as_said(self, processed: Processed) -> Processed:
-        """What an answer says: nothing of a page while its site is down."""
-        task = processed.answer.outcome.task
-        if processed.page is None or task.visited_at is None or self.frontier.outages.of(task.site) is None:
-            return processed
-        return processed._replace(page=None, reading=None)
+                read(each, now)
+            self._pass_on(each, now)
 
     def _learn_from(self, processed: Sequence[Processed], now: float) -> None:
         follow_chains(self._guard, processed)

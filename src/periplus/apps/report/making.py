@@ -110,6 +110,7 @@ def crawl_state_of(collection: CollectionSetup, describe: Describe) -> CrawlStat
     waiting: dict[str, int] = {}
     with states(collection.layout) as opened:
         fresh = freshness_if_revisited(list(opened.values()), time.time(), collection.config.refresh)
+        down = [row for state in opened.values() for row in state.outages]
         for state, kept in _largest(opened.values()):
             balance = balance_of(kept, collection.config.balance)
             if balance is not None:
@@ -123,10 +124,11 @@ def crawl_state_of(collection: CollectionSetup, describe: Describe) -> CrawlStat
             for each in signals:
                 name, says = describe(each)
                 trusts.append(Trust(str(kept.site), name, each.verdict, says))
+    tries = {str(row.site): {"tried": row.tried_at, "next": row.next_at} for row in down}
     known_fresh = None
     if fresh is not None and fresh.is_narrow:
         known_fresh = KnownFreshness(fresh.pages, fresh.fresh, fresh.low, fresh.high, fresh.age)
-    return CrawlState(known_fresh, tuple(budgets), tuple(trusts), explained, robots, waiting)
+    return CrawlState(known_fresh, tuple(budgets), tuple(trusts), explained, robots, waiting, tries)
 
 
 def _largest(opened: Iterable[DiskState]) -> list[tuple[DiskState, SiteState]]:
