@@ -56,7 +56,7 @@ class Mutant(Struct, frozen=True):
         return (data[: self.at] + self.new.encode() + data[self.at + len(self.old.encode()) :]).decode()
 
 
-def mutants_of(path: str) -> Iterator[Mutant]:  # noqa: C901
+def mutants_of(path: str) -> Iterator[Mutant]:
     """Every mutation of a file: operators, constants, lost statements, results that become None."""
     text = (ROOT / path).read_bytes()
     starts = [0]
@@ -68,7 +68,7 @@ def mutants_of(path: str) -> Iterator[Mutant]:  # noqa: C901
         end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
         return Mutant(path, at, text[at:end].decode(), new, line, place)
 
-    def walk(node: ast.AST, line: int, place: str, is_run: bool = False) -> Iterator[Mutant]:  # noqa: C901
+    def walk(node: ast.AST, line: int, place: str, is_run: bool = False) -> Iterator[Mutant]:
         if isinstance(node, PROSE) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
             return
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
