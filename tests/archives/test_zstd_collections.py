@@ -66,7 +66,6 @@ def plain(source: Path) -> Path:
     return source.parent / "gzip"
 
 
-@pytest.mark.proof
 def test_its_files_are_frames_with_a_dictionary(imported: Path) -> None:
     """All but the first, which the dictionary is made of."""
     files = warc_files(imported / "warc")

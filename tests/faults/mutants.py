@@ -2,8 +2,8 @@
 
     python -m tests.faults.mutants FOLDER --seed 1 --count 100 engine parts store policy
 
-FOLDER gets a copy of the project. One run of `make test` in it notes which test reaches which mutation; then each is
-made alone and the tests that reach it run, the quickest first. For what survives, the proofs that cover its folder run.
+FOLDER gets a copy of the project, in which each mutation is made alone. The tests of its module run, then what
+`make test FOR=` and `make proofs FOR=` run for its folder, until one fails. A run that ended early is continued.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import importlib
 import json
 import os
 import random
@@ -18,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -56,7 +58,7 @@ class Mutant(Struct, frozen=True):
         return (data[: self.at] + self.new.encode() + data[self.at + len(self.old.encode()) :]).decode()
 
 
-def mutants_of(path: str) -> Iterator[Mutant]:
+def mutants_of(path: str) -> Iterator[Mutant]:  # noqa: C901
     """Every mutation of a file: operators, constants, lost statements, results that become None."""
     text = (ROOT / path).read_bytes()
     starts = [0]
@@ -121,54 +123,10 @@ def drawn(folders: list[str], seed: int, count: int) -> list[Mutant]:
     return random.Random(seed).sample(every, count)
 
 
-REACHED = """
-def _reached(mutant, seen=set()):
-    import os
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
-    if (mutant, test) not in seen:
-        seen.add((mutant, test))
-        with open({path!r}, "a") as file:
-            file.write(f"{{mutant}}\\t{{test}}\\n")
-__import__("builtins")._reached = _reached
-"""
-
-
-def note_reach(folder: Path, mutants: list[Mutant]) -> None:
-    """Let each statement that a mutation changes note the test that runs it."""
-    lines: dict[str, dict[int, list[int]]] = {}
-    for number, mutant in enumerate(mutants):
-        lines.setdefault(mutant.path, {}).setdefault(mutant.line, []).append(number)
-    for path, at in lines.items():
-        text = (ROOT / path).read_text().splitlines(keepends=True)
-        for line, numbers in at.items():
-            if line:
-                start = text[line - 1]
-                indent = start[: len(start) - len(start.lstrip())]
-                text[line - 1] = "".join(f"{indent}_reached({number})\n" for number in numbers) + start
-        (folder / path).write_text("".join(text))
-    init = folder / SOURCE / "__init__.py"
-    future = "from __future__ import annotations\n"
-    text_of = init.read_text()
-    assert future in text_of
-    init.write_text(text_of.replace(future, future + REACHED.format(path=str(folder / "reached.tsv")), 1))
-
-
-def environment(folder: Path) -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": f"{folder / 'src'}:{folder}:{os.environ.get('MORE_PATH', '')}"}
-
-
-def run(folder: Path, tier: str, tests: list[str], *more: str) -> int:
-    """Run tests of a tier in the copy; 0 if all pass, 5 if there are none."""
-    bound = ["-o", f"faulthandler_timeout={STILL}", "-o", "faulthandler_exit_on_timeout=true"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", tier, *bound, *more, *tests]
-    with (folder / "last.log").open("w") as log:
-        return subprocess.run(
-            command, check=False, cwd=folder, env=environment(folder), stdout=log, stderr=log
-        ).returncode
-
-
 TEST: Final = "not proof and not slow"
 PROOF: Final = "proof and not slow"
+HEAVY: Final = ("duckdb", "lmdb", "numpy", "pyarrow.parquet", "pycurl", "pytest", "scipy.stats")
+"""What nearly every run imports: once, before it is forked."""
 
 
 def copied(folder: Path) -> None:
@@ -180,63 +138,64 @@ def copied(folder: Path) -> None:
             shutil.copy2(ROOT / name, folder / name)
 
 
-def reach(folder: Path, mutants: list[Mutant], workers: int) -> None:
-    """Run `make test` in a copy that notes what is reached; write the tests of each mutation, the quickest first."""
-    copied(folder)
-    note_reach(folder, mutants)
-    run(folder, TEST, ["tests"], "-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder", "--durations=0",
-        "-vv", *os.environ.get("MORE_OPTIONS", "").split())  # fmt: skip
-    log = (folder / "last.log").read_text()
-    shutil.copy(folder / "last.log", folder / "reach.log")
-    broken = {line.split(" ")[1] for line in log.splitlines() if line.startswith(("FAILED", "ERROR"))}
-    seconds: dict[str, float] = {}
-    for line in log.splitlines():
-        fields = line.split(maxsplit=2)
-        if len(fields) == 3 and fields[0].endswith("s") and fields[1] in ("setup", "call", "teardown"):
-            seconds[fields[2]] = seconds.get(fields[2], 0) + float(fields[0][:-1])
-    tests: dict[int, set[str]] = {}
-    for line in (folder / "reached.tsv").read_text().splitlines():
-        number, test = line.split("\t")
-        if test and test not in broken:
-            tests.setdefault(int(number), set()).add(test)
-    ordered = {number: sorted(names, key=lambda name: seconds.get(name, 0.0)) for number, names in tests.items()}
-    (folder / "reaching.json").write_text(json.dumps(ordered))
-    copied(folder)
+def run(folder: Path, tier: str, tests: list[str]) -> int:
+    """Run tests of a tier in the copy, in a process of their own; 0 if all pass, 5 if there are none."""
+    if pid := os.fork():
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.chdir(folder)
+    os.setpgid(0, 0)
+    log = os.open("last.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for descriptor in (1, 2):
+        os.dup2(log, descriptor)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+        del sys.modules[name]
+    sys.path[:] = [str(folder / "src"), str(folder), *(path for path in sys.path if str(ROOT) not in path)]
+    os.environ["PYTHONPATH"] = f"{folder / 'src'}:{folder}"
+    code = 1
+    try:
+        import pytest
+
+        bound = ["-o", f"faulthandler_timeout={STILL}", "-o", "faulthandler_exit_on_timeout=true"]
+        code = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--tb=short", "-m", tier, *bound, *tests]))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
-def judged(folder: Path, number: int, mutant: Mutant, reaching: list[str]) -> dict[str, object]:
-    """Which tier finds a mutation."""
+def stages(path: str) -> Iterator[tuple[str, str, list[str]]]:
+    """What is run of which tier, in order: the next only where the one before found nothing."""
+    source = Path(path).relative_to(SOURCE)
+    folder = Path("tests") / source.parent
+    own = sorted({*folder.glob(f"test_{source.stem}.py"), *folder.glob(f"test_{source.stem}_*.py")})
+    yield "test", TEST, [str(test) for test in own]
+    yield "test", TEST, [str(folder)] if folder.is_dir() else []
+    every = [str(test.relative_to(ROOT)) for test in covering(str(source.parent))]
+    yield "test", TEST, every
+    yield "proofs", PROOF, every
+
+
+def judged(folder: Path, number: int, mutant: Mutant, most: int) -> dict[str, object]:
+    """Which tier finds a mutation, in the first `most` stages."""
     source = folder / mutant.path
     before, start = source.read_text(), time.time()
     source.write_text(mutant.plant(before))
-    own = [str(path.relative_to(ROOT)) for path in covering(str(Path(mutant.path).parent.relative_to(SOURCE)))]
-    stages = [reaching[:20], reaching[20:200], reaching[200:]] if mutant.line else [own]
-    found = "neither"
+    found, by = "neither", ""
     try:
-        if any(stage and finds(folder, TEST, stage) for stage in stages):
-            found = "test"
-        elif finds(folder, PROOF, own):
-            found = "proofs"
+        for name, tier, tests in list(stages(mutant.path))[:most]:
+            if tests and run(folder, tier, tests) not in (0, 5):
+                found, by = name, _failed(folder)
+                break
     finally:
         source.write_text(before)
-    return {
-        "number": number, "found": found, "seconds": round(time.time() - start), "tests": len(reaching),
-        "mutant": f"{mutant.path}:{mutant.line} {mutant.place}: {mutant.old} -> {mutant.new}",
-        "by": _failed(folder) if found != "neither" else "",
-    }  # fmt: skip
-
-
-def finds(folder: Path, tier: str, tests: list[str]) -> bool:
-    """Whether one of the tests fails."""
-    (folder / "tests.txt").write_text("\n".join(tests))
-    code = run(folder, tier, ["@tests.txt"], "-x")
-    if code == 4 and "ERROR: not found" in (folder / "last.log").read_text():
-        code = run(folder, tier, sorted({test.partition("::")[0] for test in tests}), "-x")
-    return code not in (0, 5)
+    change = f"{mutant.path}:{mutant.line} {mutant.place}: {mutant.old} -> {mutant.new}"
+    return {"number": number, "found": found, "seconds": round(time.time() - start), "mutant": change, "by": by}
 
 
 def _failed(folder: Path) -> str:
-    lines = (folder / "last.log").read_text().splitlines()
+    lines = (folder / "last.log").read_text(errors="replace").splitlines()
     return next((line for line in lines if line.startswith(("FAILED", "ERROR"))), lines[-1] if lines else "")[:200]
 
 
@@ -246,16 +205,16 @@ def main() -> None:
     parser.add_argument("sources", nargs="+")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--stages", type=int, default=4, help="2: the tests of its folder alone; 3: no proofs")
     given = parser.parse_args()
     folder, results = given.folder.resolve(), given.folder / "results.jsonl"
     mutants = drawn(given.sources, given.seed, given.count)
-    if not (folder / "reaching.json").exists():
-        reach(folder, mutants, given.workers)
-    reaching = json.loads((folder / "reaching.json").read_text())
+    copied(folder)
+    for name in HEAVY:
+        importlib.import_module(name)
     done = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     for number, mutant in list(enumerate(mutants))[len(done) :]:
-        done.append(judged(folder, number, mutant, reaching.get(str(number), [])))
+        done.append(judged(folder, number, mutant, given.stages))
         with results.open("a") as file:
             file.write(json.dumps(done[-1]) + "\n")
     for found in ("test", "proofs", "neither"):
