@@ -23,7 +23,7 @@ from periplus.store.warc import archive, packing, read_records
 from periplus.store.warc.frames import dictionary_in
 from periplus.store.warc.records import warc_files
 
-PAGES = 400
+PAGES = 120
 HOME = "http://old.test/"
 
 
@@ -48,7 +48,7 @@ def imported(source: Path) -> Path:
     folder = source.parent / "zstd"
     patch = pytest.MonkeyPatch()
     for module in (archive, packing):
-        patch.setattr(module, "SAMPLES", 300)
+        patch.setattr(module, "SAMPLES", 80)
     import_archives(folder, [source], settings={"archive.compression": "zstd"})
     patch.undo()
     return folder
