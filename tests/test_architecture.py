@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import TypeGuard
 
 import pytest
-from tests.covering import TESTS, covering
+from tests.covering import DISTRIBUTIONS, HOMES, TESTS, covering, name_of, source_of
 
-import periplus
 from periplus.lazy_exports import lazy_exports, origins
 
-SOURCE = Path(__file__).resolve().parent.parent / "src" / "periplus"
-MODULES = sorted(SOURCE.rglob("*.py"))
+SOURCE = source_of("")
+MODULES = sorted(path for home in ("", *DISTRIBUTIONS) for path in source_of(home).rglob("*.py"))
 PURE_ROOMS = ("model", "urls", "formats", "content", "graph", "policy")
 
 
 def named(path: Path) -> str:
-    return str(path.relative_to(SOURCE))
+    return name_of(path)
 
 
 @cache
@@ -43,11 +42,9 @@ def test_there_are_modules_to_check() -> None:
 
 def test_packages_offer_what_they_name() -> None:
     """Each name in `__all__` can be imported, and no module of the package has the name of one that is loaded later."""
-    packages = [
-        "periplus",
-        *(found.name for found in pkgutil.walk_packages(periplus.__path__, "periplus.") if found.ispkg),
-    ]
-    for package in map(importlib.import_module, packages):
+    homes = [importlib.import_module(home) for home in HOMES]
+    inside = [found for home in homes for found in pkgutil.walk_packages(home.__path__, f"{home.__name__}.")]
+    for package in [*homes, *(importlib.import_module(found.name) for found in inside if found.ispkg)]:
         names = getattr(package, "__all__", ())
         assert [name for name in names if not hasattr(package, name)] == []
         if getattr(getattr(package, "__getattr__", None), "__module__", "") == lazy_exports.__module__:
@@ -57,7 +54,7 @@ def test_packages_offer_what_they_name() -> None:
 
 def test_rooms_that_decide_do_not_wait_or_open() -> None:
     """No coroutine, no `open`, no `print` in a room that decides."""
-    pure = [path for path in MODULES if path.relative_to(SOURCE).parts[0] in PURE_ROOMS]
+    pure = [path for path in MODULES if Path(named(path)).parts[0] in PURE_ROOMS]
     pure = [path for path in pure if re.search(r"\b(?:async|await|open|print|input)\b", text_of(path))]
     assert [
         f"{named(path)}:{node.lineno}" for path in pure for node in nodes_of(path) if is_input_or_output(node)
@@ -108,16 +105,16 @@ def _renames(node: ast.AST) -> bool:
 
 def test_one_module_renames_files() -> None:
     """`store/durable.py` syncs what it renames; a rename elsewhere would forget to."""
-    rooms = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in PURE_ROOMS]
+    rooms = [path for path in MODULES if Path(named(path)).parts[0] not in PURE_ROOMS]
     assert [named(path) for path in rooms if any(map(_renames, nodes_of(path)))] == ["store/durable.py"]
 
 
 @pytest.mark.proof
 def test_every_folder_of_the_source_is_covered() -> None:
     """`make test FOR=...` finds tests by name and by imports; those of a part are more than its own."""
-    folders = [str(path.parent.relative_to(SOURCE)) for path in MODULES if path.name == "__init__.py"]
+    folders = [named(path.parent) for path in MODULES if path.name == "__init__.py"]
     assert [folder for folder in folders if folder != "." and not covering(folder)] == []
-    named = {str(path.relative_to(TESTS)) for path in covering("parts/forms")}
-    assert {"parts/forms", "lab/test_crawl_forms.py", "system/test_kill_forms.py"} <= named
+    found = {str(path.relative_to(TESTS)) for path in covering("parts/forms")}
+    assert {"parts/forms", "lab/test_crawl_forms.py", "system/test_kill_forms.py"} <= found
     assert "conformance/test_queues.py" in {str(path.relative_to(TESTS)) for path in covering("store/state")}
     assert "store/state" in {str(path.relative_to(TESTS)) for path in covering("store/state")}
