@@ -43,7 +43,7 @@ from periplus.collection.jobs import run_jobs
 from periplus.collection.judging import judge
 from periplus.collection.opening import seed_discovery
 from periplus.collection.resizing import resize
-from periplus.collection.shards import ShardMaker, _assemble, _state, open_shard
+from periplus.collection.shards import ShardMaker, assembled_engine, open_shard, open_state
 from periplus.engine.frontier.frontier_state import FrontierState
 from periplus.engine.inputs import Answered, Input, Learnt
 from periplus.engine.shard import Controls, Shard
@@ -428,8 +428,8 @@ class Meeting:
         asked = replace(
             self._asked, folder=folder, wire=lambda clock: VirtualWire(self.network, cast("Any", clock), 1, 0)
         )
-        state = _state(asked, layout, opened.number)
-        with closing(_assemble(asked, layout, opened.number, opened.count, state)) as engine:
+        state = open_state(asked, layout, opened.number)
+        with closing(assembled_engine(asked, layout, opened.number, opened.count, state)) as engine:
             engine.replay()
             engine.machine.check_invariants()
             other = Process.__new__(Process)

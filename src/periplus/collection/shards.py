@@ -116,7 +116,7 @@ def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int, se
 
     Personal settings are those of now, unless the logged ones are signed: the log lies in the collection (`trust`).
     """
-    state = _state(asked, layout, number)
+    state = open_state(asked, layout, number)
     try:
         logged = _logged(asked, layout, number, state)
         if logged is not None:
@@ -127,11 +127,11 @@ def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int, se
                 visits_a_day=logged.visits_a_day,
                 revisits_only=logged.revisits_only,
             )
-            engine = _assemble(before, layout, number, count, state, session)
+            engine = assembled_engine(before, layout, number, count, state, session)
             engine.recover()
             engine.close()
-            state = _state(asked, layout, number)
-        engine = _assemble(asked, layout, number, count, state, session)
+            state = open_state(asked, layout, number)
+        engine = assembled_engine(asked, layout, number, count, state, session)
         engine.recover()
     except BaseException:
         state.close()
@@ -175,7 +175,7 @@ def _log(asked: ShardMaker, layout: Layout, number: int) -> InputLog:
     return InputLog(layout.log(number), layout.warc, _header(asked))
 
 
-def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
+def open_state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
     """Open the state: in the collection, or on this machine's disk with a copy there, as configured now."""
     layout.check_begun(number)
     home, local = layout.shard(number), asked.config.cluster.local_state
@@ -193,9 +193,10 @@ def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
             time.sleep(_BETWEEN_TRIES)
 
 
-def _assemble(
+def assembled_engine(
     asked: ShardMaker, layout: Layout, number: int, count: int, state: State, session: Session | None = None
 ) -> Engine:
+    """The engine of a shard as it was committed: what was logged since is not applied yet."""
     config, clock = asked.config, SystemClock(asked.scale)
     meta = state.meta(ShardMeta) or ShardMeta()
     log = _log(asked, layout, number)

@@ -131,12 +131,14 @@ def test_pages(shown: Shown) -> None:
     assert shown.sql("select count(*) as number from fetches where purpose = 'page'") > shown.facts.tally.pages
 
 
+@pytest.mark.proof
 def test_pages_of_each_run(shown: Shown) -> None:
     rows = sorted(shown.rows("/runs", "runs"), key=lambda row: row["began"])
     assert [row["pages"] for row in rows] == [each.this_run.pages for each in shown.summaries]
     assert [row["requests"] for row in rows] == [each.this_run.fetches for each in shown.summaries]
 
 
+@pytest.mark.proof
 def test_pages_once(shown: Shown) -> None:
     """Pages that are there, each counted once: over all sites, and by site."""
     sites = [row["site"] for row in shown.rows("/sites", "sites")]
@@ -173,6 +175,7 @@ def test_requests(shown: Shown) -> None:
     )
 
 
+@pytest.mark.proof
 def test_errors(shown: Shown) -> None:
     """A robots.txt or sitemap that is not there is none."""
     check({
@@ -188,6 +191,7 @@ def test_errors(shown: Shown) -> None:
     assert shown.sql("select count(*) as number from attempts where status >= 400 and not is_error")
 
 
+@pytest.mark.proof
 def test_bytes(shown: Shown) -> None:
     check(
         {
@@ -200,6 +204,7 @@ def test_bytes(shown: Shown) -> None:
     )
 
 
+@pytest.mark.proof
 def test_queue(shown: Shown) -> None:
     """Pages that wait, each once; by site, with a note of what is counted twice there."""
     ended, total = shown.summaries[-1], shown.facts.total
@@ -221,6 +226,7 @@ def test_queue(shown: Shown) -> None:
     assert bool(shown.facts.queued) is (len(shown.summaries) == 1)
 
 
+@pytest.mark.proof
 def test_known(shown: Shown) -> None:
     check(
         {
@@ -233,6 +239,7 @@ def test_known(shown: Shown) -> None:
     )
 
 
+@pytest.mark.proof
 def test_sites(shown: Shown) -> None:
     check(
         {
@@ -244,6 +251,7 @@ def test_sites(shown: Shown) -> None:
     )
 
 
+@pytest.mark.proof
 def test_next_visits(shown: Shown) -> None:
     """Of a collection that is not watched no page says that visits are planned."""
     with Views(shown.folder) as views:
@@ -256,6 +264,7 @@ def test_next_visits(shown: Shown) -> None:
     )
 
 
+@pytest.mark.proof
 def test_what_another_run_excluded_is_not_said_of_this_one(shown: Shown, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that was allowed to fetch private addresses does not report those of the run before."""
     ended = msgspec.structs.replace(shown.summaries[-1], excluded={"private-address": 445})
@@ -268,6 +277,7 @@ def test_what_another_run_excluded_is_not_said_of_this_one(shown: Shown, capsys:
     assert sum(each.this_run.excluded.get("robots", 0) for each in shown.summaries) >= before.get("robots", 0)
 
 
+@pytest.mark.proof
 def test_a_link_that_was_found_and_refused_is_known_as_such(shown: Shown) -> None:
     """On a terminal, as JSON and in a browser: where it was found and which rule refused it."""
     with Views(shown.folder) as views:

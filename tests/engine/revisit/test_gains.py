@@ -139,3 +139,11 @@ def test_damage_is_found() -> None:
     for damaged in (b"xyz", b"x" * 11, b"x" * 13):
         with pytest.raises(CollectionDamaged):
             unpack_page_gains(damaged)
+
+
+def test_what_a_change_replaces_is_a_running_mean() -> None:
+    """The first change of a site says how much; each later one moves that by a tenth of the difference."""
+    first = SiteGains().grew(0.2)
+    assert first.replaced == 0.2
+    assert first.grew(0.7).replaced == pytest.approx(0.25)
+    assert first.grew(2.0).replaced == pytest.approx(0.28)
