@@ -43,7 +43,7 @@ DOWN: Final = "tests/engine/frontier/test_outages.py"
 OUTAGES: Final = "tests/outages/test_outages.py"
 ADDRESSES: Final = "tests/engine/frontier/test_addresses.py"
 SETBACKS: Final = "tests/engine/frontier/test_frontier_setbacks.py"
-SITEMAPS: Final = "tests/parts/sitemaps/test_part.py"
+SITEMAPS: Final = "tests/engine/sitemaps/test_part.py"
 
 
 class Bug(Struct, frozen=True):
@@ -317,7 +317,7 @@ BUGS: Final = (
         "            active.record.ip_expires_at = 0.0\n", "            pass\n", (SETBACKS,),
     ),
     Bug(
-        "a site has any number of sitemaps that wait to be read", "parts/sitemaps/discovery.py",
+        "a site has any number of sitemaps that wait to be read", "engine/sitemaps/discovery.py",
         "            room = 0 if site in self.held else self._room(site, is_new=is_new)\n",
         "            room = len(urls)\n", (SITEMAPS,),
     ),
