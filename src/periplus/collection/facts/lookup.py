@@ -278,6 +278,7 @@ class UrlFacts(Struct, frozen=True):
     site: SiteFacts | None
     copies: CopyFacts | None = None
     freshness: PageFreshness | None = None
+    is_watched: bool = False
     refused: RefusedDiscovery | None = None
     levels: dict[str, int] = {}
 

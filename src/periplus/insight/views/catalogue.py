@@ -198,8 +198,8 @@ _OF_EVERY_CRAWL: Final = (
     ),
     TableView(
         "ranks",
-        "PageRank, links and clicks from a seed of every URL with links. PageRank sums to 1 over all linked URLs, those"
-        " outside the crawl as well.",
+        "PageRank, links and clicks from a seed of every seen URL with links. Linked URLs out of scope have no row and the"
+        " rest of the sum, which is 1.",
         "select url, site, domain, pagerank, inlinks, outlinks, own_links, clicks from urls where pagerank > 0",
     ),
     TableView(

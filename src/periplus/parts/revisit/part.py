@@ -110,10 +110,11 @@ class RevisitPart(Part):
     @classmethod
     def url_facts(cls, setup: Setup, state: State, record: UrlRecord, now: float) -> dict[str, object]:
         """When it is visited again, and why."""
-        from .show import of_page
+        from .show import of_page, price_of
 
         settings = setup.settings.some(RefreshTables).refresh
-        return {"freshness": of_page(state, record, settings, now, cls.weights(setup, state))}
+        found = of_page(state, record, settings, now, cls.weights(setup, state))
+        return {"freshness": found, "is_watched": price_of(state) is not None}
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> tuple[()]:  # noqa: ARG003
