@@ -37,7 +37,8 @@ from (select noindex, read_at from pages where site = $site
 """
 DECLARED_LANGUAGES = """
 select coalesce(nullif(split_part(lower(language), '-', 1), ''), 'unknown') as language, count(*) as pages
-from (select language from pages where site = {site} qualify row_number() over (partition by url order by read_at desc) = 1)
+from (select language from pages where site = {site}
+    qualify row_number() over (partition by url order by read_at desc) = 1)
 group by 1 order by 2 desc, 1
 """
 _MOST_DECLARED = f"{DECLARED_LANGUAGES.format(site='$site')} limit 50"
