@@ -282,12 +282,8 @@ def test_next_visits(shown: Shown) -> None:
         said = dict(url_lines(url_facts(existing(shown.folder), url), str(shown.folder)))
         assert {name: said[name] for name in lines} | {"fresh": ""} == lines | {"fresh": ""}
     lines = dict(shown.twin("/freshness")["lines"])
-    planned = [
-        "planned" in lines,
-        not lines["budget"].startswith("none: "),
-        not page["next visit"].startswith("none is "),
-        *("next" in each for each in others),
-    ]
+    next_of = [said.get("next visit") or said.get("next") or "none is planned" for said in (page, *others)]
+    planned = ["planned" in lines, *(not said.startswith("none") for said in (lines["budget"], *next_of))]
     assert planned == [shown.is_watched] * 5
     assert bool(shown.samples("periplus_refresh_price")[0][1]) is shown.is_watched
 
@@ -315,7 +311,7 @@ def test_visits_that_found_a_change(shown: Shown) -> None:
     check({
         "the end of the crawl": (ended.new, ended.changed, ended.same),
         "info": (tally.new, tally.changed, tally.same),
-        "info, in words": tuple(number(each) for each in shown.lines["pages"].partition(": ")[2].split(";")[0].split(", ")),
+        "info, in words": tuple(map(number, re.split(": |, ", shown.lines["pages"])[1:4])),
         "metrics": tuple(shown.metric("periplus_pages_total", kind=kind) for kind in ("new", "changed", "same")),
         "the changes of SQL": (
             shown.sql("select count(distinct url) as number from attempts where is_page"),
@@ -369,7 +365,8 @@ def test_what_was_refused_or_left_out(shown: Shown) -> None:
     listed = shown.rows("/excluded", "rules")
     assert sum(row["urls"] for row in listed) == shown.sql(
         "select (select count(*) from (select distinct url, refused, rule from discoveries where refused is not null))"
-        " + (select count(*) from (select distinct url, reason, rule from fetches where outcome = 'excluded')) as number"
+        " + (select count(*) from (select distinct url, reason, rule from fetches where outcome = 'excluded'))"
+        " as number"
     )
     assert tally.refused
     assert tally.excluded
