@@ -74,7 +74,6 @@ def test_files_of_the_current_folder_are_not_imported(tmp_path: Path) -> None:
     """Whatever they are named like: who crawls in a folder of downloads runs none of them."""
     for name in ("six", "numpy", "periplus", "queue"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'run')!r}, 'a').write({name!r})")
-    start = (
     script = """
 import multiprocessing
 from periplus.engine.sharding.processes import start_fork_server
