@@ -251,15 +251,11 @@ def start_fork_server(*preloaded: str) -> None:
     It imports these modules, and no file of the current folder, which may be anybody's.
     """
     forkserver.set_forkserver_preload(list(preloaded))
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
-    try:
-        forkserver.ensure_running()
-    finally:
-        if before is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = before
+    is_set = "PYTHONSAFEPATH" in os.environ
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    forkserver.ensure_running()
+    if not is_set:
+        del os.environ["PYTHONSAFEPATH"]
 
 
 class ProcessTeam:
