@@ -19,9 +19,6 @@ from tests.lab.crawling import by_proxy
 from typer.testing import CliRunner
 
 import periplus
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.lab.sites import Profile
 from periplus.apps.report.making import report_of
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings
@@ -33,6 +30,9 @@ from periplus.collection.facts.lookup import collection_facts, site_facts, url_f
 from periplus.collection.running import CrawlRun
 from periplus.collection.summary import Summary
 from periplus.insight.views import Views
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
+from periplus_lab.sites import Profile
 
 LIMIT = 60
 _LONG = 20 * 86400.0
