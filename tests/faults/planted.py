@@ -43,7 +43,7 @@ DOWN: Final = "tests/engine/frontier/test_outages.py"
 OUTAGES: Final = "tests/outages/test_outages.py"
 ADDRESSES: Final = "tests/engine/frontier/test_addresses.py"
 SETBACKS: Final = "tests/engine/frontier/test_frontier_setbacks.py"
-SITEMAPS: Final = "tests/engine/sitemaps/test_part.py"
+SITEMAPS: Final = "tests/engine/sitemaps/test_scheduler.py"
 
 
 class Bug(Struct, frozen=True):

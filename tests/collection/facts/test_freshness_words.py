@@ -191,7 +191,9 @@ def test_a_collection_is_fresh_in_a_line() -> None:
     assert said == "99.2 % of 12,431 pages, most likely (95 %: 98 % to 100 %); last visited 2 d 7 h ago on average"
     assert fresh_words(None) == ""
     few = fresh_words(Freshness(2_446, 0.551, 0.0, 1.0, 1_800.0, 0.01, 1))
-    assert few.startswith("not known yet: only 1 of 2,446 pages visited twice (95 %: 0 % to 100 %); last visited 30 m")
+    assert few.startswith(
+        "not known to 20 points yet: 1 of 2,446 pages visited twice (95 %: 0 % to 100 %); last visited 30 m"
+    )
     unchecked = fresh_words(Freshness(12_431, 0.999, 0.99, 1.0, 198_000.0, 0.01, 0))
     assert unchecked.startswith("not checked yet: none of 12,431 pages was visited twice")
     assert "99" not in unchecked

@@ -259,15 +259,17 @@ def runs(asked: Asked) -> BrowsePage:
     spooled = read_state(spooled_of, asked.found)
     every = run_beginnings(asked.collection.folder, spooled=spooled)
     began = every[-_RUNS:]
-    starts = [0.0 if at == every[0] else at for at in began]  # requests are dated by their end, runs to the microsecond
-    listed = ", ".join(f"({start!r}, {at!r})" for start, at in zip(starts, began, strict=True)) or "(0.0, 0.0)"
+    starts = [
+        0 if at == every[0] else round(at * 1e6) for at in began
+    ]  # whole microseconds: a float of seconds is not exact
+    listed = ", ".join(f"({start}, {at!r})" for start, at in zip(starts, began, strict=True)) or "(0, 0.0)"
     query = TableQuery(
         "runs",
         "Runs",
         "select began, epoch(max(ended_at)) as ended, count(*) as requests, count(*) filter (where is_page) as pages,\n"
         "    count(*) filter (where is_page and lane = 'refresh') as visited_again,\n"
         "    count(*) filter (where is_error) as errors, sum(bytes)::bigint as bytes\n"
-        f"from (select *, epoch(ended_at) as at from attempts) as attempts\n"
+        f"from (select *, epoch_us(ended_at) as at from attempts) as attempts\n"
         f"    asof join (values {listed}) as runs(start, began) on attempts.at >= runs.start\n"
         "group by began order by began desc",
         (Column("began", "began", "moment"), Column("ended", "ended", "moment"),

@@ -24,6 +24,7 @@ from .browse_asked import Asked
 from .browse_cells import BrowsePage, Table, TableQuery, Text, quoted
 from .browse_state import read_state
 from .browse_tables import TableProblem
+from .sites_api import DECLARED_LANGUAGES
 
 _ROBOTS_BYTES: Final = 32 << 10
 """Of a robots.txt that are shown; RFC 9309 has crawlers read at least 500 KiB."""
@@ -215,9 +216,8 @@ def _of_tables(name: str) -> tuple[TableQuery, ...]:
     return (
         TableQuery(
             "languages",
-            "Languages",
-            "select coalesce(nullif(language, ''), 'not declared') as language, count(distinct url) as pages\n"
-            f"from pages where site = {site}\ngroup by all order by pages desc, language",
+            "Languages that pages declare",
+            DECLARED_LANGUAGES.format(site=site).strip(),
             (Column("language", "language"), Column("pages", "pages", "count")),
             empty="No page was read yet.",
         ),

@@ -35,10 +35,13 @@ select count(*) as pages, count(*) filter (where noindex) as noindex, max(read_a
 from (select noindex, read_at from pages where site = $site
     qualify row_number() over (partition by url order by read_at desc) = 1)
 """
-_LANGUAGES = """
-select coalesce(nullif(split_part(lower(language), '-', 1), ''), 'unknown') as name, count(distinct url) as number
-from pages where site = $site group by 1 order by 2 desc, 1 limit 50
+DECLARED_LANGUAGES = """
+select coalesce(nullif(split_part(lower(language), '-', 1), ''), 'unknown') as language, count(*) as pages
+from (select language from pages where site = {site}
+    qualify row_number() over (partition by url order by read_at desc) = 1)
+group by 1 order by 2 desc, 1
 """
+_MOST_DECLARED = f"{DECLARED_LANGUAGES.format(site='$site')} limit 50"
 _HUBS = """
 select referrer as url, count(*) as introduced from discoveries
 where source = 'link' and is_new and referrer in (select url from pages where site = $site)
@@ -167,7 +170,7 @@ def _known(collection: ServedCollection, facts: SiteFacts) -> SiteAnswer:
             pages=pages["pages"],
             noindex=pages["noindex"],
             last_read_at=pages["last_read_at"],
-            languages={row["name"]: row["number"] for row in views.rows(_LANGUAGES, one)},
+            languages={row["language"]: row["pages"] for row in views.rows(_MOST_DECLARED, one)},
             hubs=tuple(Hub(**row) for row in views.rows(_HUBS, several)),
             feeds=tuple(Feed(**row) for row in views.rows(_FEEDS, several)),
             sitemap_files=files["files"],

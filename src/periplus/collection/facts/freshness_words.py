@@ -117,7 +117,7 @@ def fresh_words(known: Freshness | None) -> str:
 
 def too_wide(known: Freshness) -> str:
     """Why the share of fresh copies is not stated as one number."""
-    return f"not known yet: only {count(known.checked)} of {counted(known.pages, 'page')} visited twice"
+    return f"not known to 20 points yet: {count(known.checked)} of {counted(known.pages, 'page')} visited twice"
 
 
 # a site

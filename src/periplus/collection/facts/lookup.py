@@ -280,6 +280,7 @@ class UrlFacts(Struct, frozen=True):
     site: SiteFacts | None
     copies: CopyFacts | None = None
     freshness: PageFreshness | None = None
+    is_watched: bool = False
     refused: RefusedDiscovery | None = None
     levels: dict[str, int] = {}
 
@@ -434,7 +435,7 @@ def _rows(
 
 def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
     from periplus.engine.revisit.setup import weights_of
-    from periplus.engine.revisit.show import of_page
+    from periplus.engine.revisit.show import of_page, price_of
 
     config, site, setup = collection.config, site_of(url), setup_of(collection)
     number = owner_of(site, max(collection.layout.shards, 1))
@@ -443,6 +444,7 @@ def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
     facts: SiteFacts | None = None
     copies: CopyFacts | None = None
     freshness: PageFreshness | None = None
+    is_watched = False
     kept: SiteFilterState | None = None
     steering = Steering(SteeringState())
     with states(collection.layout) as opened:
@@ -460,6 +462,7 @@ def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
             known = state.sites.get([site])[0]
             kept = None if known is None else known.traps
             copies = page_duplicates(opened, collection.layout.shards, url)
+            is_watched = price_of(state) is not None
             if record is not None:
                 weights = weights_of(setup, state)
                 freshness = of_page(state, record, config.refresh, time.time(), weights)
@@ -467,7 +470,7 @@ def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
     if not reason and (pattern := steering.refusal(other or url)) is not None:
         reason, rule = "excluded", pattern
     robots = refusal or ("", "")
-    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, freshness)
+    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, freshness, is_watched)
 
 
 def _judged(

@@ -22,6 +22,7 @@ which sends the workers an order to stop.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import signal
 import subprocess
@@ -30,7 +31,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
@@ -244,6 +245,19 @@ def _main_script_left_alone(make: MakeShard) -> Iterator[None]:
             main.__dict__.update(names)
 
 
+def start_fork_server(*preloaded: str) -> None:
+    """Start the process that others are forked from, if it does not run.
+
+    It imports these modules, and no file of the current folder, which may be anybody's.
+    """
+    forkserver.set_forkserver_preload(list(preloaded))
+    is_set = "PYTHONSAFEPATH" in os.environ
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    forkserver.ensure_running()
+    if not is_set:
+        del os.environ["PYTHONSAFEPATH"]
+
+
 class ProcessTeam:
     """All shards of a crawl, each in a process, and the messages between them."""
 
@@ -376,7 +390,6 @@ class ProcessTeam:
 
     def _spawn(self, number: int) -> tuple[Connection, BaseProcess | Program]:
         """Start a process with the group's signals blocked, until it has set its own handlers."""
-        self._context.set_forkserver_preload([__name__, self._make.__module__])  # used when the server is started
         here, there = self._context.Pipe()
         arguments = (self._make, number, len(self._workers), self._seeds[number])
         python = self._workers[number].python
@@ -391,6 +404,7 @@ class ProcessTeam:
                 name = f"periplus-shard-{number}"
                 process = self._context.Process(target=serve, args=(*arguments, there), name=name)
                 with _main_script_left_alone(self._make):
+                    start_fork_server(__name__, self._make.__module__)
                     process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)

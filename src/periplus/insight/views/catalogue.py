@@ -49,8 +49,9 @@ _ATTEMPTS = """\
 select *, purpose = 'page' and (outcome = 'not-modified' or (outcome = 'fetched' and status < 400)) as is_page,
     (outcome = 'failed' and reason <> 'cancelled') or (outcome = 'fetched'
         and (status >= 500 or status = 429 or (purpose = 'page' and status >= 400))) as is_error
-from fetches where outcome <> 'excluded'"""
-"""The counts of `engine.stats.CrawlStats` in SQL."""
+from (select * replace (if(purpose = 'probe' and lane <> 'probes', 'page', purpose) as purpose) from fetches)
+where outcome <> 'excluded'"""
+"""The counts of `engine.stats.CrawlStats` in SQL: pages as they were asked for, also while their site was down."""
 
 _MISSED = """\
 select url, site, domain, first_seen_at, status, main_length, own_links, resources, pagerank, case
@@ -198,8 +199,8 @@ _OF_EVERY_CRAWL: Final = (
     ),
     TableView(
         "ranks",
-        "PageRank, links and clicks from a seed of every URL with links. PageRank sums to 1 over all linked URLs, those"
-        " outside the crawl as well.",
+        "PageRank, links and clicks from a seed of every seen URL with links. Linked URLs out of scope have no row and"
+        " the rest of the sum, which is 1.",
         "select url, site, domain, pagerank, inlinks, outlinks, own_links, clicks from urls where pagerank > 0",
     ),
     TableView(
