@@ -10,9 +10,9 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 
+from periplus.engine.sitemaps.store import SitemapStore
+from periplus.engine.sitemaps.trees import SitemapNode
 from periplus.model import Site
-from periplus.parts.sitemaps.store import SitemapStore
-from periplus.parts.sitemaps.trees import SitemapNode
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.urls import canonical

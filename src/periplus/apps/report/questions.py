@@ -345,7 +345,8 @@ BY_CHAPTER: Final = (
         "Most of their pages failed, were gone or showed one page in the same hours; no time of return: down now.",
         "Their pages keep their good versions, and are visited when the site is back.",
         "select site, epoch(since) as since, epoch(until) as until, reason from (\n" + _sql("outages") + ")",
-        (_SITE, Column("since", "since", "moment"), Column("until", "back", "moment"), Column("reason", "reason")),
+        (_SITE, Column("since", "since", "moment"), Column("until", "back", "moment"), Column("reason", "reason"),
+         Column("tried", "last tried", "moment"), Column("next", "next try", "moment")),
     ),
     Question(
         "wasted", "troubles", "Who wasted our budget, and why",

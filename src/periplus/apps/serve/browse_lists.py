@@ -11,8 +11,8 @@ from msgspec.structs import asdict
 from periplus.apps.changes import run_beginnings
 from periplus.apps.report.making import crawl_state_of
 from periplus.collection.collection import CollectionSetup, states
-from periplus.collection.crawl_parts import part_kinds, setup_of
 from periplus.collection.facts.freshness_words import TELLERS, fresh_words, trust
+from periplus.engine.revisit.show import budget_of
 from periplus.insight.reasons import explained
 from periplus.model import RevisitBudget, SignalFacts
 from periplus.view.values import Column
@@ -81,10 +81,8 @@ def sitemaps(asked: Asked) -> BrowsePage:
 
 def market_of(collection: CollectionSetup, now: float) -> RevisitBudget:
     """What is known of the freshness of a collection, and what its visits cost."""
-    setup = setup_of(collection)
     with states(collection.layout) as opened:
-        found = [kind.revisit_budget(setup, list(opened.values()), now) for kind in part_kinds()]
-    return next((each for each in found if each is not None), RevisitBudget())
+        return budget_of(list(opened.values()), now, collection.config.refresh)
 
 
 def _described(facts: SignalFacts) -> tuple[str, str]:

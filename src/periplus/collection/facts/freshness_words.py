@@ -1,6 +1,6 @@
 """Freshness in words: how often a page changes, why it is visited again and when, how far a signal can be trusted.
 
-The numbers come from `parts.revisit` and `engine.frontier`; docs/freshness.md explains them.
+The numbers come from `engine.revisit` and `engine.frontier`; docs/freshness.md explains them.
 """
 
 from __future__ import annotations

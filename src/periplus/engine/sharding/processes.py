@@ -41,7 +41,7 @@ from msgspec.structs import replace
 
 from periplus.model import Batch, CollectionError, Discovery, Url, UsageError
 
-from ..part import MakeMarket
+from ..revisit.market import Market
 from ..shard import Controls, MakeShard, ShardOutput, ShardQuestion, ShardStatus
 from .builds import Build
 from .coordinator import Coordinator
@@ -247,13 +247,11 @@ def _main_script_left_alone(make: MakeShard) -> Iterator[None]:
 class ProcessTeam:
     """All shards of a crawl, each in a process, and the messages between them."""
 
-    def __init__(self, make: MakeShard, workers: int, limit: int | None, make_market: MakeMarket | None = None) -> None:
+    def __init__(self, make: MakeShard, workers: int, limit: int | None) -> None:
         self._make = make
         self._context = multiprocessing.get_context("forkserver")
         self._workers = [WorkerProcess(number) for number in range(workers)]
-        self._coordinator = Coordinator(
-            workers, limit=limit, market=None if make_market is None else make_market(workers)
-        )
+        self._coordinator = Coordinator(workers, limit=limit, market=Market(workers))
         self._seeds = by_owner((), workers)
         self._announcements = Announcements(workers)
         self._places: dict[Url, None] = {}

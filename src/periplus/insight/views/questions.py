@@ -125,7 +125,7 @@ _OF_EVERY_CRAWL: Final = (
         "Which sites were down, and why; those that still are come first.",
         "Their pages keep their good versions; `periplus info DIR SITE` says when a site is tried next.",
         "select site, since, max(until) as until, arg_max(reason, seen_at) as reason from outages\n"
-        "group by site, since having max(until) is null or max(until) > since\n"
+        "group by site, since having coalesce(max(until) > since and arg_max(reason, seen_at) <> 'not-down', true)\n"
         "order by until desc nulls first, since desc limit 50",
     ),
     TableQuestion(
