@@ -264,7 +264,7 @@ def test_a_new_option_is_its_declaration() -> None:
     assert "search.wanted" in agents_settings()
     assert declared.keywords_module().count("    wanted: int | None\n") == 2
     assert "| `wanted` | `3` | How many are wanted. |" in declared.settings_page()
-    assert "# How many are wanted.\n# wanted = 3\n" in NewConfig().dump()
+    assert "# How many are wanted.\nwanted = 5\n" in NewConfig().with_options({"search.wanted": 5}).dump()
 
 
 def test_the_help_names_every_ordering() -> None:

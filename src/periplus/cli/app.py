@@ -43,6 +43,7 @@ _VERBS = {
     "export": "Export a collection: jsonl, parquet, warc, wacz, text, markdown.",
     "import": "Make a collection of WARC, ARC and WACZ files, or of seeds.",
     "repair": "Check a collection and rebuild damaged parts.",
+    "settings": "List every setting: default, value and what it is.",
     "trust": "Accept the private addresses and programs that a collection names.",
     "forms": "List the forms of a collection, and what submitting them brought.",
     "judge": "Find mirrors and parked domains of a collection.",

@@ -77,6 +77,7 @@ from .visits import (
     dated,
     is_back,
     is_dead,
+    sooner,
     trust_after,
     unlisted,
     woken,
@@ -204,11 +205,12 @@ class SitemapScheduler(Part):
         self._listed = {site for site in state.listings.sites() if state.listings.has(site, last=HELD - 1)}
         self._hungry = {site for site in self._listed if not self._is_fed(site)}
         self._waiting = saved.listed
+        self._scheduled_by = saved.revisit or rules.revisit
 
     def flush(self) -> SitemapState:
         """The state to commit besides rows."""
         unread = [file.unfinished() for files in self._unread.values() for file in files]
-        return SitemapState(unread, list(self.discovery.postponed), self._waiting)
+        return SitemapState(unread, list(self.discovery.postponed), self._waiting, self._scheduled_by)
 
     def _room(self, site: Site, *, is_new: bool) -> int:
         """How many more files of a site may be asked for: any number where no listed page is visited that frees it."""
@@ -426,18 +428,27 @@ class SitemapScheduler(Part):
         self.discovery.free(sites)
 
     def restart(self, now: float, *, is_set_back: bool) -> None:
-        """Continue in a new process: listed pages go by the ranks computed for it.
+        """Continue in a new process: listed pages go by the ranks computed for it, files by the settings of now.
 
         If the clock was set back, files visited after now count as visited now.
         """
         self.discovery.free(self.discovery.held)
         if self._rules.scores.score != "priority":
             self._frontier.rescore_listed(self._rank_of, now)
-        if not is_set_back:
-            return
-        latest = now + self._rules.revisit.longest
-        for node in [after for each in self._store if (after := clamped_to(each, now, latest)) != each]:
-            self._store.put(node)
+        if is_set_back:
+            latest = now + self._rules.revisit.longest
+            for node in [after for each in self._store if (after := clamped_to(each, now, latest)) != each]:
+                self._store.put(node)
+        if self._scheduled_by != self._rules.revisit:
+            for node in [each for each in self._store if each.due_at > now and not math.isinf(each.due_at)]:
+                self._store.put(self._due_by_settings(node, now))
+        self._scheduled_by = self._rules.revisit
+
+    def _due_by_settings(self, node: SitemapNode, now: float) -> SitemapNode:
+        """A file that may be due sooner by settings that were changed since its visit."""
+        index = self._store.get(node.parent) if node.parent is not None and node.lastmod is not None else None
+        trust, least = None if index is None else index.trust, self._revisits.file_interval(site_of(node.url))
+        return sooner(node, now, self._rules.revisit, trust, min(least, self._rules.revisit.longest))
 
     # results of fetches
 
