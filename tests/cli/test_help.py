@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from click.testing import CliRunner
 from tests.record.surface import commands
-from typer.testing import CliRunner
 
 from periplus.cli.app import VERBS, app
 

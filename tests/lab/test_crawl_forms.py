@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 import pytest
 from bench.form_probing import floor
+from click.testing import CliRunner
 from tests.lab.crawling import by_address, crawl, standing
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
-from typer.testing import CliRunner
 
 import periplus
 from periplus.apps.lab import World

@@ -19,7 +19,7 @@ CRAWL = """
 import sys
 from pathlib import Path
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import periplus.parts
 from periplus.apps.lab import World

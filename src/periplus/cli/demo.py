@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from click.exceptions import Exit
 from rich.console import Console
 
 from periplus.apps.lab import World
@@ -28,6 +28,7 @@ from periplus.collection.summary import Summary
 from periplus.view.terminal import print_line
 from periplus.view.wording import counted, lasting, pace
 
+from .commands import Option
 from .consoles import stderr_console, stdout_console
 from .crawl.running import exit_code, run
 from .crawl.summary import print_places
@@ -65,7 +66,7 @@ OPTIONS: dict[str, object] = {
 def demo(
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="The folder of the collection; by default a new one."),
+        Option("--out", "-o", metavar="DIR", help="The folder of the collection; by default a new one."),
     ] = None,
     **given: Any,
 ) -> None:
@@ -99,7 +100,7 @@ def demo(
     print_line(
         console, f"  {file}   (one file, for any browser; periplus report {shlex.quote(str(folder))} writes it again)"
     )
-    raise typer.Exit(exit_code(summary))
+    raise Exit(exit_code(summary))
 
 
 def _print_found(console: Console, collection: CollectionSetup, summary: Summary, log: RequestLog) -> None:

@@ -12,12 +12,11 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
-import typer
-
 from periplus.collection.options import Option, asked_settings, assigned_settings, options_of
 from periplus.model.flags import HOW
 
-from .help import HelpAll
+from .commands import HelpAll
+from .commands import Option as TypedOption
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -71,7 +70,7 @@ def _type(option: Option) -> Any:
 
 def _option(option: Option) -> Any:
     flag = option.flag
-    return typer.Option(
+    return TypedOption(
         flag.name,
         metavar=flag.metavar,
         min=flag.least,
@@ -79,15 +78,15 @@ def _option(option: Option) -> Any:
         exists=option.is_path,
         file_okay=flag.metavar != "DIR",
         dir_okay=flag.metavar != "FILE",
-        rich_help_panel=flag.panel or None,
+        panel=flag.panel,
         help=flag.help,
     )
 
 
 def _set(panel: str | None) -> Any:
-    return typer.Option(
+    return TypedOption(
         "--set",
         metavar="TABLE.KEY=VALUE",
-        rich_help_panel=panel,
+        panel=panel or "",
         help="Give any setting, as in periplus.toml: politeness.slow_factor=0. May be repeated.",
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 
 from periplus.collection.collection import existing
 from periplus.collection.config.fields import all_settings, settings_of
@@ -18,17 +18,16 @@ from periplus.view.terminal import print_line, print_table
 from periplus.view.values import Column, sheet_of
 
 from . import options
+from .commands import Argument
 from .consoles import stdout_console
 
 
 def settings(
     table: Annotated[
         str | None,
-        typer.Argument(metavar="TABLE", show_default=False, help="Only a table, or one setting as TABLE.KEY."),
+        Argument(metavar="TABLE", help="Only a table, or one setting as TABLE.KEY."),
     ] = None,
-    collection: Annotated[
-        Path | None, typer.Argument(metavar="DIR", show_default=False, help="A collection: its values, too.")
-    ] = None,
+    collection: Annotated[Path | None, Argument(metavar="DIR", help="A collection: its values, too.")] = None,
     json: options.Json = False,
 ) -> None:
     """List every setting with its default and what it is; of a collection, with its value there.
@@ -46,13 +45,18 @@ def settings(
     if json:
         for name, field in shown.items():
             row = {"setting": name, "value": config.value(name), "default": field.default, "meaning": field.doc}
-            typer.echo(msgspec.json.encode(row))
+            click.echo(msgspec.json.encode(row))
         return
     console = stdout_console()
     columns = [Column("setting", kind="code"), *([Column("value")] if collection else []), Column("default")]
     for title in dict.fromkeys(name.partition(".")[0] for name in shown):
         rows = [
-            (field.name, *([written(config.value(name), field)] if collection else []), written(field.default, field), field.doc)
+            (
+                field.name,
+                *([written(config.value(name), field)] if collection else []),
+                written(field.default, field),
+                field.doc,
+            )
             for name, field in shown.items()
             if name.startswith(f"{title}.")
         ]

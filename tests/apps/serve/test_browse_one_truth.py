@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from tests.apps.serve.asking import PATIENCE, Site
 from tests.apps.serve.browsed import HURRIED
 from tests.lab.crawling import by_proxy, standing
-from typer.testing import CliRunner
 
 from periplus.apps.lab import World
 from periplus.apps.lab.sites import Profile

@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.library.small_web import SEED, quick, shop
-from typer.testing import CliRunner
 
 import periplus
 from periplus.cli.app import app

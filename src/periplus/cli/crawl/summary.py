@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import msgspec
-import typer
 from msgspec import Struct
 from rich.console import Console
 
@@ -85,7 +85,7 @@ def print_plan(collection: CollectionSetup, cost: CrawlCost | None = None, *, is
     """What would be done, on stdout."""
     plan = plan_of(collection, cost)
     if is_json:
-        typer.echo(msgspec.json.encode(plan))
+        click.echo(msgspec.json.encode(plan))
         return
     console = stdout_console()
     for line in (*_plan_lines(plan), f"  {expected(collection, tally_of(collection.layout))}"):
@@ -135,7 +135,7 @@ def _cost_lines(cost: CrawlCost) -> list[str]:
 def print_end(summary: Summary, *, is_json: bool) -> None:
     """Print what was done, why the crawl ended, what is left and what to type next, on stdout."""
     if is_json:
-        typer.echo(msgspec.json.encode(summary))
+        click.echo(msgspec.json.encode(summary))
         return
     console = stdout_console()
     if summary.pages or summary.ended == "interrupted":
