@@ -230,4 +230,13 @@ def _show_all(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
         raise Exit
 
 
+def whole_help(app: click.Group, name: str) -> str:
+    """What `--help-all` of a command prints."""
+    parent = click.Context(app, info_name=app.name)
+    command = app.get_command(parent, name) or app
+    context = click.Context(command, info_name=name, parent=parent)
+    context.meta[_SHOWS_ALL] = True
+    return command.get_help(context)
+
+
 HelpAll = Annotated[bool, Option("--help-all", callback=_show_all, is_eager=True, help="Show all options and exit.")]

@@ -49,6 +49,7 @@ _PANELS = {
         "lab": "Serve a small test web on this machine.",
         "simulate": "Compare policies in virtual time; reproduce published experiments.",
         "frontier": "Serve a durable frontier to other crawlers over gRPC (URLFrontier).",
+        "help": "Explain a command or a subject, such as patterns or exit codes.",
     },
 }
 PANELS = {
