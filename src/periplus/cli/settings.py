@@ -36,7 +36,7 @@ def settings(
     """
     names, tables = all_settings(Config), settings_of(Config)
     if table is not None and collection is None and table not in names and table not in tables and Path(table).is_dir():
-        table, collection = None, Path(table)
+        collection, table = Path(table), None
     shown = {name: field for name, field in names.items() if table in (None, name, name.partition(".")[0])}
     if not shown:
         likely = nearest(table or "", (*tables, *names))
