@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from bench.world_crawl import WorldCrawl, hurried
+from tests.verdicts.world_crawl import WorldCrawl, hurried
+
 from periplus.apps.lab import Answer, Request, World
 from periplus.apps.lab.randomness import at, key_of
 from periplus.apps.lab.spam_web import Dust, HostileWorld

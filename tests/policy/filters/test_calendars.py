@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from bench.world_crawl import WorldCrawl, hurried
 from tests.each_case import each_case
+from tests.verdicts.world_crawl import WorldCrawl, hurried
 
 from periplus.apps.lab.spam_web import HostileWorld
 from periplus.apps.lab.spam_web.dust import Calendars as LabCalendars
