@@ -22,7 +22,7 @@ from click.exceptions import Exit
 
 from . import INTERRUPTED
 from .closed_pipe import unless_closed
-from .commands import Group, Option, command_of
+from .commands import CommandGroup, Option, command_of
 from .verbs import VERBS, overview
 from .version import version_line
 
@@ -58,7 +58,7 @@ def _leave() -> None:
         gc.freeze()
 
 
-class Verbs(Group):
+class Verbs(CommandGroup):
     """Imports a command when it is used."""
 
     def __init__(self, **attributes: Any) -> None:

@@ -27,13 +27,13 @@ from periplus.engine.sharding.builds import Build
 from periplus.model import CollectionInUse, UsageError
 
 from . import options
-from .commands import Argument, Group, Option
+from .commands import Argument, CommandGroup, Option
 from .consoles import stderr_console, stdout_console
 from .crawl.resizing import ProgressReporter, line_of, resize_patiently, say
 
 _LOOK_AGAIN = 0.2
 
-cluster = Group(
+cluster = CommandGroup(
     "cluster",
     "Change how many shards a collection has, or restart them.\n\nExample: periplus cluster resize docs 4",
 )

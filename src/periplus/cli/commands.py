@@ -145,7 +145,7 @@ class Command(click.Command):
             formatter.write_text(f"{left_out} more options: {ctx.command_path} --help-all")
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """Commands, listed in their order with the whole first line of each."""
 
     def __init__(self, name: str, help: str = "", **attributes: Any) -> None:  # noqa: A002 - as click calls it

@@ -15,10 +15,10 @@ from periplus.parts.identity.key_files import publish as publish_key
 from periplus.parts.identity.key_files import rotate as rotate_key
 
 from . import options
-from .commands import Argument, Group, Option
+from .commands import Argument, CommandGroup, Option
 from .consoles import stderr_console, stdout_console
 
-identity = Group(
+identity = CommandGroup(
     "identity",
     "Make, replace and publish the key that signs your crawler's requests.\n\n"
     "Example: periplus identity new ~/.config/periplus/identity.pem",

@@ -32,7 +32,7 @@ from periplus.view.values import Column, Sheet, counts, sheet_of
 from periplus.view.wording import counted
 
 from . import options
-from .commands import Argument, Group, Option
+from .commands import Argument, CommandGroup, Option
 from .consoles import stderr_console, stdout_console
 
 LARGEST_SHOWN = 12
@@ -49,7 +49,7 @@ class Listening(msgspec.Struct, frozen=True):
     pages: int
 
 
-lab = Group("lab")
+lab = CommandGroup("lab")
 
 
 @lab.alone

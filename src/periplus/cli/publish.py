@@ -23,10 +23,10 @@ from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted
 
 from . import options
-from .commands import Argument, Group, Option
+from .commands import Argument, CommandGroup, Option
 from .consoles import stderr_console, stdout_console
 
-publish = Group(
+publish = CommandGroup(
     "publish",
     "Write honest sitemaps, archives and feeds for your own site.\n\n"
     "Example: periplus publish scan public --base-url https://www.example.org/ -o public",

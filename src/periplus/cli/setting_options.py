@@ -12,11 +12,10 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
-from periplus.collection.options import Option, asked_settings, assigned_settings, options_of
+from periplus.collection.options import SettingOption, asked_settings, assigned_settings, options_of
 from periplus.model.flags import HOW
 
-from .commands import HelpAll
-from .commands import Option as TypedOption
+from .commands import HelpAll, Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -55,7 +54,7 @@ def _parameter(name: str, kind: Any, option: Any, default: int | str | None) -> 
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[whole, option])
 
 
-def _type(option: Option) -> Any:
+def _type(option: SettingOption) -> Any:
     """What the command line makes of the text after an option."""
     if option.is_switch:
         return bool
@@ -68,9 +67,9 @@ def _type(option: Option) -> Any:
     return str if option.is_text else option.type
 
 
-def _option(option: Option) -> Any:
+def _option(option: SettingOption) -> Any:
     flag = option.flag
-    return TypedOption(
+    return Option(
         flag.name,
         metavar=flag.metavar,
         min=flag.least,
@@ -84,7 +83,7 @@ def _option(option: Option) -> Any:
 
 
 def _set(panel: str | None) -> Any:
-    return TypedOption(
+    return Option(
         "--set",
         metavar="TABLE.KEY=VALUE",
         panel=panel or "",

@@ -19,10 +19,10 @@ from periplus.view.terminal import print_line, print_table
 from periplus.view.values import Column, sheet_of
 
 from . import options
-from .commands import Argument, Group, Option
+from .commands import Argument, CommandGroup, Option
 from .consoles import stdout_console
 
-spam = Group(
+spam = CommandGroup(
     "spam",
     "Judge a collection for spam, and explain the verdicts.\n\nExample: periplus spam judge docs",
 )

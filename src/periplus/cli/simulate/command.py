@@ -13,7 +13,7 @@ import click
 
 from periplus.model import UsageError
 
-from ..commands import Group, Option
+from ..commands import CommandGroup, Option
 from . import reproduce as simulate_reproduce
 from .batch import BatchExperiment
 from .experiment import command
@@ -25,7 +25,7 @@ from .scaling import ScalingExperiment
 from .shares import BalanceExperiment, ReputationExperiment
 from .speedup import SpeedupExperiment
 
-simulate = Group("simulate")
+simulate = CommandGroup("simulate")
 for experiment in (
     OrderingExperiment,
     FocusedExperiment,

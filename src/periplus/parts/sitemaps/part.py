@@ -53,7 +53,7 @@ from .discovery import HELD, SitemapDiscovery
 from .file import SitemapFile, source_of, unpack_slice
 from .held_seeds import HeldSeeds
 from .parser import ARCHIVE
-from .revisit import IndexTrust
+from .revisit import IndexTrust, RevisitSettings
 from .scores import Priorities, RankOf, sitemap_score
 from .settings import SCORES, ScoreSettings, SitemapRules, SitemapTables
 from .store import (
@@ -205,12 +205,11 @@ class SitemapScheduler(Part):
         self._listed = {site for site in state.listings.sites() if state.listings.has(site, last=HELD - 1)}
         self._hungry = {site for site in self._listed if not self._is_fed(site)}
         self._waiting = saved.listed
-        self._scheduled_by = saved.revisit or rules.revisit
 
     def flush(self) -> SitemapState:
         """The state to commit besides rows."""
         unread = [file.unfinished() for files in self._unread.values() for file in files]
-        return SitemapState(unread, list(self.discovery.postponed), self._waiting, self._scheduled_by)
+        return SitemapState(unread, list(self.discovery.postponed), self._waiting)
 
     def _room(self, site: Site, *, is_new: bool) -> int:
         """How many more files of a site may be asked for: any number where no listed page is visited that frees it."""
@@ -439,10 +438,10 @@ class SitemapScheduler(Part):
             latest = now + self._rules.revisit.longest
             for node in [after for each in self._store if (after := clamped_to(each, now, latest)) != each]:
                 self._store.put(node)
-        if self._scheduled_by != self._rules.revisit:
+        if (self._state.meta(RevisitSettings) or RevisitSettings()) != self._rules.revisit:
             for node in [each for each in self._store if each.due_at > now and not math.isinf(each.due_at)]:
                 self._store.put(self._due_by_settings(node, now))
-        self._scheduled_by = self._rules.revisit
+            self._state.put_meta(self._rules.revisit)
 
     def _due_by_settings(self, node: SitemapNode, now: float) -> SitemapNode:
         """A file that may be due sooner by settings that were changed since its visit."""

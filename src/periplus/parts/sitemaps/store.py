@@ -13,7 +13,6 @@ from periplus.model import Fetched, Site, SitemapFileRow, SitemapVisited, Stored
 from periplus.store import State
 from periplus.urls import site_of
 
-from .revisit import RevisitSettings
 from .trees import SitemapNode, TreeSpending, twin_key
 
 _decode = msgspec.msgpack.Decoder(SitemapNode).decode
@@ -140,13 +139,11 @@ class SitemapState(Struct, array_like=True):
     """The state to commit besides rows: unread files, in the order of their sites' turns, and files to read again.
 
     `listed` URLs of files wait for their queues; it is for people, and starts from 0 when a collection is resized.
-    `revisit` are the settings by which files are due; `None` in states of before.
     """
 
     unfinished: list[UnfinishedFile] = []
     postponed: list[Url] = []
     listed: int = 0
-    revisit: RevisitSettings | None = None
 
 
 def clamped_to(node: SitemapNode, now: float, latest: float) -> SitemapNode:
