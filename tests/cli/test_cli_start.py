@@ -42,7 +42,13 @@ def test_version_imports_next_to_nothing() -> None:
 def test_help_imports_no_command() -> None:
     """The list of commands is printed without importing one of them; `parts` knows which parts have one."""
     modules = imported("--help")
-    assert ours(modules) == {"periplus", "periplus.cli", "periplus.cli.verbs", "periplus.parts"}
+    assert ours(modules) == {
+        "periplus",
+        "periplus.cli",
+        "periplus.cli.verbs",
+        "periplus.cli.installed",
+        "periplus.parts",
+    }
     assert not modules & (HEAVY | {"click", "rich", "msgspec"})
 
 

@@ -23,6 +23,7 @@ from click.exceptions import Exit
 from . import INTERRUPTED
 from .closed_pipe import unless_closed
 from .commands import CommandGroup, Option, command_of
+from .installed import ELSEWHERE, installed_command
 from .verbs import VERBS, overview
 from .version import version_line
 
@@ -68,7 +69,9 @@ class Verbs(CommandGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import and return a command; `None` if there is no such command."""
-        return command_of(_imported(cmd_name), cmd_name) if cmd_name in VERBS else None
+        if cmd_name in VERBS and cmd_name not in ELSEWHERE:
+            return command_of(_imported(cmd_name), cmd_name)
+        return installed_command(cmd_name)  # type: ignore[no-any-return]
 
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
         """The commands by kinds of work."""

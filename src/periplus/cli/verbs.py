@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from periplus import parts
 
+from .installed import other_commands
+
 _OF_PARTS = ("forms", "identity", "spam")
 """Commands of parts of the same name."""
 _PANELS = {
@@ -59,7 +61,7 @@ PANELS = {
 """Each command that is there with its line, by kinds of work.
 
 It is a function or a group of that name in `cli/NAME.py` or `cli/NAME/command.py` (`import_` for the keyword), imported
-when it is used, and not to print this line.
+when it is used, and not to print this line; or in a distribution of its own (`installed`).
 """
 VERBS = {name: line for verbs in PANELS.values() for name, line in verbs.items()}
 _HEAD = """\
@@ -82,6 +84,7 @@ periplus COMMAND --help shows the options of a command, with an example.
 def overview() -> str:
     """Return the list of commands by kinds of work."""
     lines = [_HEAD]
-    for title, verbs in PANELS.items():
+    others = dict(other_commands(VERBS))
+    for title, verbs in {**PANELS, **({"Commands of installed packages": others} if others else {})}.items():
         lines += [f"{title}:", *(f"  {name:10}{line}" for name, line in verbs.items()), ""]
     return "\n".join([*lines, _END])
