@@ -6,8 +6,8 @@
     ) -> None:
         '''Show what is known.'''
 
-A parameter without a default is required. Names of an option are made of that of the parameter where none are given.
-An option with a `panel` is one that a newcomer does not need: `--help` shows the others, and `--help-all` all.
+A parameter without a default is required. One that declares nothing is an argument, with a default an option. Names of
+an option are made of that of the parameter where none are given. a `panel` is one that a newcomer does not need: `--help` shows the others, and `--help-all` all.
 """
 
 from __future__ import annotations
@@ -208,7 +208,8 @@ def _value(given: Any, default: Any) -> Any:
 
 
 def _parameter(name: str, default: Any, annotation: Any) -> click.Parameter:
-    kind, declared = get_args(annotation)
+    plain = Argument() if default is Parameter.empty else Option()
+    kind, declared = get_args(annotation) if get_origin(annotation) is Annotated else (annotation, plain)
     if NoneType in get_args(kind):
         kind = next(each for each in get_args(kind) if each is not NoneType)
     is_list = get_origin(kind) is list
