@@ -7,7 +7,8 @@
         '''Show what is known.'''
 
 A parameter without a default is required. One that declares nothing is an argument, with a default an option. Names of
-an option are made of that of the parameter where none are given. a `panel` is one that a newcomer does not need: `--help` shows the others, and `--help-all` all.
+an option are made of that of the parameter where none are given. An option with a `panel` is one that a newcomer does
+not need: `--help` shows the others, and `--help-all` all.
 """
 
 from __future__ import annotations
