@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from periplus.apps.publish import Publisher, PublishSettings
 from periplus.apps.publish.settings import SignatureSettings, SiteSettings

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import typer
+from click.testing import CliRunner
 from msgspec import Struct
-from typer.testing import CliRunner
 
 from periplus.apps.publish.settings import PublishSettings
 from periplus.apps.serve.app import described_api, make_app
@@ -65,7 +64,7 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 @cache
 def commands() -> dict[tuple[str, ...], Any]:
     """Every command and subcommand, by the words that are typed for it."""
-    return dict(_commands(typer.main.get_command(app), ()))
+    return dict(_commands(app, ()))
 
 
 def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -134,11 +133,11 @@ def _function(command: Any) -> Any:
 
 
 def _codes(module: str) -> set[int]:
-    """The values with which `typer.Exit` is raised in a module, or in all modules of a package."""
+    """The values with which `Exit` is raised in a module, or in all modules of a package."""
     found: set[int] = set()
     for part in _modules(module):
         for node in ast.walk(ast.parse(inspect.getsource(part))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("typer.Exit", "sys.exit"):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Exit", "sys.exit"):
                 found |= {code for given in node.args for code in _values(given, part)}
     return found
 

@@ -51,13 +51,10 @@ LAZY = (
     "pyarrow.compute",
     "pyarrow.dataset",
     "pyarrow.parquet",
-    "pydantic.type_adapter",
     "rich._emoji_codes",
     "rich.live",
     "rich.progress",
     "rich.table",
-    "typer._adapters",
-    "typer.rich_utils",
     "uvicorn.lifespan.on",
 )
 """Modules of others that commands import while they run."""

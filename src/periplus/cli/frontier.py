@@ -6,29 +6,27 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from periplus.model import UsageError
 from periplus.view.terminal import print_line
 
+from .commands import Argument, Option
 from .consoles import stderr_console
 
 
 def frontier(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", show_default=False, help="The folder of the frontier; made if missing.")
-    ],
+    folder: Annotated[Path, Argument(metavar="DIR", help="The folder of the frontier; made if missing.")],
     address: Annotated[
         str,
-        typer.Option("--grpc", metavar="HOST:PORT", help="Address to listen on; other machines need --token-file."),
+        Option("--grpc", metavar="HOST:PORT", help="Address to listen on; other machines need --token-file."),
     ] = "127.0.0.1:7071",
     token_file: Annotated[
         Path | None,
-        typer.Option("--token-file", metavar="FILE", help="File with the token; if it does not exist, one is made."),
+        Option("--token-file", metavar="FILE", help="File with the token; if it does not exist, one is made."),
     ] = None,
     canonical: Annotated[
-        bool, typer.Option("--canonical", help="Treat spellings of one URL as one; return the first.")
+        bool, Option("--canonical", help="Treat spellings of one URL as one; return the first.")
     ] = False,
 ) -> None:
     """Serve a durable frontier to other crawlers, by the URLFrontier API. Ctrl-C stops.

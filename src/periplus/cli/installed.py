@@ -1,7 +1,7 @@
 """Commands of other distributions: entry points of the group `periplus.commands`.
 
-An entry point is a function with annotated parameters, or a `typer.Typer`; its name is the word that people type. Words
-of the crawler itself cannot be taken, but for those in `ELSEWHERE`, which our own distributions bring.
+An entry point is a function with annotated parameters, or a command of click; its name is the word that people type.
+Words of the crawler itself cannot be taken, but for those in `ELSEWHERE`, which our own distributions bring.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Container
 from importlib.metadata import entry_points
 from typing import Any, Final
-
-from .help import command_of
 
 GROUP: Final = "periplus.commands"
 ELSEWHERE: Final = {"demo": "lab", "lab": "lab", "simulate": "lab"}
@@ -20,6 +18,8 @@ ELSEWHERE: Final = {"demo": "lab", "lab": "lab", "simulate": "lab"}
 def installed_command(name: str) -> Any:
     """The command of an installed distribution; `None` if there is none of this name."""
     from periplus.model import ConfigError, UsageError
+
+    from .commands import command_of  # not needed to list the commands
 
     offered = entry_points(group=GROUP)
     if name in offered.names:

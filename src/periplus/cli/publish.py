@@ -9,8 +9,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Annotated
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 
 from periplus.apps.publish import Published, Publisher, PublishSettings
 from periplus.apps.publish.collections import inventories, load_settings, save_settings, scans_of_changes, settings_path
@@ -22,28 +23,26 @@ from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted
 
 from . import options
+from .commands import Argument, CommandGroup, Option
 from .consoles import stderr_console, stdout_console
 
-publish = typer.Typer(
-    name="publish",
-    help="Write honest sitemaps, archives and feeds for your own site.\n\n"
+publish = CommandGroup(
+    "publish",
+    "Write honest sitemaps, archives and feeds for your own site.\n\n"
     "Example: periplus publish scan public --base-url https://www.example.org/ -o public",
-    add_completion=False,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 Out = Annotated[
     Path,
-    typer.Option("--out", "-o", metavar="OUT", help="The folder for the published files, which your server serves."),
+    Option("--out", "-o", metavar="OUT", help="The folder for the published files, which your server serves."),
 ]
 LedgerFolder = Annotated[
     Path | None,
-    typer.Option("--ledger", metavar="DIR", help="The folder for the ledger and publish.toml; by default inside OUT."),
+    Option("--ledger", metavar="DIR", help="The folder for the ledger and publish.toml; by default inside OUT."),
 ]
-Watch = Annotated[bool, typer.Option("--watch", help="Stay, and scan again whenever files of the folder have changed.")]
+Watch = Annotated[bool, Option("--watch", help="Stay, and scan again whenever files of the folder have changed.")]
 BaseUrl = Annotated[
-    str | None, typer.Option("--base-url", metavar="URL", help="The address of the site's root. Needed once.")
+    str | None, Option("--base-url", metavar="URL", help="The address of the site's root. Needed once.")
 ]
 
 
@@ -51,19 +50,11 @@ _SHOWN = 5
 """Problems that are shown one by one."""
 
 
-@publish.callback()
-def _group() -> None:
-    """Write honest sitemaps, archives and feeds for your own site.
-
-    Example: periplus publish scan public --base-url https://www.example.org/ -o public
-    """
-
-
-@publish.command()
+@publish.verb
 def init(
     out: Out,
     base_url: BaseUrl = None,
-    folder: Annotated[Path | None, typer.Argument(metavar="FOLDER")] = None,
+    folder: Annotated[Path | None, Argument(metavar="FOLDER")] = None,
     ledger: LedgerFolder = None,
 ) -> None:
     """Write publish.toml with every setting explained, to edit before the first scan.
@@ -75,29 +66,25 @@ def init(
     print_line(stdout_console(), f"{path}: edit it, then run: periplus publish scan -o {out}")
 
 
-@publish.command()
+@publish.verb
 def scan(
     out: Out,
     folder: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER", help="The files of the site. Needed once; publish.toml keeps it.")
+        Path | None, Argument(metavar="FOLDER", help="The files of the site. Needed once; publish.toml keeps it.")
     ] = None,
     base_url: BaseUrl = None,
     ledger: LedgerFolder = None,
     rows: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--rows", metavar="FILE", help="A CSV or JSONL file of url, updated_at, digest, ... instead; - is stdin."
         ),
     ] = None,
-    git: Annotated[bool, typer.Option("--git", help="Take dates from the commits of a git work tree.")] = False,
-    clean_urls: Annotated[bool, typer.Option("--clean-urls", help="Leave .html out of addresses.")] = False,
-    robots: Annotated[bool, typer.Option("--robots", help="Add the Sitemap lines to OUT/robots.txt.")] = False,
-    deep: Annotated[
-        bool, typer.Option("--deep", help="Read every file, also those with the same size and time.")
-    ] = False,
-    allow_removals: Annotated[
-        bool, typer.Option("--allow-removals", help="Accept that most of the site is gone.")
-    ] = False,
+    git: Annotated[bool, Option("--git", help="Take dates from the commits of a git work tree.")] = False,
+    clean_urls: Annotated[bool, Option("--clean-urls", help="Leave .html out of addresses.")] = False,
+    robots: Annotated[bool, Option("--robots", help="Add the Sitemap lines to OUT/robots.txt.")] = False,
+    deep: Annotated[bool, Option("--deep", help="Read every file, also those with the same size and time.")] = False,
+    allow_removals: Annotated[bool, Option("--allow-removals", help="Accept that most of the site is gone.")] = False,
     watch: Watch = False,
     json: options.Json = False,
 ) -> None:
@@ -124,7 +111,7 @@ def scan(
                 _print_scanned(again, out, is_json=json)
 
 
-@publish.command()
+@publish.verb
 def status(out: Out, ledger: LedgerFolder = None, json: options.Json = False) -> None:
     """Show what is published, what is hidden and why, and the last changes.
 
@@ -134,7 +121,7 @@ def status(out: Out, ledger: LedgerFolder = None, json: options.Json = False) ->
     with Publisher(out, settings, ledger=ledger) as publisher:
         facts = publisher.status()
     if json:
-        typer.echo(msgspec.json.encode(facts))
+        click.echo(msgspec.json.encode(facts))
         return
     console = stdout_console()
     hidden = ", ".join(f"{count(number)} {reason}" for reason, number in facts.hidden.items()) or "none"
@@ -152,13 +139,13 @@ def status(out: Out, ledger: LedgerFolder = None, json: options.Json = False) ->
         print_line(console, f"  {change.kind:8} {change.url}")
 
 
-@publish.command()
+@publish.verb
 def push(
     out: Out,
     ledger: LedgerFolder = None,
-    now: Annotated[bool, typer.Option("--now", help="Do not wait for further changes to send with these.")] = False,
+    now: Annotated[bool, Option("--now", help="Do not wait for further changes to send with these.")] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Stay, write what applications report, and send what becomes due.")
+        bool, Option("--follow", help="Stay, write what applications report, and send what becomes due.")
     ] = False,
     json: options.Json = False,
 ) -> None:
@@ -178,15 +165,15 @@ def push(
                 break
             time.sleep(max(settings.push.debounce, 1.0))
     if any(result.next_at is None and not result.is_sent for result in sent):
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
-@publish.command()
+@publish.verb
 def serve(
     out: Out,
     ledger: LedgerFolder = None,
     port: Annotated[
-        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 0: any free port.")
+        int, Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 0: any free port.")
     ] = 8000,
     watch: Watch = False,
 ) -> None:
@@ -218,7 +205,7 @@ def _complain(message: str) -> None:
 
 def _print_scanned(done: Published, out: Path, *, is_json: bool) -> None:
     if is_json:
-        typer.echo(msgspec.json.encode(done))
+        click.echo(msgspec.json.encode(done))
     else:
         _print(done, out)
 
@@ -226,7 +213,7 @@ def _print_scanned(done: Published, out: Path, *, is_json: bool) -> None:
 def _print_sent(sent: list[PushResult], waiting: int, *, is_json: bool, is_quiet: bool) -> None:
     if is_json:
         for result in sent:
-            typer.echo(msgspec.json.encode(result))
+            click.echo(msgspec.json.encode(result))
         return
     console = stdout_console()
     for result in sent:

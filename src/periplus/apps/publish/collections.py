@@ -77,7 +77,7 @@ def load_settings(
 def save_settings(settings: PublishSettings, out: Path, ledger: Path | None = None) -> Path:
     """Write the settings beside the ledger, so that the next scan needs no options."""
     path = settings_path(out, ledger)
-    write_file(path, dump(settings, HEADER).encode())
+    write_file(path, dump(settings, HEADER, has_defaults=True).encode())
     return path
 
 

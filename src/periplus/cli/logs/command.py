@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 
 from periplus.apps.logs import KINDS, LogReport, SystemResolver, read_logs
 from periplus.collection.typed_values import duration
@@ -18,6 +19,7 @@ from periplus.model import UsageError
 from periplus.view.findings import failing
 
 from .. import options
+from ..commands import Argument, Option
 from ..consoles import stderr_console, stdout_console
 from ..fail_on import FAILED, FailOn, wanted_findings
 
@@ -29,26 +31,26 @@ NOTHING_READ = 1
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="LOG...", show_default=False, help="Access logs, plain or gzipped, in any order."),
+    Argument(metavar="LOG...", help="Access logs, plain or gzipped, in any order."),
 ]
 LedgerFolder = Annotated[
     Path | None,
-    typer.Option("--ledger", metavar="DIR", help="The ledger of the published site: then needless requests are exact."),
+    Option("--ledger", metavar="DIR", help="The ledger of the published site: then needless requests are exact."),
 ]
-Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only the last 30d, 12h, ...")]
+Since = Annotated[str | None, Option("--since", metavar="TIME", help="Only the last 30d, 12h, ...")]
 RobotsFile = Annotated[
     Path | None,
-    typer.Option("--robots", metavar="FILE", help="The robots.txt to check with; by default that beside the ledger."),
+    Option("--robots", metavar="FILE", help="The robots.txt to check with; by default that beside the ledger."),
 ]
-Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML file.")]
+Html = Annotated[Path | None, Option("--html", metavar="FILE", help="Write one HTML file.")]
 Parquet = Annotated[
-    Path | None, typer.Option("--parquet", metavar="FILE", help="Write a row for each crawler to a Parquet file.")
+    Path | None, Option("--parquet", metavar="FILE", help="Write a row for each crawler to a Parquet file.")
 ]
-Paper = Annotated[bool, typer.Option("--paper", help="Show the figures of the paper on crawler-friendly servers.")]
-Addresses = Annotated[bool, typer.Option("--addresses", help="Show addresses, not hashes that differ every day.")]
+Paper = Annotated[bool, Option("--paper", help="Show the figures of the paper on crawler-friendly servers.")]
+Addresses = Annotated[bool, Option("--addresses", help="Show addresses, not hashes that differ every day.")]
 Refresh = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--refresh",
         help="Verify crawlers: look up the names of their addresses in DNS, fetch the keys that signed requests name"
         " and, with --ledger, the ranges that operators publish.",
@@ -92,7 +94,7 @@ def logs(
     if parquet is not None:
         _write_parquet(parquet, report)
     if json:
-        typer.echo(msgspec.json.encode({**msgspec.structs.asdict(report), "failed_on": failed}))
+        click.echo(msgspec.json.encode({**msgspec.structs.asdict(report), "failed_on": failed}))
     else:
         from .terminal import print_report
 
@@ -100,9 +102,9 @@ def logs(
     if not report.requests:
         why = "every request is older than --since" if report.before_since else "no line is a request"
         stderr_console().print(f"error: {why}", style="bold red", highlight=False, markup=False, soft_wrap=True)
-        raise typer.Exit(NOTHING_READ)
+        raise Exit(NOTHING_READ)
     if failed:
-        raise typer.Exit(FAILED)
+        raise Exit(FAILED)
 
 
 def _fetch_keys(url: str) -> DirectoryAnswer:
