@@ -27,9 +27,9 @@ import zstandard
 from msgspec import Struct
 
 import periplus
-from periplus.apps.publish import FolderInventory, Publisher, PublishSettings
-from periplus.apps.publish.settings import ServingSettings, SiteSettings
 from periplus_lab.certificates import Authority
+from periplus_site.publish import FolderInventory, Publisher, PublishSettings
+from periplus_site.publish.settings import ServingSettings, SiteSettings
 
 HOST = "manuals.lab.test"
 MANUALS = Path("/usr/share/doc")

@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from periplus.apps.publish import Publisher, PublishSettings, RowInventory
-from periplus.apps.publish.hooks import observe
-from periplus.apps.publish.settings import ArchiveSettings, ServingSettings, SiteSettings
 from periplus.formats.sitemap.writing import plain_records, write_urlset
+from periplus_site.publish import Publisher, PublishSettings, RowInventory
+from periplus_site.publish.hooks import observe
+from periplus_site.publish.settings import ArchiveSettings, ServingSettings, SiteSettings
 
 BASE = "https://www.example.org/"
 PAGES = 1_000_000

@@ -14,10 +14,10 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
-from periplus.apps.publish import FolderInventory, Publisher, settings_for
 from periplus.model import ChangeLevel
 from periplus_lab.sites import Profile
 from periplus_lab.world import World
+from periplus_site.publish import FolderInventory, Publisher, settings_for
 
 DAY = 86_400.0
 

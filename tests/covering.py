@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 SOURCE = ROOT / "src" / "periplus"
-DISTRIBUTIONS = {"lab": "periplus_lab"}
+DISTRIBUTIONS = {"lab": "periplus_lab", "site": "periplus_site"}
 """The folders of distributions besides the crawler, and their packages."""
 ROOTS = [TESTS, *(ROOT / folder / "tests" for folder in DISTRIBUTIONS)]
 """Where tests are."""

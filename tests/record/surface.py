@@ -25,7 +25,6 @@ import typer
 from msgspec import Struct
 from typer.testing import CliRunner
 
-from periplus.apps.publish.settings import PublishSettings
 from periplus.apps.serve.app import described_api, make_app
 from periplus.apps.serve.metrics import Figures
 from periplus.apps.serve.routing import GuardedRoute
@@ -40,6 +39,7 @@ from periplus.insight.views import VIEWS, Views
 from periplus.model import PeriplusError
 from periplus.store.tables import SCHEMAS
 from periplus_lab.simulate.scenario import Scenario
+from periplus_site.publish.settings import PublishSettings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -68,7 +68,7 @@ UNWANTED = ("periplus.apps.cluster", "periplus_lab.pytest_plugin", "periplus_lab
 
 def preload() -> None:
     """Import whatever a command may need; extras that are not installed are left out."""
-    packages = [importlib.import_module(name) for name in ("periplus", "periplus_lab")]
+    packages = [importlib.import_module(name) for name in ("periplus", "periplus_lab", "periplus_site")]
     found = (
         module.name
         for package in packages

@@ -13,7 +13,7 @@ from typing import Any, Final
 from .help import command_of
 
 GROUP: Final = "periplus.commands"
-ELSEWHERE: Final = {"demo": "lab", "lab": "lab", "simulate": "lab"}
+ELSEWHERE: Final = {"demo": "lab", "lab": "lab", "simulate": "lab", "publish": "site", "logs": "site"}
 """Commands of the distributions of this repository, and the folder of each."""
 
 
