@@ -75,7 +75,7 @@ def _frontier(folder: Path, urls: int, queues: int) -> None:
 async def _clients(urls: int, queues: int, server: int) -> None:
     import grpc
 
-    from periplus.bridges.frontier.messages import MESSAGES, SERVICE
+    from periplus_urlfrontier.messages import MESSAGES, SERVICE
 
     async with grpc.aio.insecure_channel(ADDRESS) as channel:
         put = channel.stream_stream(f"/{SERVICE}/PutDiscovered")
@@ -197,7 +197,7 @@ def _replay(folder: Path) -> None:
     from scrapy.crawler import CrawlerProcess
     from scrapy.http import Response
 
-    from periplus.bridges.scrapy import CollectionSpider
+    from periplus_scrapy import CollectionSpider
 
     began: list[tuple[float, float]] = []
     pages: list[str] = []

@@ -20,14 +20,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from bench.harness import Group, Target
-from periplus.apps.cluster.connection import connected, load
-from periplus.apps.cluster.links import Inbox, Transfer
-from periplus.apps.cluster.outbound import Outbound, Watchdog
 from periplus.engine.router import MAX_DISCOVERIES_PER_BATCH, WINDOW
 from periplus.engine.shard import ShardOutput
 from periplus.engine.sharding.messages import Delivery
 from periplus.model import Discovery, Source, Url
 from periplus.store import DiskState
+from periplus_ray.connection import connected, load
+from periplus_ray.links import Inbox, Transfer
+from periplus_ray.outbound import Outbound, Watchdog
 
 WANTED = 500_000
 _COMMIT = 0.1

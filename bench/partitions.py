@@ -33,8 +33,8 @@ ERROR = 1e-10
 @contextmanager
 def on_ray() -> Iterator[Executor]:
     """Two processors, on loopback."""
-    from periplus.apps.cluster import RayExecutor
-    from periplus.apps.cluster.connection import connected
+    from periplus_ray import RayExecutor
+    from periplus_ray.connection import connected
 
     with connected("local", 2):
         yield RayExecutor()

@@ -21,7 +21,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from periplus.apps.cluster.leases import LeasedCoordinator, Remembered
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
@@ -38,6 +37,7 @@ from periplus.urls import site_of
 from periplus_lab import World
 from periplus_lab.server import RunningLab, Server, SteppedClock
 from periplus_lab.simulate.web import site_name
+from periplus_ray.leases import LeasedCoordinator, Remembered
 
 ROUNDS = 5
 SHARDS = (2, 4)

@@ -64,7 +64,7 @@ def spider(kind: str, folder: str, proxy: str, seeds: list[str]) -> dict[str, fl
         "CONCURRENT_REQUESTS_PER_DOMAIN": _PER_SITE,
     }
     if kind == "periplus":
-        settings["ADDONS"] = {"periplus.bridges.scrapy.Addon": 300}
+        settings["ADDONS"] = {"periplus_scrapy.Addon": 300}
         settings["PERIPLUS_DIR"] = folder
         settings["PERIPLUS_OPTIONS"] = {
             "politeness.slow_factor": 0.0,

@@ -101,7 +101,7 @@ SOCKETS = {
     "collection/control.py": "the control socket of a crawl",
     "collection/control_server.py": "the same",
     "apps/serve/running.py": "listens",
-    "apps/cluster/connection.py": "the address of a Ray cluster that a person gave",
+    "bridges/ray/connection.py": "the address of a Ray cluster that a person gave",
     "engine/fetch/connections.py": "names versions of HTTP",
     "engine/fetch/dns.py": "name lookups",
     "engine/fetch/http3.py": "names versions of HTTP",

@@ -52,7 +52,7 @@ PUBLIC: Final = (
     "periplus.urls",
     "periplus.publish",
     "periplus.search",
-    "periplus.bridges.scrapy",
+    "periplus_scrapy",
 )
 """Modules that the docs tell programs to import."""
 _BLOCK: Final = re.MULTILINE | re.DOTALL
