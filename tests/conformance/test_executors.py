@@ -31,7 +31,7 @@ Numbers = NDArray[np.float64]
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """A Ray of two processors without connections to other machines."""
-    ray = pytest.importorskip("ray", reason="Ray is an extra: pip install 'periplus-ray'")
+    ray = pytest.importorskip("ray", reason="Ray is an extra: pip install periplus-ray")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     with TemporaryDirectory(prefix="r-x", dir="/tmp", ignore_cleanup_errors=True) as folder:
         ray.init(

@@ -11,7 +11,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def test_the_cluster_of_the_docs_is_a_cluster() -> None:
     """Ray's own check of it, with defaults filled in as `ray up` does."""
-    pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus-ray'")
+    pytest.importorskip("ray", reason="the cluster is an extra: pip install periplus-ray")
     import yaml
     from ray.autoscaler._private.util import prepare_config, validate_config
 

@@ -14,7 +14,7 @@ from tests.each_case import each_case
 from periplus.model import UsageError
 from periplus_ray.connection import connected
 
-pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="the cluster is an extra: pip install 'periplus-ray'")
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="the cluster is an extra: pip install periplus-ray")
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def load() -> ModuleType:
     try:
         import ray
     except ImportError as error:
-        raise UsageError("Ray is not installed", hint="pip install 'periplus-ray'") from error
+        raise UsageError("Ray is not installed", hint="pip install periplus-ray") from error
     loaded: ModuleType = ray
     return loaded
 

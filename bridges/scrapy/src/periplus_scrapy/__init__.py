@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from periplus.model import UsageError
 
 if find_spec("scrapy") is None:
-    raise UsageError("Scrapy is not installed", hint="pip install 'periplus-scrapy'")
+    raise UsageError("Scrapy is not installed", hint="pip install periplus-scrapy")
 
 from .middleware import ReportMiddleware, SpiderOutputMiddleware
 from .replay import CollectionSpider, ReplayHandler

@@ -59,5 +59,5 @@ def _check_installed() -> None:
     if find_spec("grpc") is None or find_spec("google") is None or find_spec("google.protobuf") is None:
         raise UsageError(
             "periplus frontier needs grpcio and protobuf, which are not installed",
-            hint="Install the extra: pip install 'periplus-urlfrontier'",
+            hint="Run pip install periplus-urlfrontier",
         )
