@@ -22,27 +22,12 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-MODULES = (
-    "urls",
-    "robots",
-    "sitemaps",
-    "ingest",
-    "pages",
-    "logs",
-    "wire",
-    "warc",
-    "tables",
-    "state",
-    "graph",
-    "simulate",
-    "cluster",
-    "search",
-)
+MODULES = ("urls", "robots", "sitemaps", "pages", "logs", "warc", "state", "search")
 CRAWL = "crawl"
 """Whole crawlers against whole crawlers: another kind of table, and a block of the page of its own."""
 PEERS = (
-    "ada-url", "fastwarc", "isal", "lmdb", "lxml", "msgspec", "numpy", "protego", "pyarrow", "pycurl", "resiliparse",
-    "scipy", "ultimate-sitemap-parser", "warcio", "xxhash",
+    "ada-url", "fastwarc", "isal", "lmdb", "lxml", "msgspec", "numpy", "protego", "resiliparse",
+    "ultimate-sitemap-parser", "warcio", "xxhash",
 )  # fmt: skip
 
 

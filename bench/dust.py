@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from bench.world_crawl import WorldCrawl, hurried
+from tests.verdicts.world_crawl import WorldCrawl, hurried
+
 from periplus.model import FetchEnded, Refused, SubjectJudged, Url
 from periplus_lab import Answer, Request, World
 from periplus_lab.randomness import at, key_of

@@ -26,7 +26,7 @@ from tests.apps.serve.manual import plain_host, search
 from tests.lab.chromium_page import Chromium
 
 import periplus
-from bench.crawl.sites import SITES
+from bench.crawl.web import SITES
 from bench.peers import HOME
 from periplus.apps.search.indexing import open_index
 from periplus.apps.search.static_index import write_static_index

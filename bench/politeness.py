@@ -5,47 +5,293 @@ Their pages are small, and each has as many as the others, so that all are busy 
 processor bound the rate. Some requests are answered late, some with 503 and a Retry-After, and robots.txt may be kept
 for ten minutes, so that long runs have to ask again. Everything is judged from the log of the server
 (`bench.politeness_rules`), without what the crawler knows; only after a kill its archive is read, for the answers that
-are kept (`bench.politeness_archive`). Ctrl-C, or `--for SECONDS`, ends the crawl early: what came
-until then is judged. The exit code is 1 if a rule was broken.
+are kept. Ctrl-C, or `--for SECONDS`, ends the crawl early: what came until then is judged. The exit code is 1 if a rule
+was broken.
 
 `--kill SECONDS` kills processes of the crawl with SIGKILL at random moments, and continues it: all processes, the one
 that runs the crawl, or one worker. With `--in FOLDER` the collection and the server's log are kept there, and the same
 command goes on with both in another run, after whatever ended the last one.
+
+A killed process has kept an answer if the archive and the log of inputs have it. Both are written for at most
+`ANSWERS_PER_INPUT` answers at a time, first the archive. So of a shard's last answers as many may be without their
+input: these are not counted yet. All others have to be there after every recovery.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
 from functools import lru_cache
 from http.client import HTTPConnection
 from math import ceil
+from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from threading import Lock
 from types import FrameType
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
+from periplus.engine.engine import ANSWERS_PER_INPUT
 from periplus.engine.fetch import opened_by
+from periplus.model import Url
+from periplus.store.warc import WarcRecord, read_records
+from periplus.store.warc.records import files_of
 from periplus_lab import Answer, Request, World, exclusion
 from periplus_lab.log import RequestLog, Visit
 from periplus_lab.server import ConnectionLimits, RunningLab, Server, SteppedClock
 from periplus_lab.sites import DOMAIN, Site
 
-from .politeness_archive import KeptAnswers, LostRecordsError
-from .politeness_lives import Lives, Plan
 from .politeness_rules import ARCHIVE, ROBOTS, ROBOTS_AGE, Answered, Judge, Seen, Terms
+
+_HEAD_BYTES = 4096
+"""Bytes of an answer that are looked at: enough for its status line."""
+
+
+class LostRecordsError(Exception):
+    """The archive has less than it had, beyond what a recovery may cut off."""
+
+
+class KeptAnswers:
+    """Reads what was added to the archive of each shard. `places`: how far, by shard: a file and its size."""
+
+    def __init__(self, folder: Path, shards: int, places: dict[int, tuple[str, int]] | None = None) -> None:
+        self._folder, self._shards = folder, shards
+        self.places = {} if places is None else dict(places)
+
+    def new(self) -> Iterator[Answered]:
+        """The answers that were kept since this was last called. Raises `LostRecordsError`."""
+        for shard in range(self._shards) if self._folder.is_dir() else ():
+            yield from self._new(shard)
+
+    def _new(self, shard: int) -> Iterator[Answered]:
+        name, size = self.places.get(shard, ("", 0))
+        files = [path for _, path in files_of(self._folder, shard)]
+        names = [path.name for path in files]
+        if name and (name not in names or not _is_boundary(files[names.index(name)], size)):
+            del self.places[shard]
+            raise LostRecordsError(f"{name} had {size:,} bytes that cannot be cut off, and other records are there now")
+        unsure: deque[tuple[Path, WarcRecord]] = deque()
+        for path in files[names.index(name) if name else 0 :]:
+            for record in read_records(path, offset=size if path.name == name else 0, max_block=_HEAD_BYTES):
+                if isinstance(record, WarcRecord) and record.type in ("response", "revisit"):
+                    unsure.append((path, record))
+                    if len(unsure) > ANSWERS_PER_INPUT:
+                        sure_path, sure = unsure.popleft()
+                        self.places[shard] = sure_path.name, sure.offset + sure.length
+                        yield _answered(sure)
+
+
+def _is_boundary(path: Path, size: int) -> bool:
+    """Whether a file has records up to this size, as it had once: where it was cut off earlier, others lie across."""
+    following = next(read_records(path, offset=size, max_block=_HEAD_BYTES), None)
+    is_record = following is None or isinstance(following, WarcRecord) or following.reason == "torn"
+    return is_record and path.stat().st_size >= size
+
+
+def _answered(record: WarcRecord) -> Answered:
+    parts = urlsplit(record.url)
+    target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    return Answered(parts.hostname or "", target, record.message().status or 0)
+
+
+KINDS: Final = ("all", "all", "coordinator", "worker")
+"""Which processes a kill ends; all of them half of the time."""
+ORPHANS: Final = 120.0
+"""Seconds for workers to end by themselves after the process that ran the crawl was killed."""
+STARTING: Final = 30.0
+"""Seconds that a crawl needs to start on a busy machine: the mean time to a kill counts from then on."""
+SENT_EVERY: Final = 1.0
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+class Plan(Struct, frozen=True):
+    """What is crawled."""
+
+    folder: str
+    options: dict[str, Any]
+    seeds: tuple[str, ...]
+    workers: int
+
+
+def crawl(plan: Plan, connection: Connection) -> None:
+    """Crawl or continue in this process, and send the pages fetched so far; ends early when the connection does."""
+    os.setsid()
+    folder = Path(plan.folder)
+    seeds = [Url(seed) for seed in plan.seeds]
+    config = Config().with_options(plan.options)
+    config.check()
+    running = open_crawl(config, folder, seeds, plan.workers)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        running.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    last = 0.0
+    for statuses in running.progress():
+        if time.monotonic() < last + SENT_EVERY:
+            continue
+        last = time.monotonic()
+        try:
+            connection.send(sum(status.frontier.done for status in statuses))
+        except OSError:
+            running.stop()
+    settle(folder)
+
+
+class Measured(Struct, frozen=True):
+    """A process of the crawl: its parent, its CPU seconds and the bytes of its memory that no file backs."""
+
+    pid: int
+    parent: int
+    began: int
+    cpu: float
+    memory: int
+
+
+class Lives:
+    """The crawl's processes, over several starts. `kills` counts them by kind."""
+
+    def __init__(self, plan: Plan, kill_every: float, seed: int) -> None:
+        """`kill_every`: mean seconds between a start and a kill; 0: never."""
+        self._plan, self._every, self._chance = plan, kill_every, Random(seed)
+        self._context = multiprocessing.get_context("spawn")
+        self._cpu: dict[tuple[int, int], float] = {}
+        self._is_stopping = False
+        self.kills = dict.fromkeys(KINDS, 0)
+        self.pages = 0
+        self.memory, self.most_memory = 0, 0
+        self._start()
+
+    def _start(self) -> None:
+        self._connection, there = self._context.Pipe()
+        self._process = self._context.Process(target=crawl, args=(self._plan, there))
+        self._process.start()
+        there.close()
+        self._draw()
+
+    def _draw(self) -> None:
+        wait = self._chance.uniform(0.0, 2.0 * (STARTING + self._every)) if self._every else float("inf")
+        self._kill_at = time.monotonic() + wait
+
+    def kill_if_due(self, look: Callable[[], object]) -> bool:
+        """Kill processes of the crawl when it is time, and `look` while none of the others runs; whether this was done.
+
+        Workers whose crawl was killed end by themselves, before anybody looks.
+        """
+        if time.monotonic() < self._kill_at or self._is_stopping or not self.is_running:
+            return False
+        kind = self._chance.choice(KINDS)
+        group = self.measure()
+        leader = self._process.pid or 0
+        own = {one.pid for one in group}
+        workers = [one.pid for one in group if one.parent in own and one.parent != leader]
+        if kind == "worker" and not workers:
+            return False
+        chosen = own if kind == "all" else {leader} if kind == "coordinator" else {self._chance.choice(workers)}
+        others = own - chosen
+        if kind == "worker":
+            _send(signal.SIGSTOP, others)
+        _send(signal.SIGKILL, chosen)
+        self._await_end(chosen if kind == "worker" else own)
+        look()
+        _send(signal.SIGCONT, others)
+        self.kills[kind] += 1
+        if kind == "worker":
+            self._draw()
+        return True
+
+    def _await_end(self, pids: set[int]) -> None:
+        """Wait until processes have ended; those that take too long are killed."""
+        until = time.monotonic() + ORPHANS
+        while left := pids & {one.pid for one in self.measure()}:
+            if time.monotonic() > until:
+                _send(signal.SIGKILL, left)
+            time.sleep(0.05)
+
+    def revive(self) -> None:
+        """Start the crawl again where the process that ran it was killed."""
+        if self._process.exitcode == -signal.SIGKILL and not self._is_stopping:
+            self._connection.close()
+            self._start()
+
+    def stop(self) -> None:
+        """Make the crawl end, with everything kept."""
+        self._is_stopping = True
+        if self.is_running:
+            self._process.terminate()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process that runs the crawl is alive."""
+        return self._process.is_alive()
+
+    @property
+    def exit_code(self) -> int:
+        """How the crawl ended."""
+        self._process.join()
+        return self._process.exitcode or 0
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the crawl's reports."""
+        until = time.monotonic() + seconds
+        with suppress(EOFError, OSError):
+            while self._connection.poll(max(until - time.monotonic(), 0.0)):
+                self.pages = self._connection.recv()
+        time.sleep(max(until - time.monotonic(), 0.0))
+
+    def measure(self) -> list[Measured]:
+        """The processes of the crawl now; their CPU time and memory are added to what was measured before."""
+        found = []
+        for entry in os.scandir("/proc"):
+            if entry.name.isdecimal():
+                with suppress(OSError, ValueError, IndexError):
+                    one = _measured(Path(entry), self._process.pid or 0)
+                    found += [one] if one is not None else []
+        self._cpu.update({(one.pid, one.began): one.cpu for one in found})
+        self.memory = sum(one.memory for one in found)
+        self.most_memory = max(self.most_memory, self.memory)
+        return found
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds of all processes so far, as measured."""
+        return sum(self._cpu.values())
+
+
+def _send(number: signal.Signals, pids: Iterable[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def _measured(process: Path, session: int) -> Measured | None:
+    # The name in brackets may contain spaces; what follows the last bracket is numbers.
+    fields = (process / "stat").read_text().rpartition(")")[2].split()
+    if int(fields[3]) != session:
+        return None
+    memory = (process / "smaps_rollup").read_text().splitlines()
+    anonymous = next(int(line.split()[1]) for line in memory if line.startswith("Anonymous:"))
+    cpu = (int(fields[11]) + int(fields[12])) / _TICKS
+    return Measured(int(process.name), int(fields[1]), int(fields[19]), cpu, 1024 * anonymous)
+
 
 WORKERS = 2
 PAGES_PER_SITE = 40

@@ -5,7 +5,7 @@ and a number for each page that was fetched: 70 bytes. It uses nothing of what t
 
 A crawl may be killed and continued. An answer that it had not kept is lost: then a host rests its delay, and neither a
 Retry-After nor a longer rest for a slow answer can be asked for; the page may be fetched once more. Which answers were
-lost is read from the archive at the kill (`bench.politeness_archive`), not guessed from times: answers wait in the
+lost is read from the archive at the kill (`bench.politeness`), not guessed from times: answers wait in the
 sockets of a process for as long as it is not run. All other rules hold as if nothing had happened. The same is true of
 requests that the server itself served late because its process was not run: the crawler may have given them up before
 they were read.

@@ -7,15 +7,13 @@ documentation's projects (by a hash of the name) train, the other half is judged
 from __future__ import annotations
 
 import argparse
-import time
 from hashlib import sha256
 from pathlib import Path
 from random import Random
 
 import numpy as np
+from tests.parts.spam.spam_hosts import farm_graph, farm_host, features_of, honest_host, stuffed_host
 
-from bench.spam_hosts import farm_graph, farm_host, features_of, honest_host, stuffed_host
-from periplus.content import read_page, statistics_of
 from periplus.parts.spam.features import Features
 from periplus.parts.spam.link_features import DomainGraph, link_features
 from periplus.parts.spam.model import Model, encoded, probability, shipped, shrinkage
@@ -23,7 +21,7 @@ from periplus.parts.spam.training import Example, TrainingSettings, train
 from periplus_lab.world import World
 
 DOCS = Path(__file__).parent / ".peers" / "docs"
-WEIGHTS = Path(__file__).parent.parent / "src" / "periplus" / "policy" / "spam" / "weights.json"
+WEIGHTS = Path(__file__).parent.parent / "src" / "periplus" / "parts" / "spam" / "weights.json"
 DOCS_HOST = ".docs.test"
 """How the hosts of documentation end."""
 HOSTS = 900
@@ -148,32 +146,6 @@ def farm_shares(model: Model, chance: Random, *, adapts: bool, hosts: int = 200)
     return found[0], found[1]
 
 
-def cost(docs: dict[str, list[tuple[str, bytes]]]) -> tuple[float, float]:
-    """Microseconds a page: the statistics, and reading the page as a whole."""
-    pages = [(html, read_page(html, url, "text/html; charset=utf-8")) for some in docs.values() for url, html in some]
-    given = [
-        (
-            html,
-            page.text.encode(),
-            page.main_text.encode(),
-            page.title,
-            page.statistics.anchor_words,
-            page.url,
-            page.digests.raw,
-            page.language,
-        )
-        for html, page in pages
-    ]
-    begun = time.process_time()
-    for some in given:
-        statistics_of(*some)
-    between = time.process_time()
-    for html, page in pages:
-        read_page(html, page.url, "text/html; charset=utf-8")
-    ended = time.process_time()
-    return (between - begun) / len(given) * 1e6, (ended - between) / len(given) * 1e6
-
-
 def main() -> None:
     """Train if asked, and print the figures of the shipped model."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -203,7 +175,6 @@ def main() -> None:
         print(
             "farm that adapts:" if adapts else "farm:", farm_shares(model, Random(7), adapts=adapts), "(farm, honest)"
         )
-    print("microseconds a page: statistics, reading:", cost(others) if others else "no documentation here")
 
 
 if __name__ == "__main__":

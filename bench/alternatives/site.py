@@ -12,7 +12,7 @@ from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from bench.crawl.sites import SITES
+from bench.crawl.web import SITES
 from bench.peers import fetch_manuals
 
 PAGES, PRODUCTS, CHANGED = 200, 40, 10

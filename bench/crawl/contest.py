@@ -14,9 +14,8 @@ from urllib.parse import quote
 
 from bench.crawl import nginx, process, report
 from bench.crawl.contestants import CONTESTANTS, Contestant, Job, Work
-from bench.crawl.log import count
-from bench.crawl.sites import PORT
-from bench.crawl.web import SEED, SITEMAPS, URLS_A_SITEMAP, Web, prepare
+from bench.crawl.nginx import count
+from bench.crawl.web import PORT, SEED, SITEMAPS, URLS_A_SITEMAP, Web, prepare
 from bench.peers import BENCH, HOME, why_absent
 
 RESULTS = BENCH / "results"

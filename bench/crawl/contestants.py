@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from bench.crawl.sites import PORT, SITES, host_of
+from bench.crawl.web import PORT, SITES, host_of
 from bench.peers import BENCH, HOME, Install, Npm, Ours, Tool, Venv
 from periplus import __version__
 

@@ -30,9 +30,8 @@ from pyarrow import dataset
 from bench.crawl import nginx
 from bench.crawl.contest import cores
 from bench.crawl.contestants import Work, periplus
-from bench.crawl.log import count
-from bench.crawl.reachable import Page
-from bench.crawl.web import SEED, Web, prepare
+from bench.crawl.nginx import count
+from bench.crawl.web import SEED, Page, Web, prepare
 from bench.peers import HOME
 from periplus.collection.collection import existing, states
 from periplus.engine.router import owner_of

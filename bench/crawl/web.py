@@ -3,6 +3,14 @@
 Made once from the unpacked packages and kept while their versions stay the same. Pages are compressed when the web is
 made, so that the server's core serves and does not compress: the wire must not be what holds a fast crawler back.
 The modification times of the files are those of the packages, so the sitemaps are the same on every machine.
+
+Manuals and not a crawl of the web, because anyone can fetch the same bytes again, and because their pages were made by
+many tools for readers and not for us. A loopback address is a host to every crawler and needs no resolver.
+
+Which pages a crawler can reach is found by a walk over the files, without a crawler's code. A page is a *file*: `/` and
+`/index.html` are one page, and so are the same file with two queries, because the log of the server names files too.
+Links are `href`s of `a` and `area`; frames, meta refresh and scripts are not. They are what lxml sees, resolved by the
+standard library (RFC 3986).
 """
 
 from __future__ import annotations
@@ -12,16 +20,171 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from urllib.parse import quote
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+from urllib.parse import quote, unquote, urljoin, urlsplit
 from xml.sax.saxutils import escape
 
-from bench.crawl.reachable import PAGE_SUFFIXES, Page, is_page, reachable
-from bench.crawl.sites import PORT, SEED_HOST, SITES, Site, host_of
+from lxml import etree
+
 from bench.peers import HOME, fetch_manuals
+
+PORT = 18080
+SEED_HOST = "127.0.1.1"
+
+
+@dataclass(frozen=True)
+class Site:
+    """A manual: the folder of an unpacked package that is served as the root of one host, and where links begin."""
+
+    package: str
+    root: str
+    entries: tuple[str, ...] = ("index.html",)
+
+
+def _sphinx(*packages: str) -> tuple[Site, ...]:
+    """Packages that keep Debian's habit: the manual lies in `html` of the package's own folder."""
+    return tuple(Site(package, f"usr/share/doc/{package}/html") for package in packages)
+
+
+SITES: tuple[Site, ...] = (
+    Site("python3.11-doc", "usr/share/doc/python3.11/html"),
+    Site("postgresql-doc-15", "usr/share/doc/postgresql-doc-15/html"),
+    Site("sqlite3-doc", "usr/share/doc/sqlite3"),
+    Site("apache2-doc", "usr/share/doc/apache2-doc/manual"),
+    Site("libboost1.74-doc", "usr/share/doc/libboost1.74-doc", ("doc/html/index.html",)),
+    Site("libeigen3-doc", "usr/share/doc/libeigen3-dev/html"),
+    Site("git-doc", "usr/share/doc/git-doc"),
+    Site("nodejs-doc", "usr/share/doc/nodejs/api"),
+    Site("tomcat10-docs", "usr/share/tomcat10-docs/docs"),
+    Site("exim4-doc-html", "usr/share/doc/exim4-doc-html/spec_html"),
+    Site("postfix-doc", "usr/share/doc/postfix/html"),
+    Site("varnish-doc", "usr/share/doc/varnish/html"),
+    Site("bind9-doc", "usr/share/doc/bind9-doc/arm"),
+    Site("ntpsec-doc", "usr/share/doc/ntpsec-doc/html"),
+    Site("freetype2-doc", "usr/share/doc/libfreetype-dev"),
+    Site("libtiff-doc", "usr/share/doc/libtiff-doc/manual"),
+    Site("libxml2-doc", "usr/share/gtk-doc/html/libxml2"),
+    Site("libcairo2-doc", "usr/share/gtk-doc/html/cairo"),
+    Site("libglib2.0-doc", "usr/share/gtk-doc/html", ("glib/index.html", "gobject/index.html", "gio/index.html")),
+    Site("libgtk-3-doc", "usr/share/gtk-doc/html", ("gdk3/index.html", "gtk3/index.html")),
+    Site("libsoup-3.0-doc", "usr/share/doc/libsoup-3.0"),
+    Site("swig4.0-doc", "usr/share/doc/swig4.0-doc/Manual"),
+    Site("python-lxml-doc", "usr/share/doc/python-lxml/html"),
+    Site("python-markdown-doc", "usr/share/doc/python-markdown-doc/docs"),
+    Site("debian-faq", "usr/share/doc/debian/FAQ", ("index.en.html",)),
+    *_sphinx(
+        "python-scipy-doc", "python-django-doc", "python-sqlalchemy-doc", "python-celery-doc", "python-kombu-doc",
+        "python-cherrypy3-doc", "python-pil-doc", "python-gevent-doc", "python-tornado-doc", "python-tables-doc",
+        "python-werkzeug-doc", "python-flask-doc", "python-h5py-doc", "python-cryptography-doc", "python-aiohttp-doc",
+        "python-pygments-doc", "python-babel-doc", "python-requests-doc", "python-jinja2-doc", "python-psycopg2-doc",
+        "python-mako-doc", "python-click-doc", "python-attr-doc", "sphinx-doc",
+    ),
+)  # fmt: skip
+
+
+def host_of(number: int) -> str:
+    """The address of the site at this place of the list; the seed page has the one before."""
+    return f"127.0.1.{number + 2}"
+
+
+PAGE_SUFFIXES = (".html", ".htm")
+
+Page = tuple[str, str]
+"""Authority and path of the file, as the server names it after its index and its decoding."""
+
+
+def file_of(url: str) -> tuple[str, str] | None:
+    """The authority and the decoded path that a static server looks up; None for what is not of plain HTTP."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    if parts.scheme != "http":
+        return None
+    path = unquote(parts.path) or "/"
+    plain = "/" + normpath(path).strip("/")
+    ends_in_folder = path.endswith(("/", "/.", "/.."))
+    return parts.netloc, plain.rstrip("/") + "/" if ends_in_folder else plain
+
+
+def is_page(path: str) -> bool:
+    """Whether the server calls the file a page; a file named `.html` alone has no ending, to nginx as to Python."""
+    return PurePosixPath(path).suffix.lower() in PAGE_SUFFIXES
+
+
+def served(roots: Mapping[str, Path], authority: str, path: str) -> Page | None:
+    """The page that the server answers with, after its redirect to a folder and its index; None if it has none."""
+    root = roots.get(authority)
+    if root is None or "\0" in path:
+        return None
+    file = root / path.lstrip("/")
+    if path.endswith("/") or file.is_dir():
+        path = path.rstrip("/") + "/index.html"
+        file = root / path.lstrip("/")
+    return (authority, path) if is_page(path) and file.is_file() else None
+
+
+def links_in(body: bytes) -> tuple[str | None, list[str]]:
+    """The page's base, if it names one, and its hrefs without their fragments."""
+    try:
+        tree = etree.fromstring(body, etree.HTMLParser(huge_tree=True)) if body.strip() else None
+    except etree.XMLSyntaxError:
+        tree = None
+    if tree is None:
+        return None, []
+    base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), None)
+    hrefs = (element.get("href") for element in tree.iter("a", "area"))
+    return base, [cleaned(str(href)) for href in hrefs if href is not None]
+
+
+def cleaned(href: str) -> str:
+    """What browsers do before they read a link: no white space around, no line breaks inside; no fragment."""
+    return href.translate({9: None, 10: None, 13: None}).strip().partition("#")[0]
+
+
+def targets(url: str, base: str | None, hrefs: Iterable[str]) -> Iterable[str]:
+    """The absolute URLs that the page at `url` links to, each once."""
+    start = _joined(url, base) if base else url
+    for href in sorted(set(hrefs)):
+        absolute = _joined(start, href)
+        if absolute is not None:
+            yield absolute
+
+
+def _joined(base: str | None, href: str) -> str | None:
+    try:
+        return urljoin(base or "", href)
+    except ValueError:
+        return None
+
+
+def reachable(seed: str, roots: Mapping[str, Path], *, on_page: Callable[[int, int], None] | None = None) -> set[Page]:
+    """Every page that links lead to from `seed`, itself included. `on_page` is told the bytes and links of each."""
+    found: set[Page] = set()
+    asked: set[tuple[str, str]] = set()
+    waiting = deque([seed])
+    while waiting:
+        wanted = file_of(waiting.popleft())
+        if wanted is None or wanted in asked:
+            continue
+        asked.add(wanted)
+        page = served(roots, *wanted)
+        if page is None or page in found:
+            continue
+        found.add(page)
+        authority, path = page
+        body = (roots[authority] / path.lstrip("/")).read_bytes()
+        base, hrefs = links_in(body)
+        if on_page is not None:
+            on_page(len(body), len(hrefs))
+        waiting.extend(targets(f"http://{authority}{quote(path)}", base, hrefs))
+    return found
+
 
 SITEMAPS = {"127.0.1.200": 1, "127.0.1.201": 4}
 """Hosts that have nothing but sitemaps, and the number of full files (50,000 URLs each) in each one's index."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.politeness_archive import KeptAnswers, LostRecordsError
+from bench.politeness import KeptAnswers, LostRecordsError
 from bench.politeness_rules import Answered
 from tests.store.warc.test_archive import REQUEST, open_archive, page, warcs
 

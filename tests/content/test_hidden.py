@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from bench.hidden_text import PAGES, SECRET, TRICKS, document_of, leaks, page_of
+from tests.content.hidden_tricks import PAGES, SECRET, TRICKS, document_of, leaks, page_of
 from tests.formats.linear_time import assert_linear
 
 from periplus.content import NOTHING_HIDDEN, HiddenText, without_hidden

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.main_text import Found, MarkedPage, judge, marked_pages, ours
+from tests.corpus.marked_pages import Found, MarkedPage, judge, marked_pages, ours
 
 LEAST_F1 = 0.94
 """Reached: 0.952. Trafilatura, which was made on these pages: 0.939."""

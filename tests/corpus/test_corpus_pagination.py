@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.pagination import ListPage, judged, learnt, left_out, list_pages
+from tests.corpus.list_pages import ListPage, judged, learnt, left_out, list_pages
 
 from periplus.content.pagination import LEAST, WEIGHTS
 

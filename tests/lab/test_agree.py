@@ -1,9 +1,9 @@
-"""Publisher and crawler agree, with real servers and processes: a small version of `python -m bench.agree`."""
+"""Publisher and crawler agree, with real servers and processes."""
 
 from __future__ import annotations
 
 import pytest
-from bench.agree import GENERATED, agree, nightly
+from tests.lab.agreeing import agree, nightly
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from bench.agree import GENERATED, agree, nightly
 )
 def test_what_is_published_is_visited_first(way: str) -> None:
     """All pages get three banners; the edited ones alone are dated, and `watch` begins with what was reported."""
-    found = agree(GENERATED, way, limit=20)
+    found = agree(way, pages=20)
     assert found.is_met, found
     assert not found.moved_by_banners
 

@@ -1,7 +1,4 @@
-"""Two sources, one budget, on sites of which one is bad: balance against either source alone, and against halves.
-
-`bench/balance.py` has the experiment, and runs it on larger worlds.
-"""
+"""Two sources, one budget, on sites of which one is bad: balance against either source alone, and against halves."""
 
 from __future__ import annotations
 
@@ -9,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from bench.balance import BALANCE, WAYS, Yield, crawled, harvest, is_worth
-from bench.cluttered_world import KINDS, ClutteredWorld
+from tests.lab.balanced_crawls import BALANCE, WAYS, Yield, crawled, harvest, is_worth
+from tests.lab.cluttered_world import KINDS, ClutteredWorld
 from tests.lab.crawling import rows
 
 from periplus.collection.facts.balance import BalanceFacts, balance_of

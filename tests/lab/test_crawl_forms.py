@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import pytest
-from bench.form_probing import floor
 from tests.lab.crawling import by_address, crawl, standing
+from tests.lab.form_probing import floor
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from typer.testing import CliRunner
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench.media import PublishedSite, crawl_images
+from tests.lab.published_site import PublishedSite, crawl_images
 from tests.lab.scripted_web import ScriptedWeb
 
 import periplus

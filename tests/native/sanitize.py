@@ -18,8 +18,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from bench.pages import sample_pages
 from hatch_build import FLAGS, SUFFIX, compile_scanner
+from tests.content.sample_pages import sample_pages
 from tests.native.scanner_driver import HOSTILE, ROOT, SANITIZED, build_sanitized, mutated, read_all
 
 from periplus.store.export.markdown import hooks_of

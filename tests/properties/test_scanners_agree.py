@@ -7,9 +7,9 @@ import sys
 from random import Random
 
 import pytest
-from bench.pages import pure_reader, sample_pages
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.content.sample_pages import pure_reader, sample_pages
 from tests.hypothesis_depth import examples
 from tests.properties.tag_soup import (
     ATTRIBUTES,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from bench.world_crawl import WorldCrawl, hurried
 from msgspec import Struct
 from tests.verdicts.webs import KINDS
+from tests.verdicts.world_crawl import WorldCrawl, hurried
 
 from periplus.model import SOFT_404, Excluded, FetchEnded, PageRead, Refused, SubjectJudged
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from bench.world_crawl import WorldCrawl, hurried
 from tests.verdicts.crawled import crawl_kind
 from tests.verdicts.webs import KINDS, clubs
+from tests.verdicts.world_crawl import WorldCrawl, hurried
 
 from periplus_lab.spam_web import Farm, HostileWorld
 

@@ -3,8 +3,8 @@
 A link may declare it (`rel=next`). Otherwise each page of the same host that a link leads to is judged by all links to
 it: whether one says "next" in one of many languages or is an arrow, whether markup calls one so (`class`, `title`), or
 is the number after that of this page, and whether the URL is one step on. Each counts by a weight that was learnt from
-pages on which people marked the next one (`bench/pagination.py`). The next post of a blog is not the next page of a
-list: where the URLs are not alike, some link to the page has to be a number.
+pages on which people marked the next one (`tests/corpus/list_pages.py`). The next post of a blog is not the next page
+of a list: where the URLs are not alike, some link to the page has to be a number.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Evidence(NamedTuple):
 WEIGHTS: Final = (4.21, 4.28, 2.89, 3.98, 2.21, 1.7)
 """How much each part of the evidence counts."""
 LEAST: Final = 3.73
-"""What the evidence for the next page has to exceed. Both are printed by `python -m bench.pagination`."""
+"""What the evidence for the next page has to exceed. Both are printed by `python -m tests.corpus.list_pages`."""
 
 
 def next_page(

@@ -1,4 +1,4 @@
-"""Every kind of fault is named at its page, and clean pages are left alone: `bench.audit_faults` with fewer pages.
+"""Every kind of fault is named at its page, and clean pages are left alone.
 
 Also: what single checks say of single pages, where the difference between a fault and a good page is small.
 """
@@ -6,7 +6,7 @@ Also: what single checks say of single pages, where the difference between a fau
 from __future__ import annotations
 
 import pytest
-from bench.audit_faults import FAULTS, run
+from tests.apps.audit.planted_faults import FAULTS, run
 from tests.each_case import each_case
 
 from periplus.apps.audit.audited_page import AuditedPage

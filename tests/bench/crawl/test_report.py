@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from bench.crawl.log import count
+from bench.crawl.nginx import count
 from bench.crawl.report import BEGIN, END, Report, Row, as_json, markdown, put_into
-from bench.crawl.sites import SITES, host_of
-from bench.crawl.web import robots, seed_page, sitemap
+from bench.crawl.web import SITES, host_of, robots, seed_page, sitemap
 
 from bench.crawl import process
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from bench.world_crawl import WorldCrawl, hurried
 from tests.each_case import each_case
+from tests.verdicts.world_crawl import WorldCrawl, hurried
 
 from periplus.model import Refused, SubjectJudged
 from periplus.parts.dust.given import GivenRule, RuleFile

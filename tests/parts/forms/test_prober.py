@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from bench.form_probing import Probed, floor, probe
 from tests.each_case import each_case
+from tests.lab.form_probing import Probed, floor, probe
 
 from periplus.content import read_page
 from periplus.model import ConfigError, Form, FormRow, Site, Url

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.watched_site import (
+from numpy.random import Generator
+from numpy.typing import NDArray
+from tests.parts.revisit.poisson_web import Moment, PoissonWeb
+from tests.parts.revisit.watched_site import (
     STATED_SITES,
     UNSEEN_FROM,
     PageChanges,
@@ -16,9 +19,6 @@ from bench.watched_site import (
     changing_site,
     stated_moments,
 )
-from numpy.random import Generator
-from numpy.typing import NDArray
-from tests.parts.revisit.poisson_web import Moment, PoissonWeb
 
 from periplus.parts.revisit.settings import RefreshSettings
 from periplus_lab.simulate.histories import DAY, Histories, read_histories

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from bench.spam_hosts import farm_host, features_of, honest_host
+from tests.parts.spam.spam_hosts import farm_host, features_of, honest_host
 
 from periplus.model import UsageError
 from periplus.model.types import Url

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from bench.world_crawl import WorldCrawl, hurried
 from tests.each_case import each_case
+from tests.verdicts.world_crawl import WorldCrawl, hurried
 
 from periplus.model import Accept, Discovery, Reject, Source, Url
 from periplus.policy.filters.calendars import CALENDAR_DAYS, MAX_TEMPLATES, Calendars

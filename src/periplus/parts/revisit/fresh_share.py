@@ -46,7 +46,8 @@ _DATE_TRUST = 2.0
 _STRETCHED = 1.4
 """Factor by which the interval is wider than the draws say: they leave out what has never been seen of a site, such as
 the first change of all its pages, and regularities, such as builds at the same hour each night. Chosen on generated
-sites (`bench.watched_site`, numbers from 100; a site of the lab that is built each night), and checked on others."""
+sites (`tests/parts/revisit/watched_site.py`, numbers from 100; a site of the lab that is built each night), and checked
+on others."""
 _SEED = 731
 """All measurements use the same random numbers: from one to the next, only evidence moves the result."""
 

@@ -76,7 +76,8 @@ _MAX_MEMORY = 2**18
 """Bytes that a regular expression may take, compiled and while it searches: `MAX_PATTERNS` take 256 MiB."""
 
 _OPTIONS = re2.Options()
-_OPTIONS.max_mem, _OPTIONS.log_errors = _MAX_MEMORY, False
+_OPTIONS.max_mem, _OPTIONS.log_errors, _OPTIONS.never_capture = _MAX_MEMORY, False, True
+_NOT_FOUND = (-1, -1)
 
 _NOT_SUPPORTED = (
     (re.compile(r"\(\?<?[=!]$"), "name what must match in `include`, and what must not in `exclude`"),
@@ -172,15 +173,19 @@ def compiled(pattern: str) -> Callable[[str], object]:
         )
     if not pattern.startswith("re:"):
         return glob(pattern)
-    search = _expression(pattern[3:]).search
-    return lambda text: search(
-        text.encode(errors="replace")
-    )  # of a str it would count characters: a third of the speed
+    search = _expression(pattern[3:])
+
+    def matches(text: str) -> bool:
+        data = text.encode(errors="replace")
+        return bool(search(re2._Anchor.UNANCHORED, data, 0, len(data))[0] != _NOT_FOUND)
+
+    return matches
 
 
 def _expression(source: str) -> Any:
+    """The search of RE2 itself, in bytes; its Python module makes a `Match` of each, in three times the time."""
     try:
-        return re2.compile(source, _OPTIONS)
+        return re2.compile(source, _OPTIONS)._regexp.Match
     except (re2.error, UnicodeEncodeError) as error:
         detail = error.args[0].decode(errors="replace") if isinstance(error, re2.error) else str(error)
         instead = next((hint for said, hint in _NOT_SUPPORTED if said.search(detail)), "")
