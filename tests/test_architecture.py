@@ -179,7 +179,7 @@ def _names_a_module(test: Path) -> bool:
     folder = test.parent.relative_to(home)
     place = Path() if home == TESTS else home.parent.relative_to(ROOT)
     source = ROOT / folder if folder.parts[:1] == ("bench",) else source_of(str(place / folder))
-    names = {path.stem for path in source.glob("*.py")} | {folder.name}
+    names = {path.stem for path in source.glob("*.py")} | {folder.name or home.parent.name}
     return any(f"{test.stem}_".startswith(f"test_{name}_") for name in names)
 
 
