@@ -13,7 +13,7 @@ from periplus.model import Executor, UsageError
 GROUP: Final = "periplus.clusters"
 
 
-class Cluster(Protocol):
+class ClusterAccess(Protocol):
     """What the entry point is: a module, or an object, with these functions."""
 
     def gathered(
@@ -25,10 +25,10 @@ class Cluster(Protocol):
         """Connect; return what runs jobs on tables."""
 
 
-def installed_cluster() -> Cluster:
+def installed_cluster() -> ClusterAccess:
     """The one that is installed."""
     for each in entry_points(group=GROUP):
-        return cast("Cluster", each.load())
+        return cast("ClusterAccess", each.load())
     raise UsageError(
         "--cluster needs periplus-ray, which is not installed",
         hint="pip install periplus-ray, or in a clone of the repository: pip install . ./bridges/ray",
