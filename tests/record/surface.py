@@ -23,8 +23,8 @@ from typing import Any, Final
 import msgspec
 from click.testing import CliRunner
 from msgspec import Struct
+from tests.covering import HOMES, source_of
 
-from periplus.apps.publish.settings import PublishSettings
 from periplus.apps.serve.app import described_api, make_app
 from periplus.apps.serve.metrics import Figures
 from periplus.apps.serve.routing import GuardedRoute
@@ -39,6 +39,7 @@ from periplus.insight.views import VIEWS, Views
 from periplus.model import PeriplusError
 from periplus.store.tables import SCHEMAS
 from periplus_lab.simulate.scenario import Scenario
+from periplus_site.publish.settings import PublishSettings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -51,7 +52,7 @@ PUBLIC: Final = (
     "periplus.urls",
     "periplus.publish",
     "periplus.search",
-    "periplus.bridges.scrapy",
+    "periplus_scrapy",
 )
 """Modules that the docs tell programs to import."""
 _BLOCK: Final = re.MULTILINE | re.DOTALL
@@ -108,7 +109,7 @@ def _error_codes() -> dict[str, int]:
     """The exit code of every class of errors, by its name, as the sources define them."""
     codes = {PeriplusError.__name__: PeriplusError.exit_code}
     defined: dict[str, tuple[str, int | None]] = {}
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    for path in sorted(path for home in HOMES.values() for path in source_of(home).rglob("*.py")):
         for name, base, body in re.findall(r"^class (\w+)\((\w+)[^\n]*\n(.*?)(?=^\S|\Z)", path.read_text(), _BLOCK):
             own = re.search(r"^    exit_code = (\d+)$", body, re.MULTILINE)
             defined[name] = base, int(own[1]) if own else None
@@ -333,7 +334,7 @@ def _members(name: str, kind: type) -> Iterator[str]:
     """Public methods and properties, also those of our own base classes."""
     if issubclass(kind, Enum):
         yield from (f"{name}.{each.name} = {each.value!r}" for each in kind)
-    ours = [each for each in kind.__mro__ if each.__module__.startswith("periplus.")]
+    ours = [each for each in kind.__mro__ if each.__module__.partition(".")[0] in HOMES]
     members = {member: value for each in reversed(ours) for member, value in vars(each).items()}
     for member, value in sorted(members.items()):
         if member.startswith("_"):

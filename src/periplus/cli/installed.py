@@ -11,7 +11,14 @@ from importlib.metadata import entry_points
 from typing import Any, Final
 
 GROUP: Final = "periplus.commands"
-ELSEWHERE: Final = {"demo": "lab", "lab": "lab", "simulate": "lab"}
+ELSEWHERE: Final = {
+    "demo": "lab",
+    "lab": "lab",
+    "simulate": "lab",
+    "publish": "site",
+    "logs": "site",
+    "frontier": "bridges/urlfrontier",
+}
 """Commands of the distributions of this repository, and the folder of each."""
 
 
@@ -31,9 +38,10 @@ def installed_command(name: str) -> Any:
                 hint="reinstall the package that offers it",
             ) from error
     if folder := ELSEWHERE.get(name):
+        package = f"periplus-{folder.rpartition('/')[2]}"
         raise UsageError(
-            f"periplus {name} is in a package of its own, periplus-{folder}, which is not installed",
-            hint=f"pip install periplus-{folder}, or in a clone of the repository: pip install . ./{folder}",
+            f"periplus {name} is in a package of its own, {package}, which is not installed",
+            hint=f"pip install {package}, or in a clone of the repository: pip install . ./{folder}",
         )
     return None
 

@@ -119,8 +119,7 @@ def executor_at(address: str | None) -> Iterator[Executor | None]:
     if address is None:
         yield None
         return
-    from periplus.apps.cluster import RayExecutor  # Ray, only if it is wanted
-    from periplus.apps.cluster.connection import connected
+    from periplus.collection.clusters import installed_cluster
 
-    with connected(address):
-        yield RayExecutor()
+    with installed_cluster().executor_at(address) as executor:
+        yield executor
