@@ -71,7 +71,7 @@ def test_info_loads_no_tables_and_no_wire() -> None:
 def test_numpy_starts_no_threads() -> None:
     """It starts one a core otherwise, when it is loaded: a tenth of the time of a short command on large machines."""
     code = (
-        "import os, sys; sys.argv = ['periplus', '--help']\n"
+        "import os, sys; sys.argv = ['periplus', 'info', '--help']\n"
         "from periplus.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"

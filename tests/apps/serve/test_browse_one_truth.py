@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import msgspec
 import pytest
 from click.testing import CliRunner
@@ -90,6 +92,14 @@ class Shown:
     def sql(self, query: str) -> int:
         return int(self.select(query)[0]["number"])
 
+    def compared(self, condition: str) -> int:
+        """The visits of the table of changes as it was written: SQL leaves out those that outages explain."""
+        files = str(self.folder / "tables" / "changes" / "**" / "*.parquet")
+        found = duckdb.execute(
+            f"select count(distinct (url, seen_at)) from read_parquet(?) where {condition}", [files]
+        ).fetchone()
+        return int(found[0]) if found else 0
+
 
 def number(text: str) -> int:
     """The first number of a line."""
@@ -126,8 +136,8 @@ def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             clock.advance(_LONG)
             assert periplus.open(folder).refresh().changed
             clock.advance(_LONG)
-            with periplus.open(folder).watch(budget="500000", for_=4.0, settings={"refresh.shortest": 0.2}) as watch:
-                assert any(True for _ in watch)
+            with periplus.open(folder).watch(budget="500000", for_=60.0, settings={"refresh.shortest": 0.2}) as watch:
+                assert len(list(islice(watch, 10))) == 10
             summaries.append(watch.summary)
     with running(Served((folder,), ServeSettings(port=0, timeout=PATIENCE))) as url:
         yield Shown(folder, Site(url), summaries, is_watched=is_watched)
@@ -163,7 +173,7 @@ def test_pages_of_each_run(shown: Shown) -> None:
     assert (found[:2], found[-1]) == (ran[:2], ran[-1])
     assert len(rows) == len(ran) + shown.is_watched
     for each in shown.summaries:
-        assert each.this_run.pages_per_second == pytest.approx(each.this_run.pages / each.this_run.seconds, abs=0.1)
+        assert each.this_run.pages_per_second == pytest.approx(each.this_run.pages / each.this_run.seconds, rel=0.01)
 
 
 @pytest.mark.proof
@@ -288,7 +298,8 @@ def test_next_visits(shown: Shown) -> None:
     page, *others = [dict(shown.site.get("/api/collection/url", url=url).json["lines"]) for url in urls]
     for url, lines in zip(urls, (page, *others), strict=True):
         said = dict(url_lines(url_facts(existing(shown.folder), url), str(shown.folder)))
-        assert {name: said[name] for name in lines} | {"fresh": ""} == lines | {"fresh": ""}
+        of_the_moment = dict.fromkeys(("fresh", "next visit"), "") if "next visit" in lines else {"fresh": ""}
+        assert {name: said[name] for name in lines} | of_the_moment == lines | of_the_moment
     lines = dict(shown.twin("/freshness")["lines"])
     next_of = [said.get("next visit") or said.get("next") or "none is planned" for said in (page, *others)]
     planned = ["planned" in lines, *(not said.startswith("none") for said in (lines["budget"], *next_of))]
@@ -321,11 +332,10 @@ def test_visits_that_found_a_change(shown: Shown) -> None:
         "info": (tally.new, tally.changed, tally.same),
         "info, in words": tuple(map(number, re.split(": |, ", shown.lines["pages"])[1:4])),
         "metrics": tuple(shown.metric("periplus_pages_total", kind=kind) for kind in ("new", "changed", "same")),
-        "the changes of SQL": (
+        "the tables": (
             shown.sql("select count(distinct url) as number from attempts where is_page"),
-            shown.sql("select count(*) as number from changes where level in ('minor', 'major')"),
-            shown.sql("select count(*) as number from changes where level not in ('minor', 'major')"),
-        ),
+            *(shown.compared(f"level {which} ('minor', 'major')") for which in ("in", "not in")),
+        ) if shown.is_watched else (tally.new, 0, 0),
     })  # fmt: skip
     check({
         "info": tally.new + tally.changed + tally.same,
