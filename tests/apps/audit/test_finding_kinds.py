@@ -76,7 +76,7 @@ def audit_of(*findings: SiteFinding) -> Audit:
 
 
 def found(url: str, note: str = "") -> SiteFinding:
-    kind = SiteFindingKind("orphans", Severity.WARNING, "{count} of {of}", "why", "do", Area.LINKS)
+    kind = SiteFindingKind("orphans", Severity.WARNING, "{count} of {of}", "why", "do", Area.LINKS, "fault", "fix")
     return SiteFinding(**kind.filled(1, 2), area=kind.area, examples=(FaultyUrl(url, note, url),))
 
 
