@@ -31,6 +31,10 @@ class Statements:
     def __getitem__(self, name: str) -> str:
         return self._read[name]["sql"]
 
+    def get(self, name: str, usual: str) -> str:
+        """The statement of that name, or another text."""
+        return self._read[name]["sql"] if name in self._read else usual
+
     @cached_property
     def _read(self) -> dict[str, dict[str, str]]:
         _, *parts = _NAME.split(self._file.read_text("utf-8"))
