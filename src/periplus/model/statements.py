@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct, convert
 
-_NAME: Final = re.compile(r"^-- name: ([a-z0-9_-]+)\n((?:--.*\n)*)", re.MULTILINE)
+_NAME: Final = re.compile(r"^-- name: ([a-z0-9_.-]+)\n((?:--.*\n)*)", re.MULTILINE)
 _FIELD: Final = re.compile(r"^-- ([a-z]+): (.+)$", re.MULTILINE)
 _Declared = TypeVar("_Declared", bound=Struct)
 

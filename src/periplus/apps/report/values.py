@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from periplus.apps.ulinks import Ulink
 from periplus.model import RobotsFile
-from periplus.view.values import Column, Sheet, TableRow
+from periplus.view.values import Sheet, SheetQuery, TableRow
 
 FEW_SITES: Final = 5
 """Sites. A collection with fewer is shown by status, depth, type, time and rate; four points are not a distribution."""
@@ -21,18 +21,12 @@ NOT_LINKED: Final = "not linked"
 """The depth of URLs that no chain of links reaches from a seed: sitemaps and feeds alone list them."""
 
 
-class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Question(SheetQuery, frozen=True, kw_only=True):
     """A query of the report, as `questions.toml` declares it; that file explains the fields."""
 
-    name: str
     chapter: str
-    title: str
-    columns: tuple[Column, ...]
-    says: str = ""
     advice: str = ""
-    sql: str = ""
     shared: str = ""
-    figure: str = ""
     most: int = 50
     sites: Literal["few", "many", ""] = ""
 
