@@ -12,7 +12,8 @@ RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-de
 WORKDIR /build
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
-RUN PERIPLUS_NATIVE=1 pip wheel --no-cache-dir --no-deps --wheel-dir wheels .
+COPY lab lab
+RUN PERIPLUS_NATIVE=1 pip wheel --no-cache-dir --no-deps --wheel-dir wheels . ./lab
 
 FROM python:3.11-slim
 COPY requirements/image.txt /install/

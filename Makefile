@@ -11,11 +11,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-.venv/core: pyproject.toml requirements/core.txt hatch_build.py src/periplus/content/common_words.py $(wildcard src/periplus/*/*/native/*)
+# The folders of the distributions that extend the crawler.
+DISTRIBUTIONS := lab
+
+.venv/core: pyproject.toml $(DISTRIBUTIONS:%=%/pyproject.toml) requirements/core.txt hatch_build.py src/periplus/content/common_words.py $(wildcard src/periplus/*/*/native/*)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "setting up .venv (once)"
 	@$(PIP) install --require-hashes -r requirements/core.txt
-	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(PIP) install --no-deps --no-build-isolation -e . $(DISTRIBUTIONS:%=-e ./%)
 	@touch $@
 
 .venv/dev: .venv/core requirements/dev.txt

@@ -5,7 +5,7 @@
     python -m bench.dust --docs FOLDER [--limit N]   # real sites: each folder of FOLDER that holds HTML files
 
 Each site is crawled in virtual time, without rules and with them. A page counts once by whatever URL it came: the world
-knows (`periplus.apps.lab.spam_web.dust`). Requests are counted, so figures carry over to any machine. Of the duplicate
+knows (`periplus_lab.spam_web.dust`). Requests are counted, so figures carry over to any machine. Of the duplicate
 URLs that were left when a tenth of the pages had been read, `spared` is the share that was never fetched; `wrong` is
 the share of renamed URLs whose new name shows another page.
 
@@ -31,11 +31,11 @@ from urllib.parse import unquote
 
 from tests.verdicts.world_crawl import WorldCrawl, hurried
 
-from periplus.apps.lab import Answer, Request, World
-from periplus.apps.lab.randomness import at, key_of
-from periplus.apps.lab.spam_web import Dust, HostileWorld
-from periplus.apps.lab.spam_web.dust import HOSTS, page_of
 from periplus.model import FetchEnded, Refused, SubjectJudged, Url
+from periplus_lab import Answer, Request, World
+from periplus_lab.randomness import at, key_of
+from periplus_lab.spam_web import Dust, HostileWorld
+from periplus_lab.spam_web.dust import HOSTS, page_of
 
 PEER = Path(__file__).parent / "crawl" / "peers" / "maybedont_crawl.py"
 LIMIT = 6000

@@ -3,11 +3,12 @@
     git worktree add /tmp/before COMMIT
     python -m bench.house /tmp/before .
 
-A folder is a checkout; without any it is this one, and several are columns of one table. Code is what remains of a file
-without blank lines, comments and docstrings. Value types are classes of `Struct`, `NamedTuple`, `dataclass` or
-`TypedDict`; one of four fields or more is a near copy if another has 80 % of their names. A module has its own test if
-a file is called `test_` and its name; the test is in its place if it is also in the folder of `tests` that mirrors the
-module's.
+A folder is a checkout; without any it is this one, and several are columns of one table. All counts are of the crawler
+in `src/periplus`; files and code lines of the distributions beside it follow, each by its folder. Code is what remains
+of a file without blank lines, comments and docstrings. Value types are classes of `Struct`, `NamedTuple`, `dataclass`
+or `TypedDict`; one of four fields or more is a near copy if another has 80 % of their names. A module has its own test
+if a file is called `test_` and its name; the test is in its place if it is also in the folder of `tests` that mirrors
+the module's.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class House(Struct, frozen=True):
     """
 
     rooms: dict[str, Room]
+    distributions: dict[str, Room]
     files: int
     code_lines: int
     code_lines_without_apps: int
@@ -89,6 +91,7 @@ def measure(root: Path) -> House:
     stems = {path.stem for path in tests}
     return House(
         rooms=rooms,
+        distributions=_distributions(root),
         files=len(modules),
         code_lines=sum(room.code_lines for room in rooms.values()),
         code_lines_without_apps=sum(room.code_lines for name, room in rooms.items() if name != "apps"),
@@ -105,6 +108,16 @@ def measure(root: Path) -> House:
 def _read(path: Path, source: Path) -> Module:
     text = path.read_text()
     return Module(path.relative_to(source), text, ast.parse(text))
+
+
+def _distributions(root: Path) -> dict[str, Room]:
+    """The packages of other distributions, by the folder that has the distribution's `pyproject.toml`."""
+    found = {}
+    for project in sorted(root.glob("[!.]*/**/pyproject.toml")):
+        lines = [code_lines(_read(path, root)) for path in sorted((project.parent / "src").rglob("*.py"))]
+        if lines:
+            found[str(project.parent.relative_to(root))] = Room(len(lines), sum(lines))
+    return found
 
 
 def _rooms(modules: Sequence[Module]) -> dict[str, Room]:
@@ -185,7 +198,8 @@ def _parameters(method: ast.FunctionDef) -> int:
 def table(houses: dict[str, House]) -> Iterator[str]:
     """The counts as lines of text, a column for each checkout."""
     rooms = sorted({name for house in houses.values() for name in house.rooms})
-    rows = [_rows(house, rooms) for house in houses.values()]
+    others = sorted({name for house in houses.values() for name in house.distributions})
+    rows = [_rows(house, rooms, others) for house in houses.values()]
     names = list(rows[0])
     width, columns = max(map(len, names)), [max(len(label), 14) for label in houses]
     yield " " * width + "".join(f"  {label:>{column}}" for label, column in zip(houses, columns, strict=True))
@@ -197,12 +211,13 @@ def table(houses: dict[str, House]) -> Iterator[str]:
         yield from (f"{count:4}  {name}" for name, count in house.constructors.items())
 
 
-def _rows(house: House, rooms: Sequence[str]) -> dict[str, str]:
+def _rows(house: House, rooms: Sequence[str], others: Sequence[str]) -> dict[str, str]:
     return {
         "files": f"{house.files:,}",
         "code lines": f"{house.code_lines:,}",
         "code lines without apps": f"{house.code_lines_without_apps:,}",
         **{f"  {name}: files, code lines": _room(house.rooms.get(name)) for name in rooms},
+        **{f"{name}/: files, code lines": _room(house.distributions.get(name)) for name in others},
         "value types": f"{house.value_types:,}",
         "near copies of value types": f"{house.near_copies:,}",
         "class names defined more than once": f"{house.repeated_names:,}",

@@ -26,10 +26,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.apps.simulate.crawl import RealRules, SimulatedCrawl
-from periplus.apps.simulate.generated import WebSettings, generate
-from periplus.apps.simulate.network import NetworkSettings
-from periplus.apps.simulate.web import OK, Web
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
 from periplus.collection.shards import ShardMaker, opened_engine
@@ -41,6 +37,10 @@ from periplus.policy.filters import Scope, standard_chain
 from periplus.policy.ordering import RandomOrder, level_of, orderings
 from periplus.store import KnownRanks
 from periplus.store.layout import Layout
+from periplus_lab.simulate.crawl import RealRules, SimulatedCrawl
+from periplus_lab.simulate.generated import WebSettings, generate
+from periplus_lab.simulate.network import NetworkSettings
+from periplus_lab.simulate.web import OK, Web
 
 TOOK: Final = 0.25
 """Seconds that a request takes: a power of two, so that sums are exact."""

@@ -21,17 +21,17 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.apps.simulate.generated import WebSettings, generate, small_settings
-from periplus.apps.simulate.network import NetworkSettings
-from periplus.apps.simulate.orderings import OrderingSummary, compare_orderings, mean_curves, summarise
-from periplus.apps.simulate.results import write_whole
-from periplus.apps.simulate.runs import PolicyChoice
-from periplus.apps.simulate.web import Web
-from periplus.apps.simulate.workers import Progress
 from periplus.model import UsageError
 from periplus.policy.ordering import orderings
 from periplus.store.durable import write_file
 from periplus.view.figures import Figure, PlotCurve, draw
+from periplus_lab.simulate.generated import WebSettings, generate, small_settings
+from periplus_lab.simulate.network import NetworkSettings
+from periplus_lab.simulate.orderings import OrderingSummary, compare_orderings, mean_curves, summarise
+from periplus_lab.simulate.results import write_whole
+from periplus_lab.simulate.runs import PolicyChoice
+from periplus_lab.simulate.web import Web
+from periplus_lab.simulate.workers import Progress
 
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 BESIDE = ("breadth_first", "random", "optimal")

@@ -45,10 +45,6 @@ from msgspec import Struct
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from periplus.apps.lab import Answer, Request, World, exclusion
-from periplus.apps.lab.log import RequestLog, Visit
-from periplus.apps.lab.server import ConnectionLimits, RunningLab, Server, SteppedClock
-from periplus.apps.lab.sites import DOMAIN, Site
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
@@ -57,6 +53,10 @@ from periplus.engine.fetch import opened_by
 from periplus.model import Url
 from periplus.store.warc import WarcRecord, read_records
 from periplus.store.warc.records import files_of
+from periplus_lab import Answer, Request, World, exclusion
+from periplus_lab.log import RequestLog, Visit
+from periplus_lab.server import ConnectionLimits, RunningLab, Server, SteppedClock
+from periplus_lab.sites import DOMAIN, Site
 
 from .politeness_rules import ARCHIVE, ROBOTS, ROBOTS_AGE, Answered, Judge, Seen, Terms
 

@@ -14,12 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.policy_pages import write_page
-from periplus.apps.simulate.freshness import FreshnessResult, freshness_curves, run_freshness
-from periplus.apps.simulate.histories import Histories, HistorySettings, generate_histories
-from periplus.apps.simulate.refresh import refresh_policies
-from periplus.apps.simulate.results import FreshnessRow, freshness_rows
-from periplus.apps.simulate.workers import Progress
 from periplus.view.figures import Figure, PlotCurve
+from periplus_lab.simulate.freshness import FreshnessResult, freshness_curves, run_freshness
+from periplus_lab.simulate.histories import Histories, HistorySettings, generate_histories
+from periplus_lab.simulate.refresh import refresh_policies
+from periplus_lab.simulate.results import FreshnessRow, freshness_rows
+from periplus_lab.simulate.workers import Progress
 
 BESIDE = ("uniform", "optimal", "learned", "oracle")
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)

@@ -14,11 +14,11 @@ from random import Random
 import numpy as np
 from tests.parts.spam.spam_hosts import farm_graph, farm_host, features_of, honest_host, stuffed_host
 
-from periplus.apps.lab.world import World
 from periplus.parts.spam.features import Features
 from periplus.parts.spam.link_features import DomainGraph, link_features
 from periplus.parts.spam.model import Model, encoded, probability, shipped, shrinkage
 from periplus.parts.spam.training import Example, TrainingSettings, train
+from periplus_lab.world import World
 
 DOCS = Path(__file__).parent / ".peers" / "docs"
 WEIGHTS = Path(__file__).parent.parent / "src" / "periplus" / "parts" / "spam" / "weights.json"

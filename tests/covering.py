@@ -4,6 +4,8 @@
 
 Those in the folder of the same name, and those of `tests/properties`, `tests/lab` and the other folders that mirror no
 source if they bear the folder's name (`test_crawl_forms.py`) or import from it, by themselves or through their helpers.
+A folder of the crawler is named as below `src/periplus`, one of another distribution with that before it:
+`lab/simulate`.
 """
 
 from __future__ import annotations
@@ -16,20 +18,56 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent
-SOURCE = TESTS.parent / "src" / "periplus"
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+SOURCE = ROOT / "src" / "periplus"
+DISTRIBUTIONS = {"lab": "periplus_lab"}
+"""The folders of distributions besides the crawler, and their packages."""
+ROOTS = [TESTS, *(ROOT / folder / "tests" for folder in DISTRIBUTIONS)]
+"""Where tests are."""
+HOMES = {"periplus": "", **{package: folder for folder, package in DISTRIBUTIONS.items()}}
+
+
+def source_of(folder: str) -> Path:
+    """The folder of the source of this name."""
+    home, inner = _split(folder)
+    return ROOT / home / "src" / DISTRIBUTIONS[home] / inner if home else SOURCE / inner
+
+
+def tests_of(folder: str) -> Path:
+    """The folder of tests that mirrors it."""
+    home, inner = _split(folder)
+    return ROOT / home / "tests" / inner
+
+
+def _split(folder: str) -> tuple[str, str]:
+    home = next((home for home in DISTRIBUTIONS if f"{folder}/".startswith(f"{home}/")), "")
+    return home, folder.removeprefix(home).strip("/")
+
+
+def name_of(source: Path) -> str:
+    """The name of a file or folder of the source."""
+    home = next((home for home in DISTRIBUTIONS if source_of(home) in (source, *source.parents)), "")
+    return str(Path(home) / source.relative_to(source_of(home)))
 
 
 def covering(folder: str) -> list[Path]:
     """The folder's own tests, and the files of others that cover it."""
-    own = [TESTS / folder] if (TESTS / folder).is_dir() else []
+    own = [tests_of(folder)] if tests_of(folder).is_dir() else []
     return own + [path for path in cross_cutting() if is_named_after(path, folder) or covers(path, folder)]
 
 
 def cross_cutting() -> list[Path]:
     """Test files that belong to no single module."""
-    mirrored = {path.parent.name for path in SOURCE.glob("*/__init__.py")} | {"bench"}
-    return [path for path in sorted(TESTS.rglob("test_*.py")) if path.relative_to(TESTS).parts[0] not in mirrored]
+    return sorted(path for home in ("", *DISTRIBUTIONS) for path in _cross_cutting(home))
+
+
+def _cross_cutting(home: str) -> Iterator[Path]:
+    mirrored = {path.parent.name for path in source_of(home).glob("*/__init__.py")} | {"bench"}
+    for path in tests_of(home).rglob("test_*.py"):
+        folder = path.relative_to(tests_of(home)).parts[0]
+        if folder not in mirrored and not (home and folder == path.name):
+            yield path
 
 
 def is_named_after(test: Path, folder: str) -> bool:
@@ -53,9 +91,11 @@ def modules_reached(test: Path) -> frozenset[str]:
     while waiting:
         for module, name in _imports(waiting.pop()):
             root, _, inner = module.partition(".")
-            if root == "periplus":
-                reached.add(origin(inner.replace(".", "/"), name))
-            helpers = [TESTS.parent.joinpath(*module.split(".")).with_suffix(".py")] if root == "tests" else []
+            if root in HOMES:
+                reached.add(origin("/".join(filter(None, (HOMES[root], *inner.split(".")))), name))
+            helpers = (
+                [ROOT.joinpath(*module.split(".")).with_suffix(".py")] if root in ("tests", *DISTRIBUTIONS) else []
+            )
             helpers += [helper.with_suffix("") / f"{name}.py" for helper in helpers]
             new = {helper for helper in helpers if helper.exists()} - seen
             seen |= new
@@ -77,7 +117,7 @@ def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 def origin(package: str, name: str) -> str:
     """The path of the module that has a name which a package offers."""
-    folder = SOURCE / package
+    folder = source_of(package)
     if (folder / name).is_dir() or (folder / f"{name}.py").exists():
         return f"{package}/{name}"
     if (folder / "__init__.py").exists():
@@ -89,11 +129,12 @@ def origin(package: str, name: str) -> str:
 
 def changed_since(commit: str) -> list[Path]:
     """The tests that cover what differs from a commit, in files that are not committed as well."""
-    git = ["git", "-C", str(TESTS.parent)]
+    git = ["git", "-C", str(ROOT)]
     changed = [["diff", "--name-only", commit], ["ls-files", "--others", "--exclude-standard"]]
     names = [name for each in changed for name in subprocess.check_output([*git, *each], text=True).splitlines()]
-    paths = [TESTS.parent / name for name in names]
-    folders = {str(path.parent.relative_to(SOURCE)) for path in paths if SOURCE in path.parents}
+    paths = [ROOT / name for name in names]
+    sources = [source_of(home) for home in ("", *DISTRIBUTIONS)]
+    folders = {name_of(path.parent) for path in paths if any(source in path.parents for source in sources)}
     tests = {path for path in paths if path.name.startswith("test_") and path.suffix == ".py" and path.exists()}
     return sorted(tests.union(*(covering(folder) for folder in folders if folder != ".")))
 
@@ -102,18 +143,16 @@ def main(folder: str = "", since: str = "") -> int:
     """Print the paths for pytest: all tests where nothing is named."""
     if folder == "--since":
         paths, what = changed_since(since), f"what has changed since {since}"
-    elif (SOURCE / folder).is_dir():
-        paths, what = (
-            covering(folder.strip("/")) if folder else [TESTS],
-            f"{folder}: its own belong into tests/{folder}",
-        )
+    elif source_of(folder.strip("/")).is_dir():
+        own = tests_of(folder.strip("/")).relative_to(ROOT)
+        paths, what = covering(folder.strip("/")) if folder else ROOTS, f"{folder}: its own belong into {own}"
     else:
-        print(f"{folder}: not a folder of src/periplus", file=sys.stderr)  # noqa: T201
+        print(f"{folder}: not a folder of src/periplus or of {', '.join(DISTRIBUTIONS)}", file=sys.stderr)  # noqa: T201
         return 2
     if not paths:
         print(f"no test covers {what}", file=sys.stderr)  # noqa: T201
         return 2
-    print(*(path.relative_to(TESTS.parent) for path in paths), sep="\n")  # noqa: T201
+    print(*(path.relative_to(ROOT) for path in paths), sep="\n")  # noqa: T201
     return 0
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TypeGuard
 
 import pytest
-from tests.covering import TESTS, covering, cross_cutting
+from tests.covering import DISTRIBUTIONS, HOMES, ROOT, ROOTS, TESTS, covering, cross_cutting, name_of, source_of
 
-SOURCE = Path(__file__).resolve().parent.parent / "src" / "periplus"
-MODULES = sorted(SOURCE.rglob("*.py"))
+SOURCE = source_of("")
+MODULES = sorted(path for home in ("", *DISTRIBUTIONS) for path in source_of(home).rglob("*.py"))
 PURE_ROOMS = ("model", "urls", "formats", "content", "graph", "policy")
 CATCH_ALL_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base"}
 OTHER_NAMES = {"lastmod", "fetch", "def"}
@@ -22,7 +22,7 @@ OTHER_NAMES = {"lastmod", "fetch", "def"}
 
 
 def named(path: Path) -> str:
-    return str(path.relative_to(SOURCE))
+    return name_of(path)
 
 
 @cache
@@ -59,7 +59,7 @@ def test_packages_name_what_they_have() -> None:
         docstring = text_of(package).split('"""')[1]
         inside = [path for path in MODULES if path.is_relative_to(package.parent)]
         known = OTHER_NAMES | {word for path in inside for word in (path.stem, path.parent.name, *words_of(path))}
-        known |= {path.name for path in SOURCE.iterdir()}
+        known |= {path.name for path in SOURCE.iterdir()} | {*DISTRIBUTIONS.values()}
         if missing := set(re.findall(r"(?<!`)`([a-z][a-z0-9_]+)`(?!`)", docstring)) - known:
             unknown[named(package)] = sorted(missing)
     assert unknown == {}
@@ -81,12 +81,12 @@ def test_classes_that_other_rooms_use_have_names_of_their_own() -> None:
 
 
 def _used_from_other_rooms(path: Path) -> Iterator[str]:
-    own = _room([*path.relative_to(SOURCE).parts[:-1]])
+    own = _room([*Path(named(path)).parts[:-1]])
     modules: set[str] = set()
     imports = (node for node in nodes_of(path) if isinstance(node, ast.ImportFrom) and not node.level)
     for each in imports:
         package, *folders = str(each.module).split(".")
-        if package == "periplus" and _room(folders) != own:
+        if package in HOMES and _room([*filter(None, [HOMES[package]]), *folders]) != own:
             yield from (alias.name for alias in each.names)
             modules.update(alias.asname or alias.name for alias in each.names)
     for node in nodes_of(path):
@@ -100,7 +100,7 @@ def _room(folders: list[str]) -> list[str]:
 
 def test_rooms_that_decide_do_not_wait_or_open() -> None:
     """No coroutine, no `open`, no `print` in a room that decides."""
-    pure = [path for path in MODULES if path.relative_to(SOURCE).parts[0] in PURE_ROOMS]
+    pure = [path for path in MODULES if Path(named(path)).parts[0] in PURE_ROOMS]
     pure = [path for path in pure if re.search(r"\b(?:async|await|open|print|input)\b", text_of(path))]
     assert [
         f"{named(path)}:{node.lineno}" for path in pure for node in nodes_of(path) if is_input_or_output(node)
@@ -160,7 +160,7 @@ def _renames(node: ast.AST) -> bool:
 
 def test_one_module_renames_files() -> None:
     """`store/durable.py` syncs what it renames; a rename elsewhere would forget to."""
-    rooms = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in PURE_ROOMS]
+    rooms = [path for path in MODULES if Path(named(path)).parts[0] not in PURE_ROOMS]
     assert [named(path) for path in rooms if any(map(_renames, nodes_of(path)))] == ["store/durable.py"]
 
 
@@ -169,21 +169,28 @@ def test_tests_mirror_the_source() -> None:
 
     A test of a folder as a whole begins with the folder's name.
     """
-    mirrored = set(TESTS.rglob("test_*.py")) - set(cross_cutting())
+    mirrored = {test for tests in ROOTS for test in tests.rglob("test_*.py")} - set(cross_cutting())
     assert len(mirrored) > 250
-    assert [str(test.relative_to(TESTS)) for test in sorted(mirrored) if not _names_a_module(test)] == []
+    assert [str(test.relative_to(ROOT)) for test in sorted(mirrored) if not _names_a_module(test)] == []
 
 
 def _names_a_module(test: Path) -> bool:
-    folder = test.parent.relative_to(TESTS)
-    source = TESTS.parent / folder if folder.parts[0] == "bench" else SOURCE / folder
+    home = next(tests for tests in ROOTS if tests in test.parents)
+    folder = test.parent.relative_to(home)
+    place = Path() if home == TESTS else home.parent.relative_to(ROOT)
+    source = ROOT / folder if folder.parts[:1] == ("bench",) else source_of(str(place / folder))
     names = {path.stem for path in source.glob("*.py")} | {folder.name}
     return any(f"{test.stem}_".startswith(f"test_{name}_") for name in names)
 
 
 def test_folders_of_other_tests_say_what_they_cover() -> None:
     """A folder of tests that mirrors no source has a docstring."""
-    folders = {TESTS / path.relative_to(TESTS).parts[0] for path in cross_cutting() if path.parent != TESTS}
+    folders = {
+        tests / path.relative_to(tests).parts[0]
+        for path in cross_cutting()
+        for tests in ROOTS
+        if tests in path.parents and path.parent != tests
+    }
     assert len(folders) >= 8
     assert [folder.name for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
 
@@ -191,9 +198,9 @@ def test_folders_of_other_tests_say_what_they_cover() -> None:
 @pytest.mark.proof
 def test_every_folder_of_the_source_is_covered() -> None:
     """`make test FOR=...` finds tests by name and by imports; those of a part are more than its own."""
-    folders = [str(path.parent.relative_to(SOURCE)) for path in MODULES if path.name == "__init__.py"]
+    folders = [named(path.parent) for path in MODULES if path.name == "__init__.py"]
     assert [folder for folder in folders if folder != "." and not covering(folder)] == []
-    named = {str(path.relative_to(TESTS)) for path in covering("parts/forms")}
-    assert {"parts/forms", "lab/test_crawl_forms.py", "system/test_kill_forms.py"} <= named
+    found = {str(path.relative_to(TESTS)) for path in covering("parts/forms")}
+    assert {"parts/forms", "lab/test_crawl_forms.py", "system/test_kill_forms.py"} <= found
     assert "conformance/test_queues.py" in {str(path.relative_to(TESTS)) for path in covering("store/state")}
     assert "store/state" in {str(path.relative_to(TESTS)) for path in covering("store/state")}

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import pkgutil
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.covering import HOMES
 
-import periplus
 from periplus.lazy_exports import origins
 
 
 def packages() -> list[str]:
-    found = pkgutil.walk_packages(periplus.__path__, "periplus.")
-    return ["periplus", *(module.name for module in found if module.ispkg)]
+    found = [module for home in HOMES for module in pkgutil.walk_packages(import_module(home).__path__, f"{home}.")]
+    return [*HOMES, *(module.name for module in found if module.ispkg)]
 
 
 @pytest.fixture(params=packages())
 def package(request: pytest.FixtureRequest) -> ModuleType:
-    return importlib.import_module(request.param)
+    return import_module(request.param)
 
 
 def test_package_opens_with_prose(package: ModuleType) -> None:

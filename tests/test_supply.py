@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.covering import DISTRIBUTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -46,6 +47,16 @@ def test_what_the_project_needs_is_pinned() -> None:
     assert core - set(pinned("core.txt")) == set()
     assert (core | named(EXTRAS["search"] + EXTRAS["web"])) - set(pinned("image.txt")) == set()
     assert (core | named([one for extra in EXTRAS.values() for one in extra])) - set(pinned("dev.txt")) == set()
+
+
+def test_what_the_other_distributions_need_is_pinned() -> None:
+    """Beside the crawler, which is installed from these sources."""
+    for folder in DISTRIBUTIONS:
+        project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+        extras = [one for extra in project.get("optional-dependencies", {}).values() for one in extra]
+        assert "periplus" in project["dependencies"]
+        assert named(project["dependencies"]) - set(pinned("core.txt")) == set()
+        assert named(extras) - set(pinned("dev.txt")) == set()
 
 
 def test_pins_agree() -> None:

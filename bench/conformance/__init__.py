@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from bench.peers import BENCH, HOME, Install, Npm, Ours, Tool, Venv
-from periplus.apps.lab.conformance.adapters import Adapter, read_adapter
+from periplus_lab.conformance.adapters import Adapter, read_adapter
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"
 _NODE = BENCH / "crawl" / "peers"

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from bench.conformance import PEERS, peer_adapter
 from bench.peers import BENCH, why_absent
-from periplus.apps.lab.conformance.judging import Judgement, judge
-from periplus.apps.lab.conformance.reports import case_table, score_table, summary_line, to_html
 from periplus.view.values import Sheet
+from periplus_lab.conformance.judging import Judgement, judge
+from periplus_lab.conformance.reports import case_table, score_table, summary_line, to_html
 
 
 def main() -> int:

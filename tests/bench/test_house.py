@@ -70,6 +70,8 @@ def tree(tmp_path: Path) -> Path:
         "src/periplus/model/values.py": VALUES,
         "src/periplus/apps/demo/machine.py": MACHINE,
         "src/periplus/apps/demo/other.py": "A = 1\n",
+        "more/pyproject.toml": "",
+        "more/src/periplus_more/__init__.py": "B = 1\n",
         "tests/model/test_values.py": "",
         "tests/test_machine.py": "",
     }
@@ -83,6 +85,7 @@ def tree(tmp_path: Path) -> Path:
 def test_a_small_tree(tree: Path) -> None:
     assert measure(tree) == House(
         rooms={".": Room(1, 0), "apps": Room(2, 7), "model": Room(2, 21)},
+        distributions={"more": Room(1, 1)},
         files=5,
         code_lines=28,
         code_lines_without_apps=21,

@@ -12,9 +12,9 @@ from bench.policy_pages import BEGIN, END, PAGE, PLOTS, measure, section_of, wri
 from tests.each_case import each_case
 
 from bench import policy_pages
-from periplus.apps.simulate.generated import WebSettings
 from periplus.model import UsageError
 from periplus.policy.ordering import ordering, orderings
+from periplus_lab.simulate.generated import WebSettings
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -9,9 +9,9 @@ from bench.politeness import BusyWorld, JudgedLog, drain
 from bench.politeness_rules import ADDRESSES, ROBOTS, ROBOTS_AGE, RULES, Judge, Seen, Terms
 from tests.each_case import each_case
 
-from periplus.apps.lab import Request
-from periplus.apps.lab.log import Visit
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus_lab import Request
+from periplus_lab.log import Visit
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
 HOST, SLOW = "a.lab.test", "slow.lab.test"
 TERMS = Terms(

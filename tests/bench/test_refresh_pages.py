@@ -11,9 +11,9 @@ from bench.refresh_pages import PAGE, PLOTS, measure_refreshing, write_refresh_p
 from tests.each_case import each_case
 
 from bench import refresh_pages
-from periplus.apps.simulate.histories import HistorySettings
-from periplus.apps.simulate.refresh import refresh_policies
 from periplus.model import UsageError
+from periplus_lab.simulate.histories import HistorySettings
+from periplus_lab.simulate.refresh import refresh_policies
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -44,7 +44,16 @@ def test_version_imports_next_to_nothing() -> None:
 def test_help_imports_no_command() -> None:
     """The list of commands is printed without importing one of them; `parts` knows which parts have one."""
     modules = imported("--help")
-    names = ("cli", "cli.app", "cli.closed_pipe", "cli.help", "cli.plain_arguments", "cli.version", "parts")
+    names = (
+        "cli",
+        "cli.app",
+        "cli.closed_pipe",
+        "cli.help",
+        "cli.installed",
+        "cli.plain_arguments",
+        "cli.version",
+        "parts",
+    )
     assert ours(modules) == {"periplus", *(f"periplus.{name}" for name in names)}
     assert not modules & HEAVY
 

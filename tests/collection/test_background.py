@@ -11,7 +11,6 @@ from random import Random
 import pytest
 from tests.lab.crawling import as_domains, rows, standing
 
-from periplus.apps.lab import World
 from periplus.collection import background, jobs
 from periplus.collection.background import (
     EARLY_PAGES,
@@ -31,6 +30,7 @@ from periplus.collection.jobs import run_jobs, scratch_of
 from periplus.collection.running import CrawlRun
 from periplus.engine.stats import CrawlStats
 from periplus.store import LearntFiles
+from periplus_lab import World
 
 WIDE = {"scope.kind": "any", "crawl.workers": 1}
 LINKS_ONLY = {"spam.while_crawling": False}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from tests.lab.churning import moved
 
-from periplus.apps.lab import World
 from periplus.content import (
     Churn,
     RawPage,
@@ -21,6 +20,7 @@ from periplus.content import (
     version_of,
 )
 from periplus.model import ChangeLevel, ParsedPage
+from periplus_lab import World
 
 HOUR, DAY = 3_600.0, 86_400.0
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from periplus.apps.simulate.freshness import simulate_freshness
-from periplus.apps.simulate.histories import read_histories, window
+from periplus_lab.simulate.freshness import simulate_freshness
+from periplus_lab.simulate.histories import read_histories, window
 
 pytestmark = pytest.mark.corpus
 

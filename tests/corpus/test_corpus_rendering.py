@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from periplus.apps.lab import World
 from periplus.content import read_page
 from periplus.parts.render.pages import script_need
+from periplus_lab import World
 
 
 @pytest.mark.corpus

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from periplus.apps.simulate.graph_files import read_graph, read_ranks
-from periplus.apps.simulate.histories import read_histories
-from periplus.apps.simulate.web import Web
+from periplus_lab.simulate.graph_files import read_graph, read_ranks
+from periplus_lab.simulate.histories import read_histories
+from periplus_lab.simulate.web import Web
 
 pytestmark = pytest.mark.corpus
 

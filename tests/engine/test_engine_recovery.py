@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_shard
@@ -27,8 +25,10 @@ from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.urls import site_of
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 HOME = "http://a.test"
 

@@ -36,8 +36,6 @@ from tests.faults.watching import WatchSimulation
 from tests.faults.web import Broken, Key, Mishaps, TrueTime, key_of
 from tests.properties.replayed_world import ObservedMachine
 
-from periplus.apps.lab import Request, World
-from periplus.apps.lab.sites import Profile
 from periplus.collection.config.settings import Config
 from periplus.engine.frontier import PolitenessSettings
 from periplus.model import (
@@ -57,6 +55,8 @@ from periplus.parts.revisit.evidence import DAY
 from periplus.store.layout import Layout
 from periplus.store.warc.records import sha1_base32
 from periplus.urls import canonical, site_of
+from periplus_lab import Request, World
+from periplus_lab.sites import Profile
 
 
 class Kind(Struct, frozen=True):

@@ -14,11 +14,11 @@ from pathlib import Path
 from msgspec import Struct
 from tests.lab.cluttered_world import ClutteredWorld
 
-from periplus.apps.lab.log import Visit
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
+from periplus_lab.log import Visit
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
 WAYS: Mapping[str, Mapping[str, object]] = {
     "links alone": {"sitemaps.follow": False},

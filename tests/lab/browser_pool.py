@@ -10,13 +10,13 @@ from threading import Event
 import pytest
 from tests.typed_seeds import guard_of
 
-from periplus.apps.lab.server import RunningLab
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import Resolver, ResolverSettings, WireSettings
 from periplus.model import Url
 from periplus.parts.render.interception import FetchedDocument
 from periplus.parts.render.pool import BrowserPool, Rendered, RenderJob
 from periplus.parts.render.settings import RenderSettings
+from periplus_lab.server import RunningLab
 
 LONGEST = 300.0
 """Seconds after which a test does not wait any longer for a page."""

@@ -10,8 +10,8 @@ import re
 
 from msgspec.structs import replace
 
-from periplus.apps.lab import World
-from periplus.apps.lab.http import Answer, Request
+from periplus_lab import World
+from periplus_lab.http import Answer, Request
 
 _REGION = re.compile(rb'<aside class="churn">(.*?)</aside>', re.DOTALL)
 

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from periplus.apps.lab.http import Answer, Request
-from periplus.apps.lab.randomness import at, key_of, sentences
-from periplus.apps.lab.sites import Profile
-from periplus.apps.lab.world import World
+from periplus_lab.http import Answer, Request
+from periplus_lab.randomness import at, key_of, sentences
+from periplus_lab.sites import Profile
+from periplus_lab.world import World
 
 KINDS = ("parameters", "calendar", "decay")
 _LINK = re.compile(rb'(<a href="/[^"?]*)(\??)([^"]*")')

@@ -18,10 +18,6 @@ import duckdb
 from msgspec.structs import replace
 from tests.typed_seeds import opened
 
-from periplus.apps.lab import World
-from periplus.apps.lab.http import Request
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.lab.sites import DOMAIN
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
@@ -32,6 +28,10 @@ from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.urls import site_of
+from periplus_lab import World
+from periplus_lab.http import Request
+from periplus_lab.server import RunningLab, Server, SteppedClock
+from periplus_lab.sites import DOMAIN
 
 _WAY = re.compile(rb'<(?:a href|link rel="canonical" href)="([^"]*)"')
 _IDLE = re.compile(r"[?&]utm_source=[^&]*$")

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from periplus.apps.lab.database import PAGE, Database
 from periplus.content import read_page
 from periplus.model import ParsedPage, Url
 from periplus.parts.forms.prober import ProbedPage, Prober
+from periplus_lab.database import PAGE, Database
 
 _BASE: Final = "http://database.lab.test"
 _YEAR: Final = 2026

@@ -19,9 +19,6 @@ from zlib import crc32
 import numpy as np
 from msgspec.structs import replace
 
-from periplus.apps.lab import World
-from periplus.apps.lab.http import Request
-from periplus.apps.simulate.web import Web
 from periplus.engine.fetch import CurlWire
 from periplus.engine.links import PageReader
 from periplus.model import (
@@ -39,6 +36,9 @@ from periplus.model import (
     Url,
 )
 from periplus.urls import canonical, site_of
+from periplus_lab import World
+from periplus_lab.http import Request
+from periplus_lab.simulate.web import Web
 
 Latency = Callable[[str], float]
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from tests.lab.crawling import place
 
-from periplus.apps.lab import World
-from periplus.apps.lab.http import Request
+from periplus_lab import World
+from periplus_lab.http import Request
 
 _HREF = re.compile(rb'<a href="([^"]*)"')
 _CANONICAL = re.compile(rb'<link rel="canonical" href="([^"]*)"')

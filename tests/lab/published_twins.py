@@ -19,9 +19,6 @@ from urllib.parse import urlsplit
 
 from tests.lab.watching import DAY, OPTIONS, LabTime, Leaping
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import SteppedClock
-from periplus.apps.lab.sites import Profile
 from periplus.apps.publish import FolderInventory, Publisher, PublishSettings
 from periplus.apps.publish.inventory.application import Wsgi
 from periplus.apps.publish.settings import RobotsSettings, SiteSettings
@@ -35,6 +32,9 @@ from periplus.parts.revisit.evidence import SignalKind
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import DiskState
 from periplus.store.layout import Layout
+from periplus_lab import World
+from periplus_lab.server import SteppedClock
+from periplus_lab.sites import Profile
 
 HONEST, TWIN = "honest.test", "twin.test"
 TWIN_BASE = f"http://{TWIN}/"

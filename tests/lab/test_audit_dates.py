@@ -10,11 +10,11 @@ from tests.lab.crawling import by_proxy, crawl, make_due, make_files_due, standi
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
 from periplus.apps.audit import Audit, AuditSettings, audit
-from periplus.apps.lab import World
-from periplus.apps.lab.server import SteppedClock
-from periplus.apps.lab.sites import Profile, Site
 from periplus.insight.views import Views
 from periplus.model import ChangeLevel
+from periplus_lab import World
+from periplus_lab.server import SteppedClock
+from periplus_lab.sites import Profile, Site
 
 DAY = 86_400.0
 LATER = 10 * DAY

@@ -12,15 +12,15 @@ import pytest
 from tests.lab.crawling import by_proxy, crawl, standing
 
 from periplus.apps.audit import Area, Audit, AuditSettings, SiteFinding, audit
-from periplus.apps.lab import World, sitemaps
-from periplus.apps.lab.http import Request
-from periplus.apps.lab.sites import Profile, Site
 from periplus.insight.views import Views
 from periplus.model import Site as Host
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.urls import canonical
 from periplus.view.findings import Severity
+from periplus_lab import World, sitemaps
+from periplus_lab.http import Request
+from periplus_lab.sites import Profile, Site
 
 HURRIED = {
     "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.01, "retries.max_attempts": 1,

@@ -10,13 +10,13 @@ from tests.lab.balanced_crawls import BALANCE, WAYS, Yield, crawled, harvest, is
 from tests.lab.cluttered_world import KINDS, ClutteredWorld
 from tests.lab.crawling import rows
 
-from periplus.apps.lab.sites import Profile
 from periplus.collection.facts.balance import BalanceFacts, balance_of
 from periplus.model import Site, SourceFacts
 from periplus.parts.sitemaps.show import sources_of
 from periplus.policy.settings import BalanceSettings
 from periplus.store import DiskState
 from periplus.store.layout import Layout
+from periplus_lab.sites import Profile
 
 BUDGET = 360
 OTHERS = ("links alone", "sitemaps alone", "half and half")

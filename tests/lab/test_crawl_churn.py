@@ -8,8 +8,6 @@ from typing import NamedTuple
 from tests.lab.churning import ChurningWorld
 from tests.lab.crawling import by_proxy, make_due, rows, standing
 
-from periplus.apps.lab.server import SteppedClock
-from periplus.apps.lab.sites import Validation
 from periplus.collection.config.settings import Config
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_shard
@@ -19,6 +17,8 @@ from periplus.engine.clock import SystemClock
 from periplus.model import ChangeLevel, Discovery, Site, Source
 from periplus.store import DiskState
 from periplus.store.layout import Layout
+from periplus_lab.server import SteppedClock
+from periplus_lab.sites import Validation
 
 DAY = 86_400.0
 DAYS = 5

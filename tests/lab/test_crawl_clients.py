@@ -20,12 +20,12 @@ from tests.lab.crawling import TABLES, by_proxy, crawl, rows, standing
 from warcio.archiveiterator import ArchiveIterator
 from warcio.recordloader import ArcWarcRecord
 
-from periplus.apps.lab import World
-from periplus.apps.lab.hostile import DOMAIN
-from periplus.apps.lab.log import Visit
 from periplus.cli import main
 from periplus.collection.config.settings import Config
 from periplus.collection.seeds import seeds_from
+from periplus_lab import World
+from periplus_lab.hostile import DOMAIN
+from periplus_lab.log import Visit
 
 HOSTILE = ("gzip-bomb", "close-before-body", "wrong-charset", "redirect-loop", "length-too-long", "robots-large")
 REVISIT = "warc/revisit"

@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console
 from tests.lab.crawling import by_proxy, standing
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab
 from periplus.cli.crawl.running import run
 from periplus.collection.collection import held, planned
 from periplus.collection.progress import Progress
+from periplus_lab import World
+from periplus_lab.server import RunningLab
 
 HOUR = 3600.0
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import Truth, by_proxy, crawl, rows, standing, truth
 
-from periplus.apps.lab import World
-from periplus.apps.lab.log import Visit
+from periplus_lab import World
+from periplus_lab.log import Visit
 
 ATTEMPTS = 3
 FLEETING = {500, 502, 503, 504}

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 
-from periplus.apps.lab import World
-from periplus.apps.lab.sites import Profile
 from periplus.insight.clusters import clusters_of
 from periplus.model import Placement, Url
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.urls import fingerprint
+from periplus_lab import World
+from periplus_lab.sites import Profile
 
 HURRIED: dict[str, object] = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02}
 FEW_WORDS = 100

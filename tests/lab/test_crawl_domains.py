@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.lab.crawling import as_domains, crawl, rows, standing
 
-from periplus.apps.lab import Answer, Request
-from periplus.apps.lab.spam_web import HostileWorld, Nuisance
 from periplus.policy.domain_budgets import pass_of
+from periplus_lab import Answer, Request
+from periplus_lab.spam_web import HostileWorld, Nuisance
 
 TRAP, GOOD = "trap.lab.test", "island.lab.test"
 PAGES = 150

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.lab.crawling import as_domains, crawl, rows, standing
 
-from periplus.apps.lab.spam_web import Farm, HostileWorld
 from periplus.collection.collection import planned
 from periplus.collection.jobs import run_jobs
+from periplus_lab.spam_web import Farm, HostileWorld
 
 PLAIN = {
     "politeness.delay": 0.0,

@@ -9,12 +9,12 @@ import pytest
 from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
-from periplus.apps.lab import World
-from periplus.apps.lab.hostile import REGISTRY
 from periplus.model import Url
 from periplus.parts.revisit.evidence import SignalKind, unpack_page
 from periplus.store import DiskState
 from periplus.store.layout import Layout
+from periplus_lab import World
+from periplus_lab.hostile import REGISTRY
 
 HOME = "http://a.test/"
 FILE = "http://a.test/sitemap.xml"

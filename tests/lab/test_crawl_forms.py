@@ -16,13 +16,13 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from typer.testing import CliRunner
 
 import periplus
-from periplus.apps.lab import World
 from periplus.apps.report.drawing import FIGURES
 from periplus.apps.report.questions import BY_NAME
 from periplus.cli.app import app
 from periplus.cli.crawl.summary import print_end
 from periplus.insight.views import Views
 from periplus.parts.forms.show import FormFacts
+from periplus_lab import World
 
 HOST = "kaimplolail.lab.test"
 """The smallest database of the lab whose form robots.txt allows."""

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import pytest
 from tests.lab.crawling import by_proxy, crawl, place, rows, standing, truth
 
-from periplus.apps.lab import World
-from periplus.apps.lab.hostile import DOMAIN, REGISTRY
-from periplus.apps.lab.log import Visit
-from periplus.apps.lab.traps import CALENDAR, DOUBLING, FACETS, FARM, SESSIONS
+from periplus_lab import World
+from periplus_lab.hostile import DOMAIN, REGISTRY
+from periplus_lab.log import Visit
+from periplus_lab.traps import CALENDAR, DOUBLING, FACETS, FARM, SESSIONS
 
 pytest.importorskip("cryptography", reason="TLS of the lab needs the extra `lab`")
 

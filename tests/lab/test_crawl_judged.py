@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.lab.crawling import by_address, crawl, standing
 
-from periplus.apps.lab.spam_web import AbsentPages, Cloakers, HostileWorld, ParkedDomains
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
 from periplus.insight.views import Views
+from periplus_lab.spam_web import AbsentPages, Cloakers, HostileWorld, ParkedDomains
 
 ABSENT = [host for host in AbsentPages.hosts if "-0." in host]
 CLOAKING = ["full-0.cloaks.lab.test", "rotating-0.cloaks.lab.test"]

@@ -9,10 +9,10 @@ from itertools import pairwise
 import pytest
 from tests.lab.crawling import by_address, crawl, standing
 
-from periplus.apps.lab import World
 from periplus.engine.router import owner_of
 from periplus.model import Url
 from periplus.urls import site_of
+from periplus_lab import World
 
 SHARDS, DELAY = 8, 0.1
 IP_DELAY = DELAY

@@ -18,12 +18,12 @@ import pytest
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 from tests.lab.scripted_web import ScriptedWeb, page
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab
 from periplus.model import Url
 from periplus.policy.ordering import orderings
 from periplus.store import DiskState, known_ranks
 from periplus.store.layout import Layout
+from periplus_lab import World
+from periplus_lab.server import RunningLab
 
 HURRIED: dict[str, object] = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02}
 SETTINGS: dict[str, dict[str, object]] = {

@@ -17,13 +17,13 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import by_address, crawl, place, rows, standing
 
-from periplus.apps.lab import World
-from periplus.apps.lab.log import Visit
-from periplus.apps.lab.server import RunningLab
 from periplus.engine.fetch import CrawlerIdentity
 from periplus.engine.router import owner_of
 from periplus.model import Url
 from periplus.urls import site_of
+from periplus_lab import World
+from periplus_lab.log import Visit
+from periplus_lab.server import RunningLab
 
 DELAY, IP_DELAY, PATIENCE = 0.05, 0.02, 2.0
 CONTACT = "https://example.org/bot"

@@ -13,7 +13,6 @@ from tests.lab.browser_pool import PATIENT, needs_browser
 from tests.lab.crawling import by_address, crawl, rows, standing
 
 import periplus.parts.render.pool as pools
-from periplus.apps.lab.applications import APPLICATION, ApplicationPage, ApplicationWorld
 from periplus.collection.collection import existing
 from periplus.collection.config.settings import Config
 from periplus.collection.crawl_parts import check_parts
@@ -29,6 +28,7 @@ from periplus.store.export.documents import last_document
 from periplus.store.layout import Layout
 from periplus.store.warc import archived_answers
 from periplus.store.warc.reading import WarcRecord, read_records
+from periplus_lab.applications import APPLICATION, ApplicationPage, ApplicationWorld
 
 SIZE = 7
 OPTIONS: dict[str, object] = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0}

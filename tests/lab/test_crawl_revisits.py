@@ -11,9 +11,9 @@ import pytest
 from tests.lab.crawling import by_proxy, crawl, make_due, rows, standing
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import SteppedClock
-from periplus.apps.lab.sites import Validation
+from periplus_lab import World
+from periplus_lab.server import SteppedClock
+from periplus_lab.sites import Validation
 
 OPTIONS: dict[str, object] = {"scope.kind": "host", "politeness.delay": 0.0, "politeness.slow_factor": 0.0}
 LATER = 30 * 86_400.0

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 
-from periplus.apps.lab import World, sitemaps
-from periplus.apps.lab.log import Visit
 from periplus.model import Site
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.parts.sitemaps.trees import SitemapNode
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.urls import canonical
+from periplus_lab import World, sitemaps
+from periplus_lab.log import Visit
 
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
 

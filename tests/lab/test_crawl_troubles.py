@@ -20,10 +20,10 @@ import pytest
 from tests.lab.crawling import crawl, rows, standing
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.apps.lab import World
-from periplus.apps.lab.hostile import DOMAIN
-from periplus.apps.lab.server import RunningLab
 from periplus.cli import main
+from periplus_lab import World
+from periplus_lab.hostile import DOMAIN
+from periplus_lab.server import RunningLab
 
 PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 SETTINGS = """

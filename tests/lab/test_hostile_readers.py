@@ -7,11 +7,11 @@ from itertools import islice
 
 import pytest
 
-from periplus.apps.lab import Answer, Request
-from periplus.apps.lab.hostile import DOMAIN, Script, perform
 from periplus.content import decode_body, read_page
 from periplus.formats import robots, sitemap
 from periplus.model import ParsedPage, Problem, Url
+from periplus_lab import Answer, Request
+from periplus_lab.hostile import DOMAIN, Script, perform
 
 ENOUGH = 60_000
 

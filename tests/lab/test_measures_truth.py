@@ -12,10 +12,10 @@ from tests.lab import measured_truth
 from tests.lab.crawling import by_proxy, crawl, place, rows, standing
 from tests.lab.measured_truth import Truth
 
-from periplus.apps.lab import World, sitemaps
-from periplus.apps.lab.sites import Profile
 from periplus.insight.measures import UrlMeasures, UrlSelection, measures, measures_by, urls_of
 from periplus.insight.views import Views
+from periplus_lab import World, sitemaps
+from periplus_lab.sites import Profile
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.STALE, Profile.DIRTY, Profile.NONE)
 ENDLESS = "from=sitemap"

@@ -14,12 +14,12 @@ from tests.lab.crawling import by_proxy, crawl, rows, standing
 from tests.markup import elements
 
 from periplus.apps.audit import audit
-from periplus.apps.lab import World
-from periplus.apps.lab.sites import Profile
 from periplus.apps.report import Report, gather_report, page
 from periplus.insight.views import Views
 from periplus.view.findings import Severity
 from periplus.view.wording import count, share, size
+from periplus_lab import World
+from periplus_lab.sites import Profile
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE, Profile.NEWS)
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}

@@ -41,11 +41,6 @@ from tests.hypothesis_depth import examples
 from tests.lab.crawling import EVERY_URL, by_proxy, crawl, place, rows, standing
 from tests.lab.lab_in_virtual_time import Latency, Lockstep, StandingClock, WorldWeb, latency_of, web_of_world
 
-from periplus.apps.lab import World
-from periplus.apps.simulate.crawl import RealRules, SimulatedCrawl, Trace
-from periplus.apps.simulate.generated import WebSettings, generate
-from periplus.apps.simulate.network import NetworkSettings
-from periplus.apps.simulate.recording import web_of_collection
 from periplus.collection.config.settings import Config
 from periplus.collection.seeds import seeds_from
 from periplus.model import Event, FetchEnded, Url
@@ -53,6 +48,11 @@ from periplus.parts.dust.renames import Renames
 from periplus.parts.dust.settings import DustTables
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import RandomOrder
+from periplus_lab import World
+from periplus_lab.simulate.crawl import RealRules, SimulatedCrawl, Trace
+from periplus_lab.simulate.generated import WebSettings, generate
+from periplus_lab.simulate.network import NetworkSettings
+from periplus_lab.simulate.recording import web_of_collection
 
 Options = dict[str, object]
 

@@ -8,15 +8,15 @@ from types import MethodType
 import pytest
 from tests.lab.watching import Watched, watched
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import SteppedClock
-from periplus.apps.lab.sites import Profile
 from periplus.model import ChangeLevel, Discovery, Source, Url
 from periplus.parts.revisit.evidence import SignalKind
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import DiskState, MessageInbox
 from periplus.store.layout import Layout
 from periplus.urls import site_of
+from periplus_lab import World
+from periplus_lab.server import SteppedClock
+from periplus_lab.sites import Profile
 
 EVERY = 3600.0
 """Seconds of the lab between two pings."""

@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 from tests.lab.watching import DAY, OPTIONS
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningClock, RunningLab, Server, SteppedClock
-from periplus.apps.lab.sites import Profile
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
@@ -18,6 +15,9 @@ from periplus.engine.clock import Timescale
 from periplus.parts.revisit.records import RevisitState
 from periplus.store import DiskState
 from periplus.store.layout import Layout
+from periplus_lab import World
+from periplus_lab.server import RunningClock, RunningLab, Server, SteppedClock
+from periplus_lab.sites import Profile
 
 SPEED = 20_000.0
 BUDGET = 200

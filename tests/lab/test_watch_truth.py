@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.lab.watching import watched
 
-from periplus.apps.lab import World
-from periplus.apps.lab.sites import Profile
+from periplus_lab import World
+from periplus_lab.sites import Profile
 
 
 @pytest.mark.slow

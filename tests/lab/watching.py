@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
@@ -22,6 +20,8 @@ from periplus.engine.fetch import CurlWire
 from periplus.model import ChangeLevel, FetchOutcome, Freshness, UrlRecord
 from periplus.store import DiskState
 from periplus.store.layout import Layout
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
 DAY = 86_400.0
 _LEAP = 500.0

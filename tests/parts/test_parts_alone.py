@@ -22,9 +22,9 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 import periplus.parts
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningClock, RunningLab, Server
-from periplus.apps.lab.sites import Profile
+from periplus_lab import World
+from periplus_lab.server import RunningClock, RunningLab, Server
+from periplus_lab.sites import Profile
 from periplus.collection.collection import planned
 from periplus.collection.opening import open_crawl, settle
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from periplus.apps.lab import World
 from periplus.content import RawPage, read_pages
 from periplus.model import ParsedPage, Sketched, Url
 from periplus.store import MemoryState
+from periplus_lab import World
 
 DAY = 86_400.0
 

@@ -30,7 +30,6 @@ from periplus.apps.serve.app import described_api, make_app
 from periplus.apps.serve.metrics import Figures
 from periplus.apps.serve.routing import GuardedRoute
 from periplus.apps.serve.served import Served, ServeSettings
-from periplus.apps.simulate.scenario import Scenario
 from periplus.bridges.agents.mcp_server import _tool
 from periplus.bridges.agents.rest import AgentRoutes
 from periplus.bridges.agents.verbs import VERBS as TOOLS
@@ -40,6 +39,7 @@ from periplus.collection.config.settings import Config
 from periplus.insight.views import VIEWS, Views
 from periplus.model import PeriplusError
 from periplus.store.tables import SCHEMAS
+from periplus_lab.simulate.scenario import Scenario
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -29,10 +29,6 @@ import pyarrow.dataset
 from msgspec import Struct
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.apps.lab import World
-from periplus.apps.lab.log import RequestLog, Visit
-from periplus.apps.lab.server import RunningLab
-from periplus.apps.lab.sites import Profile
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
@@ -44,6 +40,10 @@ from periplus.store.layout import Layout
 from periplus.store.warc.copying import as_gzip
 from periplus.store.warc.records import warc_files
 from periplus.urls import domain_of
+from periplus_lab import World
+from periplus_lab.log import RequestLog, Visit
+from periplus_lab.server import RunningLab
+from periplus_lab.sites import Profile
 
 DISK = frozenset(
     {"write", "fsync", "fdatasync", "commit", "open", "unlink", "link", "rename", "replace", "truncate", "ftruncate"}

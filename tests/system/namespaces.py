@@ -25,9 +25,9 @@ from pathlib import Path
 from msgspec import Struct
 from tests.system.raylets import ROOT, STORE, children_of, command_of
 
-from periplus.apps.lab import World
-from periplus.apps.lab.log import RequestLog
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus_lab import World
+from periplus_lab.log import RequestLog
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
 PORT, LAB_PORT = 6379, 8000
 NETWORK = "10.213.0"

@@ -62,14 +62,18 @@ LAZY = (
 )
 """Modules of others that commands import while they run."""
 
-UNWANTED = ("periplus.apps.cluster", "periplus.apps.lab.pytest_plugin", "periplus.apps.simulate")
+UNWANTED = ("periplus.apps.cluster", "periplus_lab.pytest_plugin", "periplus_lab.simulate")
 """Not imported: Ray with its threads, and what only some tests of the lab need."""
 
 
 def preload() -> None:
     """Import whatever a command may need; extras that are not installed are left out."""
-    periplus = importlib.import_module("periplus")
-    found = (module.name for module in pkgutil.walk_packages(periplus.__path__, "periplus.", onerror=lambda _: None))
+    packages = [importlib.import_module(name) for name in ("periplus", "periplus_lab")]
+    found = (
+        module.name
+        for package in packages
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.", onerror=lambda _: None)
+    )
     for name in (*found, *LAZY):
         if not name.startswith(UNWANTED) and not name.endswith("__main__"):
             try:

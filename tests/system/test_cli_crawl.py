@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from tests.system.typed import Program, Run, Said
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.store import DiskState
 from periplus.store.layout import Layout
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 QUICK = ("--delay", "0", "--workers", "1")
 

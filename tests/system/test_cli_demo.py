@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from periplus.cli import demo, main
+from periplus.cli import main
+from periplus_lab.commands import demo
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, *args: str) -> int | str | None:

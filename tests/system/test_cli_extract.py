@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 import periplus
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.cli.app import app
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 GOOD = "def titles(page):\n    return {'title': page.title}\n"
 BAD = """seen = []

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import pytest
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.cli import main
 from periplus.collection.config.fields import settings_of
 from periplus.collection.config.settings import Config, CrawlSettings
 from periplus.model import ConfigError, Discovery, Source, Url
 from periplus.policy.ordering import orderings
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 
 class Said(NamedTuple):

@@ -11,11 +11,11 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, sitemap_index, urlset
 from tests.system.typed import Run
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server
 
 HOME = "http://site.test"
 QUICK = ("--delay", "0", "--workers", "1", "--no-sitemaps")

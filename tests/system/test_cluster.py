@@ -21,10 +21,10 @@ from tests.system.crawled import CLUSTER_SETTINGS, asked, assert_polite, crawled
 from tests.system.raylets import Raylets, raylets
 from tests.system.typed import Program
 
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
 pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 SHARDS, NODES = 4, 3
 DELAY = 0.25

@@ -19,14 +19,14 @@ import pytest
 from tests.lab.crawling import rows
 from tests.system.typed import Run, running, wait_until
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.control import MAX_LINE, ControlClient, LiveStatus, NoCrawlRuns, is_running
 from periplus.collection.control_server import MAX_CLIENTS
 from periplus.collection.readable import SOCKET
 from periplus.model import CollectionError
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 SECONDS = 0.6
 """How long next to nothing may arrive while a crawl is paused: many times what it takes between two requests."""

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from periplus.apps.lab.conformance import enclosure
-from periplus.apps.lab.conformance.name_server import NameServer
 from periplus.engine.frontier.reach import SERVERS
 from periplus.engine.router import owner_of
 from periplus.model import Site as SiteName
+from periplus_lab.conformance import enclosure
+from periplus_lab.conformance.name_server import NameServer
 
 HOST = "www.example.com"
 FOUR, OTHER, SIX = "93.184.215.14", "93.184.215.15", "2606:2800:21f::1"

@@ -33,10 +33,10 @@ from tests.system.crawled import (
     wait_for,
 )
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 
 def lab_of(start_lab: Callable[[Server], RunningLab], world: World) -> RunningLab:

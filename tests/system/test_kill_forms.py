@@ -11,9 +11,9 @@ import pytest
 from tests.lab.crawling import by_address, standing
 from tests.system.crawled import Asked, begin, finish, rows
 
-from periplus.apps.lab import World
 from periplus.engine.fetch import opened_by
 from periplus.model import Url
+from periplus_lab import World
 
 HOST = "kaimplolail.lab.test"
 

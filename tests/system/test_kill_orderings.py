@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.system.crawled import Asked, asked, crawled, killed_and_whole, lost, small_world
 
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.store import DiskState
 from periplus.store.layout import Layout
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 KILLS = 2
 

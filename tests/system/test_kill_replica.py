@@ -28,11 +28,11 @@ from tests.system.crawled import (
     wait_for,
 )
 
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.store import is_begun
 from periplus.store.layout import Layout
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 
 @pytest.fixture

@@ -36,7 +36,6 @@ from tests.system.small_collection import HOME, small_collection
 from tests.system.test_resize import kill, resize_now, wait_until_free
 from tests.system.typed import running, wait_until
 
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
 from periplus.collection.inspecting import INDEXES, inspect
 from periplus.collection.repairing import Repaired, repair
@@ -46,8 +45,9 @@ from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.store.tables import SCHEMAS
 from periplus.store.warc import archived_answers
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 SLOW = pytest.mark.slow
 

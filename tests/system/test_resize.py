@@ -37,7 +37,6 @@ from tests.system.crawled import (
     wait_for,
 )
 
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.collection import tally_of
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
@@ -50,8 +49,9 @@ from periplus.model import CollectionError, ConfigError, FirstSeen, Lane, Site, 
 from periplus.store import DiskState, Replica, SiteState
 from periplus.store.layout import Layout
 from periplus.urls import site_of
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 EVERYTHING = 100_000
 
 

@@ -16,7 +16,6 @@ import pytest
 from tests.system.crawled import Asked, asked, rows, tiny_world
 from tests.system.typed import Program
 
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
@@ -28,8 +27,9 @@ from periplus.engine.stats import CrawlStats
 from periplus.model import Batch, CollectionDamaged, CollectionError, ConfigError, Discovery, Source, Url
 from periplus.store import DiskState
 from periplus.store.layout import Layout
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.apps.lab import Answer, Request
-from periplus.apps.lab.world import DEFAULT_EPOCH
+from periplus_lab import Answer, Request
+from periplus_lab.world import DEFAULT_EPOCH
 
 _HTML: Final = (("Content-Type", "text/html; charset=utf-8"),)
 _SYLLABLES: Final = (

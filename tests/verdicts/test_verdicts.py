@@ -9,7 +9,7 @@ from tests.verdicts.crawled import crawl_kind
 from tests.verdicts.webs import KINDS, clubs
 from tests.verdicts.world_crawl import WorldCrawl, hurried
 
-from periplus.apps.lab.spam_web import Farm, HostileWorld
+from periplus_lab.spam_web import Farm, HostileWorld
 
 pytestmark = pytest.mark.proof
 

@@ -19,10 +19,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.apps.lab import Answer, Request
-from periplus.apps.lab.world import DEFAULT_EPOCH
 from periplus.model import Site
 from periplus.parts.mirrors.policy import HostRule, LearntHosts, encode_hosts
+from periplus_lab import Answer, Request
+from periplus_lab.world import DEFAULT_EPOCH
 
 _HTML: Final = (("Content-Type", "text/html; charset=utf-8"),)
 _SESSION: Final = re.compile(r"(?:/[a-z_-]*[0-9a-f]{8,})?(?:/p/(\d+)|/)")

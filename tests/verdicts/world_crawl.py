@@ -11,7 +11,6 @@ from functools import partial
 from itertools import count
 from typing import Protocol
 
-from periplus.apps.lab import Answer, Request
 from periplus.collection.config.settings import Config
 from periplus.engine.inputs import (
     Answered,
@@ -55,6 +54,7 @@ from periplus.parts.sitemaps.settings import SitemapCrawlSettings, SitemapRules
 from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
 from periplus.urls import canonical, site_of
+from periplus_lab import Answer, Request
 
 _TOGETHER = 16
 """Requests that are answered together, as those of a crawl with a few connections."""

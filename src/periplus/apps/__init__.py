@@ -2,6 +2,5 @@
 
 `report`, `audit`, `survey`, `changes` and `ulinks` answer questions about a collection; `search` indexes one, `export`
 writes it in other formats and `serve` shows it in a browser; `publish` is the publisher's half, and `logs` reads what
-crawlers did from access logs; `lab` is a generated web on loopback, `simulate` crawls in virtual time; `cluster` runs
-shards on many machines.
+crawlers did from access logs; `cluster` runs shards on many machines.
 """

@@ -24,6 +24,7 @@ from periplus import parts
 from . import INTERRUPTED
 from .closed_pipe import unless_closed
 from .help import CommandGroup, command_of
+from .installed import ELSEWHERE, installed_command, other_commands
 from .plain_arguments import plain_values
 from .version import version_line
 
@@ -72,8 +73,8 @@ _OF_PARTS = ("forms", "identity", "spam")
 VERBS = {name: line for name, line in _VERBS.items() if name not in _OF_PARTS or name in parts.names()}
 """The commands that are there.
 
-Each is a function or a group of that name in `cli/NAME.py` or `cli/NAME/command.py` (`import_` for the keyword),
-imported when it is used, and not to print this line.
+Each is a function or a group of that name in `cli/NAME.py` or `cli/NAME/command.py` (`import_` for the keyword), or in
+a distribution of its own (`installed`), imported when it is used, and not to print this line.
 """
 
 
@@ -128,7 +129,16 @@ class Verbs(CommandGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the interface has it
         """Import and return a command; `None` if there is no such command."""
-        return command_of(_imported(cmd_name), cmd_name) if cmd_name in VERBS else None
+        if cmd_name in VERBS and cmd_name not in ELSEWHERE:
+            return command_of(_imported(cmd_name), cmd_name)
+        return installed_command(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands, then those of installed packages."""
+        super().format_commands(ctx, formatter)
+        if others := other_commands(VERBS):
+            with formatter.section("Commands of installed packages"):
+                formatter.write_dl(others)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; end quietly if the program that reads stdout has ended."""

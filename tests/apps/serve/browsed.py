@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tests.lab.crawling import by_proxy, standing
 
-from periplus.apps.lab import World
-from periplus.apps.lab.sites import Profile
 from periplus.collection.collection import planned
 from periplus.collection.opening import open_crawl, settle
+from periplus_lab import World
+from periplus_lab.sites import Profile
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL)
 HURRIED = {

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tests.system.typed import running, wait_until
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.control import ControlClient, is_running
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
 QUIET = 0.4
 """Seconds without a request after which those that were under way when a crawl was paused have ended."""

@@ -17,8 +17,6 @@ from tests.apps.serve.browsed import HURRIED
 from tests.lab.crawling import by_proxy, standing
 from typer.testing import CliRunner
 
-from periplus.apps.lab import World
-from periplus.apps.lab.sites import Profile
 from periplus.apps.report.making import report_of
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings
@@ -30,6 +28,8 @@ from periplus.collection.facts.lookup import collection_facts, site_facts
 from periplus.collection.running import CrawlRun
 from periplus.collection.summary import Summary
 from periplus.insight.views import Views
+from periplus_lab import World
+from periplus_lab.sites import Profile
 
 LIMIT = 60
 PROFILES = (Profile.SHOP, Profile.NONE, Profile.PARTIAL)

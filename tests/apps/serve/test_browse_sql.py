@@ -16,10 +16,10 @@ from tests.apps.serve.query_processes import limit_of, memory_of, query_workers
 from tests.lab.crawling import rows
 from tests.markup import elements
 
-from periplus.apps.lab.sites import Profile
 from periplus.apps.serve import browse_tables
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings
+from periplus_lab.sites import Profile
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from tests.apps.serve.asking import PATIENCE, Reply, Site
 from tests.apps.serve.browsed import HURRIED, PROFILES
 from tests.lab.crawling import by_proxy, standing
 
-from periplus.apps.lab import World
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings
 from periplus.collection.collection import existing, planned
 from periplus.collection.facts.lookup import collection_facts
 from periplus.collection.opening import open_crawl, settle
 from periplus.store import DiskState
+from periplus_lab import World
 
 PATHS = ("/collection", "/collection/sites", "/collection/sql?q=select+count(*)+from+fetches", "/collection/runs")
 

@@ -18,14 +18,14 @@ from tests.apps.serve.conftest import Serving
 from tests.apps.serve.crawled_live import QUIET, crawling, hosts, settled, small_lab
 from tests.system.typed import wait_until
 
-from periplus.apps.lab.server import RunningLab, Server
 from periplus.apps.serve import live, live_feed
 from periplus.apps.serve.live_feed import MAX_LISTENERS, changed_fields, view_of_facts
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings
 from periplus.collection.control import ControlClient
+from periplus_lab.server import RunningLab, Server
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 
 @pytest.fixture

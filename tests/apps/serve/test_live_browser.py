@@ -12,10 +12,10 @@ from tests.apps.serve.crawled_live import crawling, hosts, settled, small_lab
 from tests.lab.chromium_page import Chromium, NoChromium
 from tests.system.typed import wait_until
 
-from periplus.apps.lab.server import RunningLab, Server
 from periplus.collection.control import ControlClient
+from periplus_lab.server import RunningLab, Server
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 LENGTH = "document.getElementById('rates').getAttribute('points').split(' ').length"
 

@@ -15,12 +15,12 @@ from tests.apps.serve.conftest import Serving
 from tests.apps.serve.crawled_live import crawling, small_lab
 
 import periplus
-from periplus.apps.lab.server import RunningLab, Server
 from periplus.collection.collection import tally_of
 from periplus.collection.control import ControlClient
 from periplus.store.layout import Layout
+from periplus_lab.server import RunningLab, Server
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 DOCS = Path(__file__).parents[3] / "docs"
 DOCUMENTED = re.findall(r"^\| `(periplus_[a-z_]+)` \|", (DOCS / "live.md").read_text(), re.MULTILINE)

@@ -15,13 +15,13 @@ from tests.apps.serve.crawled_live import hosts, small_lab
 from tests.apps.serve.query_processes import is_there
 from tests.system.typed import PROGRAM, running, wait_until
 
-from periplus.apps.lab.server import RunningLab, Server
 from periplus.apps.serve.running import crawling
 from periplus.collection.collection import existing, planned
 from periplus.collection.control import ControlClient, is_running
 from periplus.collection.readable import SOCKET
+from periplus_lab.server import RunningLab, Server
 
-pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
+pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 
 @pytest.fixture

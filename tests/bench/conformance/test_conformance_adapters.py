@@ -4,7 +4,7 @@ import pytest
 from bench.peers import Ours, Tool
 
 from bench.conformance import ADAPTERS, PEERS, peer_adapter
-from periplus.apps.lab.conformance.judging import listed_cases
+from periplus_lab.conformance.judging import listed_cases
 
 _KNOWN = {
     name for case in listed_cases() for name in (case.group, f"{case.group}/{case.trial}", f"{case.group}/{case.name}")

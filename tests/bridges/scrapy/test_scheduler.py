@@ -18,8 +18,8 @@ import pytest
 from tests.bridges.scrapy.scrapy_process import run_spider
 from tests.lab.crawling import rows, standing
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab
+from periplus_lab import World
+from periplus_lab.server import RunningLab
 
 pytestmark = pytest.mark.skipif(find_spec("scrapy") is None, reason="Scrapy is not installed")
 

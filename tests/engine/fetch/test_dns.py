@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import pytest
 from tests.each_case import each_case
 
-from periplus.apps.lab.server import SteppedClock
 from periplus.engine.fetch import HostAddress, NoAddress, Resolver, ResolverSettings
 from periplus.model import ConfigError
+from periplus_lab.server import SteppedClock
 
 
 class Names:

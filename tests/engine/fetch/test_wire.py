@@ -24,8 +24,6 @@ from tests.hypothesis_depth import examples
 from tests.lab.loopback_guard import LoopbackGuard
 from tests.typed_seeds import guard_of
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningClock, RunningLab, Server, SteppedClock
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import AddressGuard, CrawlerIdentity, CurlWire, Resolver, ResolverSettings, WireSettings
 from periplus.engine.fetch.head import WantedTypes
@@ -48,6 +46,8 @@ from periplus.model import (
     Validators,
 )
 from periplus.urls import canonical, host_of, site_of
+from periplus_lab import World
+from periplus_lab.server import RunningClock, RunningLab, Server, SteppedClock
 
 HOME = "127.0.0.1"
 MakeWire = Callable[..., CurlWire]

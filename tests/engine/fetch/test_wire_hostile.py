@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from tests.lab.loopback_guard import LoopbackGuard
 
-from periplus.apps.lab import World
-from periplus.apps.lab.hostile import DOMAIN, REGISTRY
-from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import CrawlerIdentity, CurlWire, Resolver, ResolverSettings, WireSettings
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, FetchTask, Lane, Located, Purpose, Redirected
 from periplus.urls import canonical, site_of
+from periplus_lab import World
+from periplus_lab.hostile import DOMAIN, REGISTRY
+from periplus_lab.server import RunningLab, Server, SteppedClock
 
 pytest.importorskip("cryptography", reason="TLS of the lab needs the extra `lab`")
 

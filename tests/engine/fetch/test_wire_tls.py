@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 from tests.lab.loopback_guard import LoopbackGuard
 
-from periplus.apps.lab import World
-from periplus.apps.lab.server import RunningLab, Server
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import CrawlerIdentity, CurlWire, Resolver, WireSettings
 from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
+from periplus_lab import World
+from periplus_lab.server import RunningLab, Server
 
 x509 = pytest.importorskip("cryptography.x509", reason="certificates need the extra `lab`")
 

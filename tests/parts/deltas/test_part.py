@@ -39,7 +39,7 @@ class DeltaSite:
     """One page over TLS, which may serve as a dictionary. What was asked for is kept."""
 
     def __init__(self, folder: Path) -> None:
-        from periplus.apps.lab.certificates import Authority
+        from periplus_lab.certificates import Authority
 
         authority = Authority(folder)
         self.page = BEFORE

@@ -6,13 +6,13 @@ import pytest
 from tests.each_case import each_case
 from tests.verdicts.world_crawl import WorldCrawl, hurried
 
-from periplus.apps.lab import Answer, Request
-from periplus.apps.lab.spam_web import Dust, HostileWorld
-from periplus.apps.lab.spam_web.dust import page_of
 from periplus.model import Refused, SubjectJudged
 from periplus.parts.dust.given import GivenRule, RuleFile
 from periplus.parts.dust.renaming import is_probe
 from periplus.parts.dust.settings import DustSettings
+from periplus_lab import Answer, Request
+from periplus_lab.spam_web import Dust, HostileWorld
+from periplus_lab.spam_web.dust import page_of
 
 WORLD = HostileWorld(7, 2, pages=20, parts=(Dust,))
 

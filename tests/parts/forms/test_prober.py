@@ -10,8 +10,6 @@ import pytest
 from tests.each_case import each_case
 from tests.lab.form_probing import Probed, floor, probe
 
-from periplus.apps.lab.database import Database
-from periplus.apps.lab.world import World
 from periplus.content import read_page
 from periplus.model import ConfigError, Form, FormRow, Site, Url
 from periplus.parts.forms.kinds import Use, inputs_of
@@ -28,6 +26,8 @@ from periplus.parts.forms.submitting import (
     submission,
 )
 from periplus.parts.forms.words import Words
+from periplus_lab.database import Database
+from periplus_lab.world import World
 
 PAGE = Url("http://a.test/")
 

@@ -63,7 +63,7 @@ class SignedSite:
     """A site behind the middleware, over TLS or not. What was asked for is kept, with the verdict on it."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_secure: bool = True) -> None:
-        from periplus.apps.lab.certificates import Authority
+        from periplus_lab.certificates import Authority
 
         self.key = folder / "keys" / "identity.pem"
         self.verdicts: dict[str, list[SignatureVerdict | None]] = {}

@@ -13,10 +13,10 @@ import pytest
 from tests.lab.browser_pool import IMPATIENT, PATIENT, OpenedPool, needs_browser
 from tests.lab.crawling import standing
 
-from periplus.apps.lab.applications import APPLICATION, ENDLESS, GROWING, LOOP, POLLER, TROUBLE, ApplicationWorld
-from periplus.apps.lab.http import Request
-from periplus.apps.lab.server import RunningLab
 from periplus.parts.render.browser import kill, processes_of, profiles_of
+from periplus_lab.applications import APPLICATION, ENDLESS, GROWING, LOOP, POLLER, TROUBLE, ApplicationWorld
+from periplus_lab.http import Request
+from periplus_lab.server import RunningLab
 
 pytest.importorskip("cryptography", reason="TLS of the lab needs the extra `lab`")
 pytestmark = needs_browser

@@ -20,9 +20,6 @@ from msgspec.structs import replace
 
 from periplus.apps.publish import Publisher, PublishSettings, RowInventory
 from periplus.apps.publish.settings import ArchiveSettings, SiteSettings
-from periplus.apps.simulate.brandman import FITTED
-from periplus.apps.simulate.freshness import simulate_freshness
-from periplus.apps.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
 from periplus.engine.frontier import SiteRecords
 from periplus.formats.metadata_archive import ArchiveEntry, read
 from periplus.model import (
@@ -49,6 +46,9 @@ from periplus.parts.revisit.settings import RefreshSettings
 from periplus.parts.revisit.signals import ArchiveProof
 from periplus.store import MemoryState
 from periplus.urls import site_of
+from periplus_lab.simulate.brandman import FITTED
+from periplus_lab.simulate.freshness import simulate_freshness
+from periplus_lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
 
 BASE = "https://www.example.org/"
 SITE = site_of(Url(BASE))

@@ -20,8 +20,8 @@ from tests.parts.revisit.watched_site import (
     stated_moments,
 )
 
-from periplus.apps.simulate.histories import DAY, Histories, read_histories
 from periplus.parts.revisit.settings import RefreshSettings
+from periplus_lab.simulate.histories import DAY, Histories, read_histories
 
 FEW = (31,)
 """A generated site that is watched quickly: nightly changes."""

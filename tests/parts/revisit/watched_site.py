@@ -18,7 +18,6 @@ from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from periplus.apps.simulate.histories import DAY
 from periplus.engine.frontier import SiteRecords
 from periplus.engine.frontier.reports import after_visit
 from periplus.model import (
@@ -42,6 +41,7 @@ from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.settings import RefreshSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
+from periplus_lab.simulate.histories import DAY
 
 START = 20_000 * DAY
 """When the collection is first crawled, in POSIX time: a midnight."""

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from periplus.apps.lab import Request, World
-from periplus.apps.lab.sites import Profile
 from periplus.formats import sitemap
 from periplus.formats.sitemap import Child, Entry
 from periplus.model import Problem, Url
@@ -27,6 +25,8 @@ from periplus.parts.sitemaps.difference import (
     times_at,
 )
 from periplus.urls import canonical
+from periplus_lab import Request, World
+from periplus_lab.sites import Profile
 
 DAY = 86_400.0
 DAYS = (0.3, 8.3, 16.3, 24.3)

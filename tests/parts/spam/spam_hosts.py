@@ -13,11 +13,11 @@ from random import Random
 import numpy as np
 from msgspec import Struct
 
-from periplus.apps.lab.randomness import host_label, sentences, topics, words
 from periplus.content import read_page
 from periplus.parts.spam.features import Features, page_features
 from periplus.parts.spam.link_features import DomainGraph
 from periplus.urls import domain_of, site_of
+from periplus_lab.randomness import host_label, sentences, topics, words
 
 _KEY_WORDS = (
     "pills", "loans", "watches", "casino", "degrees", "ringtones", "mortgage", "slots", "insurance", "replica",

@@ -7,9 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from periplus.apps.lab import traps
-from periplus.apps.lab.http import Request
-from periplus.apps.lab.world import World
 from periplus.content import read_page
 from periplus.insight.views import QUESTIONS, Views
 from periplus.model import Discovery, PageRead, Source, Url, UrlDiscovered
@@ -19,6 +16,9 @@ from periplus.parts.spam.scores import SpamScores
 from periplus.parts.spam.settings import SpamSettings
 from periplus.store.tables import Tables
 from periplus.store.tables.verdicts import write_verdicts
+from periplus_lab import traps
+from periplus_lab.http import Request
+from periplus_lab.world import World
 
 SUFFIXES = ("lab.test",)
 NOW = 1_800_000_000.0

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from periplus.apps.lab.http import Request
-from periplus.apps.lab.spam_web import Farm, HostileWorld
 from periplus.content import read_page
 from periplus.insight.views import Views
 from periplus.model import Discovery, PageRead, Source, Url, UrlDiscovered
@@ -18,6 +16,8 @@ from periplus.parts.spam.model import shipped
 from periplus.parts.spam.scores import SpamScores
 from periplus.parts.spam.settings import SpamSettings
 from periplus.store.tables import Tables
+from periplus_lab.http import Request
+from periplus_lab.spam_web import Farm, HostileWorld
 
 SUFFIXES = ("lab.test",)
 NOW = 1_800_000_000.0

@@ -8,11 +8,11 @@ import pytest
 from tests.each_case import each_case
 from tests.verdicts.world_crawl import WorldCrawl, hurried
 
-from periplus.apps.lab.spam_web import HostileWorld
-from periplus.apps.lab.spam_web.dust import Calendars as LabCalendars
 from periplus.model import Accept, Discovery, Reject, Source, Url
 from periplus.policy.filters.calendars import CALENDAR_DAYS, MAX_TEMPLATES, Calendars
 from periplus.policy.filters.site_states import FilterStates
+from periplus_lab.spam_web import HostileWorld
+from periplus_lab.spam_web.dust import Calendars as LabCalendars
 
 NOW = 1_767_571_200.0
 """5 January 2026."""

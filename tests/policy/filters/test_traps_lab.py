@@ -13,8 +13,6 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
-from periplus.apps.lab import Answer, Request, World
-from periplus.apps.lab.traps import CALENDAR, CLOAKER, DOUBLING, FACETS, FARM, SESSIONS
 from periplus.content import read_page
 from periplus.model import Discovery, ParsedPage, Reject, Rewrite, Site, Source, Url
 from periplus.policy.filters import (
@@ -29,6 +27,8 @@ from periplus.policy.filters import (
     standard_chain,
 )
 from periplus.urls import site_of
+from periplus_lab import Answer, Request, World
+from periplus_lab.traps import CALENDAR, CLOAKER, DOUBLING, FACETS, FARM, SESSIONS
 
 PATIENCE = 6000
 """A walk that gets here was not bounded by the guards."""
