@@ -66,7 +66,7 @@ SEEDS = {
     "collection/opening.py:seed_discovery": "the seeds of the collection",
     "collection/control_server.py:_Desk._widen": "URLs given over the control socket, which is the user's own",
     "bridges/scrapy/scheduler.py:Scheduler._accept": "requests of a spider",
-    "parts/sitemaps/held_seeds.py:HeldSeeds.step": "seeds that waited for lists",
+    "engine/sitemaps/held_seeds.py:HeldSeeds.release": "seeds that waited for lists",
     "collection/facts/lookup.py:_judged": "asks filters; nothing is fetched",
 }
 """Where a discovery is made a seed. Being one opens nothing."""

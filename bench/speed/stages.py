@@ -39,7 +39,10 @@ STAGES: Final = {
         "engine.machine:Machine._learn_from", "parts.absence.part:AbsenceJudge.read",
         "parts.cloaking.part:CloakingJudge.read", "parts.forms.part:Forms.passed_on", "parts.forms.part:Forms.lead",
     ),
-    "sitemaps": ("parts.sitemaps.part:SitemapScheduler.step", "parts.sitemaps.part:SitemapScheduler.arrived"),
+    "sitemaps": (
+        "engine.sitemaps.scheduler:SitemapScheduler.step",
+        "engine.sitemaps.scheduler:SitemapScheduler.arrived",
+    ),
     "log": ("engine.log:InputLog.append",),
     "WARC": ("store.warc.archive:Archive.write_all", "store.warc.archive:Archive.sync"),
     "tables": (

@@ -23,7 +23,7 @@ from periplus.store.warc import archive, packing, read_records
 from periplus.store.warc.frames import dictionary_in
 from periplus.store.warc.records import warc_files
 
-PAGES = 400
+PAGES = 120
 HOME = "http://old.test/"
 
 
@@ -48,7 +48,7 @@ def imported(source: Path) -> Path:
     folder = source.parent / "zstd"
     patch = pytest.MonkeyPatch()
     for module in (archive, packing):
-        patch.setattr(module, "SAMPLES", 300)
+        patch.setattr(module, "SAMPLES", 80)
     import_archives(folder, [source], settings={"archive.compression": "zstd"})
     patch.undo()
     return folder
@@ -66,7 +66,6 @@ def plain(source: Path) -> Path:
     return source.parent / "gzip"
 
 
-@pytest.mark.proof
 def test_its_files_are_frames_with_a_dictionary(imported: Path) -> None:
     """All but the first, which the dictionary is made of."""
     files = warc_files(imported / "warc")

@@ -12,7 +12,7 @@ QUICK = ("breadth_first", "indegree", "opic")
 
 @pytest.mark.parametrize("delay", [0.0, 1.0])
 def test_simple_orderings_go_by_the_book(delay: float, tmp_path: Path) -> None:
-    rows = list(compared("one site", 200, 1, 1, QUICK, [delay], tmp_path))
+    rows = list(compared("one site", 60, 1, 1, QUICK, [delay], tmp_path))
     assert [row.ordering for row in rows] == list(QUICK)
     for row in rows:
         assert str(row.simulator) == "same"

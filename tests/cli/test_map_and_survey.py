@@ -16,11 +16,11 @@ from periplus.cli.survey.output import FILES, print_bad_lines
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.progress import Progress
+from periplus.engine.sitemaps.store import SitemapStore
+from periplus.engine.sitemaps.trees import Origin, SitemapNode
 from periplus.engine.stats import CrawlStats
 from periplus.insight.listed import ListedUrl
 from periplus.model import RobotsFile, Site, Url
-from periplus.parts.sitemaps.store import SitemapStore
-from periplus.parts.sitemaps.trees import Origin, SitemapNode
 from periplus.store import MemoryState, SiteState
 
 HOME = "http://a.test"

@@ -120,7 +120,7 @@ def test_a_freshness_that_no_visit_has_checked_is_not_stated() -> None:
 def test_a_freshness_that_few_visits_have_checked_is_an_interval() -> None:
     """One page was visited 29 times, and 2,445 once: people are not shown a guess, and programs have its interval."""
     guess = msgspec.structs.replace(PROGRESS, freshness=Freshness(2_446, 0.551, 0.0, 1.0, 60.0, 1.0, 1))
-    said = "not known yet: only 1 of 2,446 pages visited twice (95 %: 0.0 to 100.0 %)"
+    said = "not known to 20 points yet: 1 of 2,446 pages visited twice (95 %: 0.0 to 100.0 %)"
     assert said in "\n".join(drawn(160, guess))
     assert f"freshness {said}, " in plain_line(guess, since(BEFORE, BEFORE))
     line = line_of("docs", guess, BEFORE, 1.0)

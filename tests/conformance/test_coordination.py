@@ -28,7 +28,6 @@ from periplus.engine.sharding.messages import Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.stats import CrawlStats
 from periplus.model import Bid, CollectionError
-from periplus.parts.revisit.market import Market
 
 SHARDS = 3
 STEPS = 600
@@ -62,7 +61,7 @@ class Pipes(ProcessTeam):
     """The team of processes, whose workers are here."""
 
     def __init__(self, limit: int | None) -> None:
-        super().__init__(cast("Any", None), SHARDS, limit, Market)
+        super().__init__(cast("Any", None), SHARDS, limit)
         self.ends: dict[int, Connection] = {}
         self.last: dict[int, Orders] = {}
         super().start([])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from tests.kept_values import with_values
 
 from periplus.content import ChurnRecord
+from periplus.engine.revisit.evidence import SignalKind
+from periplus.engine.revisit.gains import SiteGains
+from periplus.engine.revisit.signals import ArchiveProof, KindEvidence, SiteEvidence
+from periplus.engine.revisit.weights import Yield
+from periplus.engine.sitemaps.scores import Priorities
 from periplus.model import Payload, RobotsFile, Site, Url
-from periplus.parts.revisit.evidence import SignalKind
-from periplus.parts.revisit.gains import SiteGains
-from periplus.parts.revisit.signals import ArchiveProof, KindEvidence, SiteEvidence
-from periplus.parts.revisit.weights import Yield
-from periplus.parts.sitemaps.scores import Priorities
 from periplus.policy.balance import BalanceRecord, SourceSample
 from periplus.policy.filters import SiteFilterState
 from periplus.policy.filters.site_states import ParameterCounts, Values, Window

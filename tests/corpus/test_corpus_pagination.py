@@ -18,7 +18,6 @@ def pages(corpus: Path) -> list[ListPage]:
     return list(list_pages(corpus))
 
 
-@pytest.mark.proof
 def test_next_pages_of_sites_left_out(pages: list[ListPage]) -> None:
     """Each site by weights that were learnt from the others. Reached: .894 and .952."""
     figures = judged(pages, left_out(pages))

@@ -11,14 +11,14 @@ from tests.each_case import each_case
 
 from periplus.engine.comparison import PageComparer
 from periplus.engine.frontier import SiteRecords
+from periplus.engine.revisit.budget import Watching
+from periplus.engine.revisit.evidence import DAY, PageEvidence, unpack_page
+from periplus.engine.revisit.freshness import CLOCK_ERROR
+from periplus.engine.revisit.revisits import Revisits
+from periplus.engine.revisit.settings import RefreshSettings
+from periplus.engine.sitemaps.store import clamped_to
+from periplus.engine.sitemaps.trees import Origin, SitemapNode
 from periplus.model import Lane, Queued, Url, UrlRecord
-from periplus.parts.revisit.budget import Watching
-from periplus.parts.revisit.evidence import DAY, PageEvidence, unpack_page
-from periplus.parts.revisit.freshness import CLOCK_ERROR
-from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.revisit.settings import RefreshSettings
-from periplus.parts.sitemaps.store import clamped_to
-from periplus.parts.sitemaps.trees import Origin, SitemapNode
 from periplus.store import MemoryState
 from periplus.urls import site_of
 

@@ -10,11 +10,11 @@ from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, like
 from periplus.engine.comparison import PageComparer
 from periplus.engine.frontier import Revisiting
 from periplus.engine.frontier.site import SiteRecords
+from periplus.engine.revisit.budget import Watching
+from periplus.engine.revisit.evidence import SignalKind, unpack_page
+from periplus.engine.revisit.revisits import Revisits
+from periplus.engine.revisit.signals import KindEvidence, SiteEvidence
 from periplus.model import ChangeLevel, FirstSeen, ParsedPage, ReadFrom, Site, Source, Url, UrlRecord
-from periplus.parts.revisit.budget import Watching
-from periplus.parts.revisit.evidence import SignalKind, unpack_page
-from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import MemoryState
 
 DAY = 86_400.0

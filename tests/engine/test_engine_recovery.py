@@ -18,10 +18,10 @@ from periplus.engine.clock import SystemClock
 from periplus.engine.inputs import Answered, Input
 from periplus.engine.log import InputLog
 from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.revisit.gains import SiteGains, unpack_page_gains
 from periplus.engine.shard import Shard, ShardStatus
+from periplus.engine.sitemaps.store import SitemapStore
 from periplus.model import Discovery, FetchOutcome, Lane, Purpose, Queued, Site, Source, Url
-from periplus.parts.revisit.gains import SiteGains, unpack_page_gains
-from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.urls import site_of

@@ -16,8 +16,8 @@ from tests.faults.web import Broken, Clock, FaultyWorld, Key, Servers, TrueTime,
 from tests.properties.replayed_world import START
 
 from periplus.engine.frontier import PolitenessSettings
+from periplus.engine.revisit.evidence import DAY
 from periplus.model import Fetched, FetchOutcome, FetchTask, NotModified, Purpose, Site, Url
-from periplus.parts.revisit.evidence import DAY
 from periplus.store.warc.records import sha1_base32
 from periplus.urls import site_of
 

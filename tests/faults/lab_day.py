@@ -38,6 +38,7 @@ from tests.properties.replayed_world import ObservedMachine
 
 from periplus.collection.config.settings import Config
 from periplus.engine.frontier import PolitenessSettings
+from periplus.engine.revisit.evidence import DAY
 from periplus.model import (
     ChangeLevel,
     Fetched,
@@ -51,7 +52,6 @@ from periplus.model import (
     Site,
     Url,
 )
-from periplus.parts.revisit.evidence import DAY
 from periplus.store.layout import Layout
 from periplus.store.warc.records import sha1_base32
 from periplus.urls import canonical, site_of

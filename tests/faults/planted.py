@@ -41,6 +41,9 @@ LMDB: Final = "tests/faults/test_lmdb_faults.py"
 WARC: Final = "tests/store/warc/test_archive_durability.py"
 DOWN: Final = "tests/engine/frontier/test_outages.py"
 OUTAGES: Final = "tests/outages/test_outages.py"
+ADDRESSES: Final = "tests/engine/frontier/test_addresses.py"
+SETBACKS: Final = "tests/engine/frontier/test_frontier_setbacks.py"
+SITEMAPS: Final = "tests/engine/sitemaps/test_scheduler.py"
 
 
 class Bug(Struct, frozen=True):
@@ -147,7 +150,7 @@ BUGS: Final = (
         ("tests/engine/test_machine_restart.py", "tests/properties/test_shards_exactly_once.py"),
     ),
     Bug(
-        "a checkpoint forgets what is read of sitemaps", "parts/sitemaps/part.py",
+        "a checkpoint forgets what is read of sitemaps", "engine/sitemaps/scheduler.py",
         "SitemapState(unread, ", "SitemapState([], ", (REPLAY,),
     ),
     Bug(
@@ -222,15 +225,15 @@ BUGS: Final = (
         ("tests/engine/test_clock.py",),
     ),
     Bug(
-        "revisits are not brought back with the clock", "parts/revisit/revisits.py",
+        "revisits are not brought back with the clock", "engine/revisit/revisits.py",
         "        if is_set_back:\n", "        if not is_set_back and not now:\n", (SET_BACK,),
     ),
     Bug(
-        "a visit of a time to come is kept", "parts/revisit/freshness.py",
+        "a visit of a time to come is kept", "engine/revisit/freshness.py",
         "if page.visited_at > now else record", "if page.visited_at < 0 else record", (SET_BACK,),
     ),
     Bug(
-        "a checkpoint forgets when requests were last granted", "parts/revisit/revisits.py",
+        "a checkpoint forgets when requests were last granted", "engine/revisit/revisits.py",
         "            latest_at=self._latest_at,\n", "", (SET_BACK,),
     ),
     Bug(
@@ -273,7 +276,7 @@ BUGS: Final = (
     ),
     Bug(
         "pages are not asked again after an outage that was none", "engine/frontier/outages.py",
-        "            self._ask(found, len(found))\n", "", (DOWN,),
+        "        self._ask(found, len(found))\n", "", (DOWN,),
     ),
     Bug(
         "one page that is there ends an outage", "engine/frontier/outages.py",
@@ -291,6 +294,32 @@ BUGS: Final = (
         "pages of a site that is given up get no next visit", "engine/frontier/selection.py",
         "                self._state.records.put([self._revisits.put_off(self.record_of(ticket.entry), now)])\n",
         "", (OUTAGES,),
+    ),
+    Bug(
+        "the place to which a lost page redirects is fetched", "engine/frontier/frontier.py",
+        "if self.outages.is_doubted(outcome.task) else outcome\n", "if False else outcome\n", (OUTAGES,),
+    ),
+    Bug(
+        "readers see visits to lost pages before another has answered", "engine/frontier/outages.py",
+        "        self._events.record([OutageSeen(site, now - _INSTANT, now + _INSTANT, NOT_DOWN, now)])\n", "", (DOWN,),
+    ),
+    Bug(
+        "a challenge in the place of robots.txt has no rules", "engine/frontier/robots.py",
+        "    return challenge_in(outcome.status, Headers(outcome.headers), body) != \"\"\n",
+        "    return False\n", (ROBOTS,),
+    ),
+    Bug(
+        "failures at an address say nothing about how much it bears", "engine/frontier/addresses.py",
+        "            self.window = max(self.window / 2, 1.0)\n", "", (ADDRESSES,),
+    ),
+    Bug(
+        "an address is kept after a failed connection", "engine/frontier/frontier.py",
+        "            active.record.ip_expires_at = 0.0\n", "            pass\n", (SETBACKS,),
+    ),
+    Bug(
+        "a site has any number of sitemaps that wait to be read", "engine/sitemaps/discovery.py",
+        "            room = 0 if site in self.held else self._room(site, is_new=is_new)\n",
+        "            room = len(urls)\n", (SITEMAPS,),
     ),
     Bug(
         "readers see what was shown in an outage", "store/tables/reader.py",

@@ -25,7 +25,6 @@ from periplus.engine.sharding.messages import Delivery
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.sharding.worker import ShardWorker
 from periplus.model import Discovery, Source
-from periplus.parts.revisit.market import Market
 
 MAX_ROUNDS: Final = 6_000
 """Rounds after which a crawl that has not ended never will."""
@@ -105,7 +104,7 @@ class Team(ProcessTeam):
     """The coordinator, with shards in this process."""
 
     def __init__(self, run: ShardedSimulation, workers: int) -> None:
-        super().__init__(cast("Any", None), workers, None, Market)
+        super().__init__(cast("Any", None), workers, None)
         self._run = run
 
     def _spawn(self, number: int) -> tuple[Connection, BaseProcess]:

@@ -37,10 +37,10 @@ from periplus.engine.frontier import AddressClaims
 from periplus.engine.inputs import Answered, Input
 from periplus.engine.log import InputLog
 from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.revisit.evidence import DAY
 from periplus.engine.router import OutgoingMessages
 from periplus.engine.sharding.crawl import PushedUrls
 from periplus.model import Discovery, FetchTask, InvariantError, PeriplusError, Source, Stored, Url, UrlRecord
-from periplus.parts.revisit.evidence import DAY
 from periplus.store import Archive, DiskState, MessageInbox, Replica
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled, Tables

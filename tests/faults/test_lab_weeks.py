@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.faults.lab_day import LabDay, held
 
-from periplus.parts.revisit import crawl_value, fresh_share
+from periplus.engine.revisit import crawl_value, fresh_share
 
 MOST_OBJECTS = 12e6
 """Bytes that the objects of a watch of some 500 pages take at most, whatever its age."""

@@ -23,8 +23,8 @@ from tests.faults.disk import Fault
 from tests.faults.simulation import Plan, Process, Simulation, plan_of
 from tests.faults.web import Broken, Clock, Key
 
+from periplus.engine.revisit.weights import RefreshRetirementSettings
 from periplus.model import Discovery, Source, Url, UrlRecord
-from periplus.parts.revisit.weights import RefreshRetirementSettings
 
 VISITS_A_DAY: Final = 1_000.0
 """Enough to visit every page of the largest world several times as often as it must be."""

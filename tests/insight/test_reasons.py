@@ -8,9 +8,9 @@ from tests.each_case import each_case
 
 from periplus.engine.fetch import dns, reasons
 from periplus.engine.frontier import politeness
+from periplus.engine.sitemaps.visits import SitemapAuthority
 from periplus.insight import listed
 from periplus.insight.reasons import EXPLAINED, explained
-from periplus.parts.sitemaps.visits import SitemapAuthority
 from periplus.policy.filters import REASONS
 
 

@@ -23,8 +23,8 @@ from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.shard import ShardStatus
+from periplus.engine.sitemaps.store import SitemapStore
 from periplus.model import Lane, Queued, Url
-from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.urls import site_of

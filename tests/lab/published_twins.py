@@ -26,10 +26,10 @@ from periplus.apps.publish.trial_server import folder_app, trial_server
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
+from periplus.engine.revisit.evidence import SignalKind
+from periplus.engine.revisit.signals import KindEvidence, SiteEvidence
 from periplus.formats.dates import write_w3c
 from periplus.model import Granularity, Lastmod, Site
-from periplus.parts.revisit.evidence import SignalKind
-from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus_lab import World

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.lab.surveyed_domains import SurveyedDomains
 
+from periplus.engine.sitemaps.trees import twin_key
 from periplus.formats.robots import looks_like_html, parse
 from periplus.formats.sitemap import Child, Entry, read
 from periplus.model import (
@@ -33,7 +34,6 @@ from periplus.model import (
     Url,
     UrlDiscovered,
 )
-from periplus.parts.sitemaps.trees import twin_key
 from periplus.store import Archive, MemoryPayloads, Tables, WarcSettings
 from periplus.urls import canonical, site_of
 

@@ -6,6 +6,7 @@ import pytest
 from tests.lab.agreeing import agree, nightly
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "way", ["sitemaps", *(pytest.param(way, marks=pytest.mark.slow) for way in ("indexnow", "websub"))]
 )

@@ -212,6 +212,7 @@ def planted_elsewhere(truth: Truth, found: Audit) -> set[str]:
     return names | ({"needless-requests"} if found.cost.share >= 0.2 and found.cost.visits >= 20 else set())
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("place", PLACES)
 def test_pages_with_second_names_are_found(crawled: Crawled, place: int) -> None:
     """Every group of names for one page, but for the one that stands for it."""
@@ -222,6 +223,7 @@ def test_pages_with_second_names_are_found(crawled: Crawled, place: int) -> None
     assert len(told) == len(aliases)
 
 
+@pytest.mark.proof
 def test_what_a_crawl_costs_is_what_the_server_saw(crawled: Crawled) -> None:
     """Requests for pages, and how many of them brought nothing."""
     for place in QUICK:
@@ -257,6 +259,7 @@ def test_everything_wrong_with_files_is_found(dirty: Crawled) -> None:
     assert "no-sitemap" not in told
 
 
+@pytest.mark.proof
 def test_listed_copies_are_found(dirty: Crawled) -> None:
     """The huge file lists the same pages over and over under names that say nothing."""
     site = dirty.world.sites()[0]

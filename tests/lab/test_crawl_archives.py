@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from tests.lab.crawling import crawl, rows
 from tests.lab.scripted_web import ScriptedWeb, page
 
+from periplus.engine.sitemaps.store import SitemapStore
 from periplus.formats import metadata_archive
 from periplus.formats.metadata_archive import ArchiveEntry
 from periplus.model import Site
-from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 

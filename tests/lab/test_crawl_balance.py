@@ -11,8 +11,8 @@ from tests.lab.cluttered_world import KINDS, ClutteredWorld
 from tests.lab.crawling import rows
 
 from periplus.collection.facts.balance import BalanceFacts, balance_of
+from periplus.engine.sitemaps.show import sources_of
 from periplus.model import Site, SourceFacts
-from periplus.parts.sitemaps.show import sources_of
 from periplus.policy.settings import BalanceSettings
 from periplus.store import DiskState
 from periplus.store.layout import Layout

@@ -86,6 +86,7 @@ def test_warcio_reads_every_record(kept: Kept) -> None:
     assert answers == one(kept.folder, "select count(*) from fetches where warc_file is not null")
 
 
+@pytest.mark.proof
 def test_the_archive_has_every_answer_that_the_server_gave(kept: Kept) -> None:
     """Every whole answer is a capture of its URL; those that broke off are rows without one."""
     captured = Counter(json.loads(line.split(b" ", 2)[2])["url"] for line in kept.lines)
@@ -132,6 +133,7 @@ def record_at(kept: Kept, capture: dict[str, str]) -> tuple[ArcWarcRecord, bytes
     return record, payload
 
 
+@pytest.mark.proof
 def test_every_url_is_found_in_the_index(kept: Kept) -> None:
     """Sorted by bytes; from a key to file, offset and length, where the record of that URL lies, as the table says."""
     assert kept.lines == sorted(kept.lines)
@@ -155,6 +157,7 @@ def test_every_url_is_found_in_the_index(kept: Kept) -> None:
         assert row["digest"].removeprefix("sha1:") == capture["digest"]
 
 
+@pytest.mark.proof
 def test_a_revisit_resolves(kept: Kept) -> None:
     """An answer with a body that another URL had first is kept once: the record names it, and it is found."""
     revisits = [line for line in kept.lines if REVISIT.encode() in line]
@@ -185,6 +188,7 @@ def test_duckdb_and_pandas_read_every_table(kept: Kept, table: str) -> None:
     assert list(frame.columns) == [row["column_name"] for row in rows(kept.folder, f"describe {table}")]
 
 
+@pytest.mark.proof
 def test_pages_links_and_fetches_agree(kept: Kept) -> None:
     """A page for each good answer; a link for each that its page counts; bytes as the server sent them."""
     folder = kept.folder
@@ -196,6 +200,7 @@ def test_pages_links_and_fetches_agree(kept: Kept) -> None:
     assert one(folder, "select count(*) from (select page from links group by page) where page is null") == 0
 
 
+@pytest.mark.proof
 def test_what_is_known_was_discovered(kept: Kept) -> None:
     """Every page that was asked for, or refused by its site, had been accepted before; each URL is new once."""
     folder = kept.folder
@@ -207,6 +212,7 @@ def test_what_is_known_was_discovered(kept: Kept) -> None:
                        " where f.purpose = 'page'") == 0  # fmt: skip
 
 
+@pytest.mark.proof
 def test_info_says_the_same(kept: Kept, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """The state's own numbers are those of the tables."""
     monkeypatch.setattr(sys, "argv", ["periplus", "info", str(kept.folder), "--json"])

@@ -57,12 +57,14 @@ def test_what_can_be_reached_is_asked_for_and_nothing_else(crawled: Crawled) -> 
     assert set(crawled.asked) == set(crawled.truth.statuses)
 
 
+@pytest.mark.proof
 def test_everything_is_asked_for_once(crawled: Crawled) -> None:
     """But for what fails in a way that passes."""
     expected = {url: ATTEMPTS if status in FLEETING else 1 for url, status in crawled.truth.statuses.items()}
     assert crawled.asked == expected
 
 
+@pytest.mark.proof
 def test_every_url_ends_as_the_truth_says(crawled: Crawled) -> None:
     """One last word in `fetches` on each: the status, or the rule that forbids it."""
     said = rows(
@@ -74,12 +76,14 @@ def test_every_url_ends_as_the_truth_says(crawled: Crawled) -> None:
     assert {row["url"] for row in said if row["reason"] == "robots"} == crawled.truth.forbidden
 
 
+@pytest.mark.proof
 def test_pages_are_what_was_good(crawled: Crawled) -> None:
     """A row in `pages` for each answer of 200, and no other."""
     pages = Counter(row["url"] for row in rows(crawled.folder, "select url from pages"))
     assert pages == Counter(url for url, status in crawled.truth.statuses.items() if status == 200)
 
 
+@pytest.mark.proof
 def test_links_are_those_of_the_world(crawled: Crawled) -> None:
     """Every anchor of every page, once where it is repeated, as the world has it."""
     found: dict[str, set[str]] = {}
@@ -91,6 +95,7 @@ def test_links_are_those_of_the_world(crawled: Crawled) -> None:
         assert found.get(url, set()) == set(crawled.world.links(url, crawled.world.epoch))
 
 
+@pytest.mark.proof
 def test_what_was_discovered_is_what_is_known(crawled: Crawled) -> None:
     """Every URL of the truth was discovered, by a seed, a link or a redirect; only the idle parameter was cut off."""
     known = {row["url"] for row in rows(crawled.folder, "select distinct url from discoveries where refused is null")}

@@ -96,6 +96,7 @@ def test_planted_duplicates_are_together_and_nothing_else(crawled: Crawled) -> N
     assert recall >= 0.95
 
 
+@pytest.mark.proof
 def test_clusters_from_the_tables_are_those_of_the_crawl(crawled: Crawled) -> None:
     """All pages at once, as the views put them together, or one by one, as the crawl did: the same clusters."""
     members, firsts = clusters_of(Layout(crawled.folder).tables)
@@ -106,6 +107,7 @@ def test_clusters_from_the_tables_are_those_of_the_crawl(crawled: Crawled) -> No
     assert groups(later) == groups({url: each.cluster for url, each in crawled.placed.items() if each.size > 1})
 
 
+@pytest.mark.proof
 def test_every_page_but_the_first_is_counted_as_a_copy(crawled: Crawled) -> None:
     """Each once; and so is what is said in hardly a sentence, word by word, by several URLs."""
     placed = crawled.placed.values()

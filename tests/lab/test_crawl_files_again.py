@@ -9,8 +9,8 @@ import pytest
 from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
+from periplus.engine.revisit.evidence import SignalKind, unpack_page
 from periplus.model import Url
-from periplus.parts.revisit.evidence import SignalKind, unpack_page
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus_lab import World

@@ -187,6 +187,7 @@ def test_every_hostile_host_ends_with_its_reason(met: Met, name: str) -> None:
     assert set(found.values()) <= (CUT if name == "endless-body" else set())
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", sorted(PROBLEMS))
 def test_what_is_wrong_with_a_page_is_written_down(met: Met, name: str) -> None:
     """A page that could be read in part says so."""
@@ -194,11 +195,13 @@ def test_what_is_wrong_with_a_page_is_written_down(met: Met, name: str) -> None:
     assert PROBLEMS[name] in page["problems"]
 
 
+@pytest.mark.proof
 def test_the_crawl_ends_by_itself(met: Met) -> None:
     """Nothing waits any more, long before the time is up."""
     assert met.queued == 0
 
 
+@pytest.mark.proof
 def test_an_ordinary_site_does_not_suffer(met: Met) -> None:
     """All of its pages came, once each."""
     site = met.world.sites()[0]
@@ -208,12 +211,14 @@ def test_an_ordinary_site_does_not_suffer(met: Met) -> None:
     assert asked == dict.fromkeys(expected, 1)
 
 
+@pytest.mark.proof
 def test_a_good_certificate_is_trusted(met: Met) -> None:
     """By the authority that we were told of; those that fail do so for their own faults."""
     assert met.ends[place(secure(met.world))] == "good"
     assert secure(met.world) in {visit.url for visit in met.visits}
 
 
+@pytest.mark.proof
 def test_no_host_is_requested_too_often(met: Met) -> None:
     """However a host behaves, there are few requests to it; a storm of hosts is a few hosts."""
     requests = Counter(visit.host for visit in met.visits if visit.host.endswith(DOMAIN))
@@ -222,6 +227,7 @@ def test_no_host_is_requested_too_often(met: Met) -> None:
     assert not {visit.target for visit in met.visits} & {"/stolen", "/dtd", "/late/"}
 
 
+@pytest.mark.proof
 def test_downloads_are_bounded(met: Met) -> None:
     """A page is cut at its limit, and the server notices soon."""
     [most] = rows(met.folder, "select max(bytes) as most from fetches")
@@ -229,11 +235,13 @@ def test_downloads_are_bounded(met: Met) -> None:
     assert max(visit.sent for visit in met.visits) <= LARGEST + IN_BUFFERS
 
 
+@pytest.mark.proof
 def test_memory_is_bounded(met: Met) -> None:
     """Ten gibibytes in a bomb, endless bodies and heads, all at once; the lab's own memory is counted, too."""
     assert met.grown < MOST_MEMORY
 
 
+@pytest.mark.proof
 def test_private_places_are_refused(met: Met) -> None:
     """Wherever a redirect leads; no request was sent there, not even through the proxy."""
     refused = {host for (host, _), word in met.ends.items() if word == "private-address"}
@@ -241,6 +249,7 @@ def test_private_places_are_refused(met: Met) -> None:
     assert not [visit.url for visit in met.visits if not visit.host.endswith(".lab.test")]
 
 
+@pytest.mark.proof
 def test_a_redirect_too_far_is_refused_by_its_rule(met: Met) -> None:
     """Chains and storms end at the same bound, and the refusal is a row."""
     refused = rows(met.folder, "select url, rule from discoveries where refused = 'redirect-chain'")
@@ -292,6 +301,7 @@ def test_a_trap_ends_by_its_guard(trapped: Path, host: str, most: int, reasons: 
     assert all(row["rule"] for row in refused)
 
 
+@pytest.mark.proof
 def test_a_spam_farm_ends_by_the_budget_of_its_hosts(trapped: Path) -> None:
     """Every page of it is unique; each host may have a bounded number."""
     pages = rows(trapped / "farm", "select site, count(*) as pages from pages group by site")

@@ -64,6 +64,7 @@ def test_every_soft_404_is_found_and_nothing_else(judged: Judged) -> None:
     assert told
 
 
+@pytest.mark.proof
 def test_a_site_is_asked_at_most_twice(judged: Judged) -> None:
     impossible = "regexp_matches(url, '/[a-p]{16}(/|[.]html)?$')"
     probes = Counter(judged.column(f"select site from fetches where purpose = 'probe' and {impossible}"))
@@ -71,12 +72,14 @@ def test_a_site_is_asked_at_most_twice(judged: Judged) -> None:
     assert {host.partition("-")[0] for host in probes} == {"apology", "homeward", "sections", "honest", "wall"}
 
 
+@pytest.mark.proof
 def test_soft_404s_are_not_indexable(judged: Judged) -> None:
     found = judged.column("select url from urls where is_indexable and is_page")
     assert found
     assert not [url for url in found if judged.world.is_error(url)]
 
 
+@pytest.mark.proof
 def test_the_cloaker_is_judged_and_the_innocent_is_not(judged: Judged) -> None:
     verdicts = judged.column("select subject from verdicts where judge = 'cloaking' and kind = 'site'")
     assert [site.partition(":")[0] for site in verdicts] == ["full-0.cloaks.lab.test"]
@@ -85,6 +88,7 @@ def test_the_cloaker_is_judged_and_the_innocent_is_not(judged: Judged) -> None:
     assert len(disguised) < 0.05 * len(judged.agents)
 
 
+@pytest.mark.proof
 def test_parked_domains_are_found_in_the_tables(judged: Judged) -> None:
     config = Config().with_options({"scope.suffixes": ["lab.test"]})
     found = judge(CollectionSetup(judged.folder, config, (), False), 0.0)

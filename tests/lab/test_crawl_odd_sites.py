@@ -8,9 +8,9 @@ import pytest
 from tests.lab.crawling import crawl, make_files_due, rows
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, page, sitemap_index, urlset
 
+from periplus.engine.sitemaps.store import SitemapStore
+from periplus.engine.sitemaps.trees import SitemapNode
 from periplus.model import Site
-from periplus.parts.sitemaps.store import SitemapStore
-from periplus.parts.sitemaps.trees import SitemapNode
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 

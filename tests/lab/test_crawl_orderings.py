@@ -119,6 +119,7 @@ def test_every_ordering_crawls_all_of_it(run: Run, name: str, workers: int) -> N
     assert accepted(run(name, workers)) == accepted(run("breadth_first"))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("workers", [2, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_link_counts_once(run: Run, seeds: list[str], workers: int) -> None:
     """Also those met again and again, those that another process found, redirects and seeds."""
@@ -135,6 +136,7 @@ def test_refusals_are_told_as_often_as_without_learning(run: Run) -> None:
     assert rows(run("indegree"), question) == rows(run("breadth_first"), question)
 
 
+@pytest.mark.proof
 def test_cash_is_kept(run: Run, seeds: list[str]) -> None:
     """OPIC gives away what it has: never more than there was at the seeds, and most of it is somewhere in the end."""
     folder = run("opic")

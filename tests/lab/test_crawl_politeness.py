@@ -57,7 +57,12 @@ def world() -> World:
 
 
 @pytest.fixture(
-    scope="module", params=[pytest.param("alone", marks=pytest.mark.slow), "two-workers", "five-pages-a-visit"]
+    scope="module",
+    params=[
+        pytest.param("alone", marks=pytest.mark.slow),
+        "two-workers",
+        pytest.param("five-pages-a-visit", marks=pytest.mark.proof),
+    ],
 )
 def crawled(
     request: pytest.FixtureRequest, world: World, tmp_path_factory: pytest.TempPathFactory
@@ -84,7 +89,6 @@ def rests(visits: Sequence[Visit]) -> list[float]:
     return [later.real_started_at - earlier.real_ended_at for earlier, later in pairwise(visits)]
 
 
-@pytest.mark.proof
 def test_every_site_was_crawled_to_its_end(crawled: Crawled, world: World) -> None:
     """Without which the rest of this file says little."""
     assert set(crawled.by_host) == {site.host for site in world.sites()}

@@ -86,6 +86,7 @@ def test_every_page_and_link_is_found(crawled: Crawled) -> None:
     assert crawled.requests <= 3.5 * SIZE
 
 
+@pytest.mark.proof
 @needs_browser
 def test_templates_are_decided(crawled: Crawled) -> None:
     """Two templates have enough pages for a verdict; a summary says how many need scripts."""
@@ -98,6 +99,7 @@ def test_templates_are_decided(crawled: Crawled) -> None:
     }
 
 
+@pytest.mark.proof
 @needs_browser
 def test_documents_are_archived_beside_answers(crawled: Crawled) -> None:
     """The answer as sent, the document with a reference to it, and what the page has loaded."""
@@ -121,6 +123,7 @@ def test_documents_are_archived_beside_answers(crawled: Crawled) -> None:
     assert {*rendered} == {*crawled.pages}
 
 
+@pytest.mark.proof
 @needs_browser
 def test_readers_of_a_collection_see_documents(crawled: Crawled) -> None:
     """What is read of a page is what a person would see."""
@@ -131,6 +134,7 @@ def test_readers_of_a_collection_see_documents(crawled: Crawled) -> None:
         assert page.title == found.page.title
 
 
+@pytest.mark.proof
 @needs_browser
 def test_a_crash_loses_no_document(crawled: Crawled, tmp_path: Path) -> None:
     """Answers that were logged and not committed are read again from the archive, as documents."""

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 
+from periplus.engine.sitemaps.store import SitemapStore
+from periplus.engine.sitemaps.trees import SitemapNode
 from periplus.model import Site
-from periplus.parts.sitemaps.store import SitemapStore
-from periplus.parts.sitemaps.trees import SitemapNode
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus.urls import canonical
@@ -79,12 +79,14 @@ def test_everything_that_a_readable_sitemap_lists_is_found(crawled: Crawled) -> 
     assert truth - told == set()
 
 
+@pytest.mark.proof
 def test_nothing_is_fetched_that_robots_forbids(crawled: Crawled) -> None:
     """Neither pages that a sitemap lists, nor sitemaps."""
     asked = {visit.url for visit in crawled.visits if visit.target != "/robots.txt"}
     assert [url for url in asked if not crawled.world.allowed("periplus", url)] == []
 
 
+@pytest.mark.proof
 def test_first_seen_times_are_those_of_the_sources(crawled: Crawled) -> None:
     """A URL that both know has a time from each, and the earlier one made it new."""
     both = rows(
@@ -99,12 +101,14 @@ def test_first_seen_times_are_those_of_the_sources(crawled: Crawled) -> None:
     assert {row["news"] for row in both} == {1}
 
 
+@pytest.mark.proof
 def test_a_page_of_two_lanes_is_fetched_once(crawled: Crawled) -> None:
     """However it is known."""
     asked = Counter(visit.url for visit in crawled.visits if visit.status == 200 and visit.target != "/robots.txt")
     assert [url for url, count in asked.items() if count > 1] == []
 
 
+@pytest.mark.proof
 def test_an_unchanged_forest_costs_one_request_a_file_and_no_reading(crawled: Crawled) -> None:
     """Those that were due are asked for once, most of them on condition; what they list is not read again."""
     due = {node.url for node in files(crawled.folder) if not node.retired}

@@ -161,6 +161,7 @@ def test_measures_by_site_are_those_of_each_site(crawled: Crawled) -> None:
     assert sum(each.seen for each in by_site.values()) == measures(crawled.views).seen
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("share", [0.3, None], ids=["early", "whole"])
 @pytest.mark.parametrize(
     "where",
@@ -188,6 +189,7 @@ def test_seen_delta_is_the_sum_over_what_both_saw(crawled: Crawled, where: Profi
     assert measured.first_seen_share == (pytest.approx(wanted) if apart else None)
 
 
+@pytest.mark.proof
 def test_new_urls_are_all_urls_once_a_source(crawled: Crawled) -> None:
     """Over time they add up to what each source told of."""
     rows = crawled.views.rows("select source, sum(urls)::bigint as urls from new_urls group by source")
@@ -198,6 +200,7 @@ def test_new_urls_are_all_urls_once_a_source(crawled: Crawled) -> None:
     }
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("where", WHERE, ids=lambda where: getattr(where, "value", "all"))
 def test_what_sitemaps_missed_is_what_the_world_planted(crawled: Crawled, where: Profile | str) -> None:
     """Errors, redirects, copies by a parameter and others, lists, and pages that are really missing."""
@@ -209,6 +212,7 @@ def test_what_sitemaps_missed_is_what_the_world_planted(crawled: Crawled, where:
     assert {row["class"]: row["urls"] for row in rows} == wanted
 
 
+@pytest.mark.proof
 def test_pagerank_is_that_of_the_web(crawled: Crawled) -> None:
     """Of every URL, as power iteration over the world's own links has it."""
     ranks = {row["url"]: row["pagerank"] for row in crawled.views.rows("select url, pagerank from urls")}

@@ -113,6 +113,7 @@ def test_every_question_of_the_page_gives_the_numbers_beside_it(made: Made) -> N
             assert cells == [["–" if value is None else str(value) for value in row] for row in kept], name
 
 
+@pytest.mark.proof
 def test_the_numbers_are_those_of_the_tables(made: Made) -> None:
     """Question of the Parquet files themselves, without our views: requests, bytes, visits and errors by site."""
     asked = rows(made.folder, "select count(*) n, sum(bytes)::bigint b from fetches where outcome <> 'excluded'")[0]
@@ -130,6 +131,7 @@ def test_the_numbers_are_those_of_the_tables(made: Made) -> None:
     assert sum(row["clusters"] for row in pages) == made.report.row("glance")["unique"]
 
 
+@pytest.mark.proof
 def test_new_urls_over_time_are_all_urls(made: Made) -> None:
     """Whatever the steps are: each source's new URLs add up to those it told of."""
     told = {row["source"]: row["seen"] for row in made.report.rows("sources")}
@@ -137,6 +139,7 @@ def test_new_urls_over_time_are_all_urls(made: Made) -> None:
         assert sum(row[source] for row in made.report.rows("new_urls")) == told[source] > 0
 
 
+@pytest.mark.proof
 def test_every_figure_is_there_with_what_it_shows_and_what_to_do(made: Made) -> None:
     """No figure without its two sentences; those that have something to show are drawn."""
     figures = elements(made.text, "//figure")
@@ -175,6 +178,7 @@ def test_one_site_is_shown_by_status_depth_type_time_and_rate(made_of_one: Made)
     assert len(set(ranks)) > 1
 
 
+@pytest.mark.proof
 def test_the_numbers_of_one_site_add_up(made_of_one: Made) -> None:
     """Statuses, depths, types and response times each count every fetched URL; the rate counts every request."""
     report = made_of_one.report
@@ -200,6 +204,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
         yield opened
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("width", "is_dark"),
     [
@@ -237,6 +242,7 @@ def test_tables_fit_on_a_phone_or_scroll_in_their_box(made: Made, browser: Chrom
     assert all(right <= 400 and overflow == "auto" for _, right, overflow, _ in everything)
 
 
+@pytest.mark.proof
 def test_a_browser_shows_the_numbers_of_the_tables(made: Made, browser: Chromium) -> None:
     """The tiles say what `measures` says; the figure of statuses names the sites."""
     browser.open(made.file, 1280)
@@ -248,6 +254,7 @@ def test_a_browser_shows_the_numbers_of_the_tables(made: Made, browser: Chromium
     assert all(row["site"] in drawn for row in made.report.rows("statuses")[:4])
 
 
+@pytest.mark.proof
 def test_a_click_sorts_a_table_by_its_numbers(made: Made, browser: Chromium) -> None:
     """Largest first, then smallest first: by the numbers, not by how they are written."""
     browser.open(made.file, 1280)
@@ -262,6 +269,7 @@ def test_a_click_sorts_a_table_by_its_numbers(made: Made, browser: Chromium) -> 
     assert browser.run(sorts) == [None, "ascending", None, None]
 
 
+@pytest.mark.proof
 def test_a_filter_keeps_the_rows_that_have_all_its_words(made: Made, browser: Chromium) -> None:
     """Rows without one of the words are hidden, and how many are left is said; an empty filter shows all."""
     browser.open(made.file, 1280)
@@ -283,6 +291,7 @@ def test_a_filter_keeps_the_rows_that_have_all_its_words(made: Made, browser: Ch
     assert browser.run(f"({typed})('')") == [len(rows_shown), ""]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("width", [400, pytest.param(1280, marks=pytest.mark.slow)])
 def test_a_browser_shows_one_site_without_a_fault(made_of_one: Made, browser: Chromium, width: int) -> None:
     """The page of one site: no error, no request but for the file itself, nothing wider than the screen."""

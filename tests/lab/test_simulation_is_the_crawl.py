@@ -209,6 +209,7 @@ def test_every_fetch_of_a_simulation_is_one_of_the_crawl(
         check_order_of_links(tmp_path)
 
 
+@pytest.mark.proof
 def test_the_world_has_it_all(lab: Lab) -> None:
     """What the cases above compare holds for errands, redirects, retries and exclusions: there are some of each."""
     known = lab.known

@@ -8,9 +8,9 @@ from types import MethodType
 import pytest
 from tests.lab.watching import Watched, watched
 
+from periplus.engine.revisit.evidence import SignalKind
+from periplus.engine.revisit.signals import KindEvidence, SiteEvidence
 from periplus.model import ChangeLevel, Discovery, Source, Url
-from periplus.parts.revisit.evidence import SignalKind
-from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import DiskState, MessageInbox
 from periplus.store.layout import Layout
 from periplus.urls import site_of

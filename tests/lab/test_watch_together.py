@@ -12,7 +12,7 @@ from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
 from periplus.engine.clock import Timescale
-from periplus.parts.revisit.records import RevisitState
+from periplus.engine.revisit.records import RevisitState
 from periplus.store import DiskState
 from periplus.store.layout import Layout
 from periplus_lab import World

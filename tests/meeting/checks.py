@@ -94,6 +94,22 @@ def check_end(run: Meeting) -> None:
     _check_accounts(run, layout, records, retired)
 
 
+def check_next_visits(run: Meeting) -> None:
+    """Check that a watch has a next visit for every page of sites that were down, unless people exclude the page."""
+    with states(Layout(run.folder)) as opened:
+        for state in opened.values():
+            lines = [(site, lane) for site, lane, _ in state.queues.waiting()]
+            waiting = {
+                ticket.entry.url for line in lines for ticket in state.queues.heads(*line, state.queues.length(*line))
+            }
+            waiting.update(entry.url for entry in state.queues.postponed())
+            for site in run.evidence.down:
+                for record in state.records.of_site(site):
+                    is_page = record.kept_at is not None and _NO_PAGE not in record.url
+                    if is_page and record.due_at is None and record.url not in waiting and record.reason != "excluded":
+                        raise Broken(f"{record.url} has no next visit: {record.reason}")
+
+
 def _check_record(run: Meeting, record: UrlRecord, retired: str) -> None:
     """A URL was fetched, or there is a final reason why not."""
     if record.visits or record.url.endswith(_ROBOTS):
@@ -170,6 +186,7 @@ def _allowed(run: Meeting, url: Url, retired: dict[str, str]) -> dict[str, bool]
     learnt = run.evidence.learnt_kinds if site in world.farms else set()
     is_robots_broken = has_one_try and world.robots[site] == "once-broken"
     is_robots_broken = is_robots_broken or any(retired.get(site_of(each)) for each in world.robots_chains.get(site, ()))
+    is_unnamed, is_moved = run.network.unnamed[1] > 0.0, run.network.moves_at <= run.true.at
     return {
         "excluded": any(compiled(pattern)(url) for pattern in run.evidence.excluded),
         "lost": run.traffic.sleeps > 0,
@@ -183,7 +200,9 @@ def _allowed(run: Meeting, url: Url, retired: dict[str, str]) -> dict[str, bool]
         "http-500": has_one_try and world.pages[url].kind == "once-500",
         "robots": is_robots_broken,
         "timeout": retired.get(site) == "timeout" and world.asked[world.slow_file(site), False] > 0,
-        "robots-unreachable": is_robots_broken or run.traffic.sleeps > 0,
+        "robots-unreachable": is_robots_broken or run.traffic.sleeps > 0 or is_unnamed or is_moved,
         "http-404": site in run.evidence.down,
         "dns-not-found": has_one_try and world.names[site] == "once",
+        "dns-unavailable": is_unnamed,  # fewer than three names were looked up meanwhile, or no site had answered
+        "connect-refused": has_one_try and is_moved and site in world.moving,
     }

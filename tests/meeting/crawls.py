@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from tests.faults.disk import Crashed
 from tests.faults.simulation import Process
 from tests.faults.web import Broken, Clock, TrueTime
-from tests.meeting.checks import Evidence, check_end, check_limit
+from tests.meeting.checks import Evidence, check_end, check_limit, check_next_visits
 from tests.meeting.comparing import compare, without_looks
 from tests.meeting.drawn import Plan, Stage, plan_of
 from tests.meeting.learning import write_learnt
@@ -43,7 +43,7 @@ from periplus.collection.jobs import run_jobs
 from periplus.collection.judging import judge
 from periplus.collection.opening import seed_discovery
 from periplus.collection.resizing import resize
-from periplus.collection.shards import ShardMaker, _assemble, _state, open_shard
+from periplus.collection.shards import ShardMaker, assembled_engine, open_shard, open_state
 from periplus.engine.frontier.frontier_state import FrontierState
 from periplus.engine.inputs import Answered, Input, Learnt
 from periplus.engine.shard import Controls, Shard
@@ -179,21 +179,35 @@ class Meeting:
         self._stop_at = self.plan.stops_after if stops or self.plan.stops_after else 0
         if stage.kind != "crawl":
             self._draw_outage(stage)
+        elif layout.shards == 0:
+            self._draw_troubles()
         if stage.kind == "refresh":
             self._refresh(layout)
         elif stage.kind == "watch":
             self._until_done(self.config, visits_a_day=_VISITS_A_DAY, hours=stage.hours)
+            check_next_visits(self)
         else:
             is_complete = self._until_done(self.config)
             if not stops and is_complete:
                 check_end(self)
+
+    def _draw_troubles(self) -> None:
+        """Sometimes the name server fails for a while, or sites move, once the crawl has begun."""
+        chance, now = Random(f"troubles {self.plan.seed}"), self.true.at
+        if chance.random() < 0.3:
+            begins = now + chance.uniform(5.0, 60.0)
+            self.network.unnamed = begins, begins + chance.choice((20.0, 300.0, 7200.0))
+            self.story.append(f"the name server fails for {self.network.unnamed[1] - begins:.0f} s")
+        if chance.random() < 0.3:
+            self.network.moves_at = now + chance.uniform(5.0, 120.0)
+            self.story.append(f"other addresses: {', '.join(self.world.moving)}")
 
     def _draw_outage(self, stage: Stage) -> None:
         """Sometimes a site is down for a while, when its pages are visited again."""
         chance = Random(f"outage {self.plan.seed} {self.hours}")
         if chance.random() < 0.5:
             until = self.true.at + 3600 * chance.uniform(0.1, 0.7) * max(stage.hours, 1.0)
-            outage = Outage(chance.choice(sorted(self.world.sound)), until, chance.choice((404, 503, None)))
+            outage = Outage(chance.choice(sorted(self.world.sound)), until, chance.choice((404, 503, None, 200, 302)))
             self.network.outage = outage
             self.evidence.down.add(outage.site)
             self.story.append(f"{outage.site} answers {outage.status or 'nothing'} until {self.hours:.2f} h")
@@ -414,8 +428,8 @@ class Meeting:
         asked = replace(
             self._asked, folder=folder, wire=lambda clock: VirtualWire(self.network, cast("Any", clock), 1, 0)
         )
-        state = _state(asked, layout, opened.number)
-        with closing(_assemble(asked, layout, opened.number, opened.count, state)) as engine:
+        state = open_state(asked, layout, opened.number)
+        with closing(assembled_engine(asked, layout, opened.number, opened.count, state)) as engine:
             engine.replay()
             engine.machine.check_invariants()
             other = Process.__new__(Process)

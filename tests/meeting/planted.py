@@ -51,7 +51,7 @@ BUGS: Final = (
         "self._due.put(address, max(at, address.next_at), address.key)", "self._due.put(address, at, address.key)", (),
     ),
     Bug(
-        "sitemaps: listed pages wait when their queue runs empty", "parts/sitemaps/part.py",
+        "sitemaps: listed pages wait when their queue runs empty", "engine/sitemaps/scheduler.py",
         "        self._hungry.update(site for site in sites if site in self._listed)\n", "", (),
     ),
     Bug(
@@ -116,7 +116,7 @@ MISSED: Final = (
         "            self.steering.state,\n", "            type(self.steering.state)(),\n", (),
     ),
     Bug(
-        "revisits: a refresh moves a price that no commit has", "parts/revisit/revisits.py",
+        "revisits: a refresh moves a price that no commit has", "engine/revisit/revisits.py",
         "        if not is_revisit or not self.is_watching:\n", "        if not is_revisit:\n", (),
     ),
     Bug(
@@ -128,12 +128,12 @@ MISSED: Final = (
         "            if domain.fetched + 1 >= domain.until:\n", "            if domain.fetched >= domain.until:\n", (),
     ),
     Bug(
-        "forms: a crawl ends while forms are submitted", "parts/forms/part.py",
-        "        return next_at is None or next_at > now + _LONG\n", "        return True\n", (),
+        "forms: a crawl ends while forms are submitted", "engine/machine.py",
+        "self.sitemaps.is_idle(now) and not self._is_due(now + LONG_REST)\n", "self.sitemaps.is_idle(now)\n", (),
     ),
     Bug(
         "sitemaps: the first file of a site is read, and those that arrived meanwhile are dropped",
-        "parts/sitemaps/part.py",
+        "engine/sitemaps/scheduler.py",
         "            if files:\n", "            if files and not file.is_over:\n", (),
     ),
     Bug(
@@ -142,7 +142,7 @@ MISSED: Final = (
     ),
     Bug(
         "mirrors: URLs of a mirror are renamed and not passed on", "parts/mirrors/part.py",
-        "        return self._hosts.drain_renamed()\n", "        self._hosts.drain_renamed()\n        return []\n", (),
+        "desk.renamed.append(hosts.drain_renamed)\n", "desk.renamed.append(lambda: hosts.drain_renamed()[:0])\n", (),
     ),
     Bug(
         "revisits: those that wait are not committed", "engine/frontier/frontier.py",

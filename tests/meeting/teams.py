@@ -15,7 +15,6 @@ from periplus.engine.sharding.messages import ShardStopped
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.sharding.worker import ShardWorker
 from periplus.model import Discovery
-from periplus.parts.revisit.market import Market
 
 if TYPE_CHECKING:
     from tests.meeting.crawls import Meeting
@@ -77,7 +76,7 @@ class InnerTeam(Team):
     """The coordinator with its shards in this process."""
 
     def __init__(self, run: Meeting, workers: int, limit: int | None) -> None:
-        ProcessTeam.__init__(self, cast("Any", None), workers, limit, Market)
+        ProcessTeam.__init__(self, cast("Any", None), workers, limit)
         self.run_ = run
 
     def _spawn(self, number: int) -> Any:

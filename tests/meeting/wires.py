@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import count
 from random import Random
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from tests.faults.web import Broken, Clock
 from tests.meeting.traffic import Traffic
 from tests.meeting.world import MeetingWorld
 
-from periplus.model import SOFT_404, Failed, Fetched, FetchOutcome, FetchTask, Purpose, Site
+from periplus.model import (
+    SOFT_404,
+    Failed,
+    Fetched,
+    FetchOutcome,
+    FetchTask,
+    Located,
+    Purpose,
+    Redirected,
+    Site,
+    Url,
+)
 from periplus.parts.render.pool import Rendered, RenderJob
 from periplus.urls import site_of
 
@@ -22,7 +35,10 @@ _MOMENT: Final = 1e-5
 
 
 class Outage(Struct, frozen=True):
-    """Pages of a site answer with this status, or its server refuses connections, until a time."""
+    """Pages of a site answer with this status, or its server refuses connections, until a time.
+
+    With 200 it shows one page for all URLs, with 302 all of them lead to one.
+    """
 
     site: Site
     until: float
@@ -32,23 +48,41 @@ class Outage(Struct, frozen=True):
         """What the site answers instead."""
         if self.status is None:
             return Failed(task, "connect-refused", now, 0.01, ip=task.ip)
-        return Fetched(task, self.status, (), b"", now, 0.01, task.ip)
+        if self.status == 302:
+            return Redirected(task, 302, Url(f"https://{self.site}/login"), (), now, 0.01, task.ip)
+        return Fetched(task, self.status, (("Content-Type", "text/html"),), b"Back soon", now, 0.01, task.ip)
 
 
 class Network:
-    """Everything that is under way anywhere: when the next of it ends; and the site that is down, if one is."""
+    """Everything that is under way anywhere: when the next of it ends; and the site that is down, if one is.
+
+    `unnamed`: from when to when the name server fails. `moves_at`: when some sites have moved to other addresses.
+    """
 
     def __init__(self, world: MeetingWorld, traffic: Traffic, chance: Random) -> None:
         self.world, self.traffic, self.chance = world, traffic, chance
         self.parts: list[Callable[[], float]] = []
         self.outage: Outage | None = None
+        self.unnamed = (0.0, 0.0)
+        self.moves_at = math.inf
 
     def answer(self, task: FetchTask, now: float) -> FetchOutcome:
         """What the site of a task answers now."""
-        down = self.outage
-        if down is None or task.ip is None or site_of(task.url) != down.site or self.traffic.true.at >= down.until:
+        down, at, site = self.outage, self.traffic.true.at, site_of(task.url)
+        if task.ip is None and self.unnamed[0] <= at < self.unnamed[1]:
+            return Failed(task, "dns-unavailable", now, 0.1)
+        if site in self.world.moving and at >= self.moves_at:
+            return self._moved(task, self.world.moving[site], now)
+        if down is None or task.ip is None or site != down.site or at >= down.until:
             return self.world.answer(task, now)
         return down.answer(task, now) if task.purpose is Purpose.PAGE else self.world.answer(task, now)
+
+    def _moved(self, task: FetchTask, ip: str, now: float) -> FetchOutcome:
+        """What a site answers at its new address, and nothing at the old one."""
+        if task.ip is not None and task.ip != ip:
+            return Failed(task, "connect-refused", now, 0.01, ip=task.ip)
+        outcome = self.world.answer(task, now)
+        return replace(outcome, ip=ip) if isinstance(outcome, Located) else outcome
 
     def wait(self, timeout: float, own: float) -> None:
         """Let time pass until something ends, at most for the timeout. `own`: when something of the caller's does.

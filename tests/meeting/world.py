@@ -87,6 +87,8 @@ class MeetingWorld(World):
             getattr(self, f"_{kind}")(self._host(number, kind))
         self._link_homes()
         self._chain_robots()
+        chance = Random(f"moving {seed}")
+        self.moving = {site: f"198.51.100.{chance.randrange(4)}" for site in self.sites if chance.random() < 0.2}
         self.urls = list(self.pages)
         self.kinds = {url: page.kind for url, page in self.pages.items()}
 

@@ -1,17 +1,18 @@
-"""`model.rows`: a table is declared once, and one of a part in its folder, by one module."""
+"""`model.rows`: a table is declared once, and one of a part by one module of its package."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.installed_part import install
 
 from periplus.model.rows import Moment, Number, TableRow, Text, WordList, columns_of, summary
 
 ROOT = Path(__file__).resolve().parents[2]
+TIDES = '"periplus.engine.part:Part", "watches the sea", rows="tides.rows"'
 PART = '''
 """When the sea is high."""
 
@@ -48,17 +49,14 @@ NEW_PART = """
 import sys
 from pathlib import Path
 
-import periplus.parts
-
-periplus.parts.__path__.append(sys.argv[1])
 from tests import declared_tables
 
 from periplus.insight.views import QUESTIONS, Views
-from periplus.parts.tides.rows import Tide
+from tides.rows import Tide
 from periplus.store.tables import Spooled, Tables, read
 from periplus.store.tables.reader import rows_of
 
-folder = Path(sys.argv[2])
+folder = Path(sys.argv[1])
 tables = Tables(folder / "tables", folder / "spool", shard=0, mark=None)
 tables.record([Tide("Massalia", 1.5, 0.25, ("Pytheas",)), Tide("Massalia", 2.5, None, ())])
 tables.settle()
@@ -91,7 +89,6 @@ from pathlib import Path
 
 from periplus.insight.views import QUESTIONS, VIEWS, Views
 from periplus.store.tables import SCHEMAS, Tables
-from periplus.store.tables.writer import places_of
 
 folder = Path(sys.argv[1])
 tables = Tables(folder / "tables", folder / "spool", shard=0, mark=bytes.fromhex(sys.argv[2]))
@@ -102,30 +99,31 @@ with Views(folder) as views:
         views.rows(f'select * from "{name}"')
     for question in QUESTIONS.values():
         views.rows(question.sql)
-print([name for name in ("form_probes", "forms") if name in {*SCHEMAS, *VIEWS, *QUESTIONS}], mark.hex())
+print([name for name in ("tides", "spring_tides") if name in {*SCHEMAS, *VIEWS, *QUESTIONS}], mark.hex())
 """
 WITH_IT = """
 import sys
 from pathlib import Path
 
-from periplus.parts.forms.rows import FormProbed
+from tides.rows import Tide
+
 from periplus.store.tables import Tables, read
 
 folder = Path(sys.argv[1])
 mark = bytes.fromhex(sys.argv[2]) if len(sys.argv) > 2 else None
-probed = FormProbed("1", "a.test", "p", "a", "GET", "search", (), "found", None, *[None] * 8, (), 1.0)
 tables = Tables(folder / "tables", folder / "spool", shard=0, mark=mark)
-tables.record([probed])
-print(tables.settle().hex(), len(read(folder / "tables", "form_probes")))
+tables.record([Tide("Massalia", 1.5, 0.25, ())])
+print(tables.settle().hex(), len(read(folder / "tables", "tides")))
 tables.close()
 """
 
 
-def run(script: str, *arguments: str | Path, source: Path = ROOT / "src") -> str:
-    """What a program writes that imports this source."""
+def run(script: str, *arguments: str | Path, packages: Path | None = None) -> str:
+    """What a program writes that imports the source, and other packages in a folder."""
     ran = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
-        env={"PYTHONPATH": f"{source}:{ROOT}"}, capture_output=True, text=True, check=False, timeout=600,
+        env={"PYTHONPATH": ":".join(map(str, [ROOT / "src", ROOT, *([packages] if packages else [])]))},
+        capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert not ran.returncode, ran.stderr
     return ran.stdout
@@ -166,11 +164,8 @@ def test_a_field_that_is_no_column_is_refused() -> None:
 
 def test_a_new_part_has_its_table_view_question_and_docs_by_one_module(tmp_path: Path) -> None:
     """Written, read back from Parquet and from a spool, asked in SQL and shown in the docs; nothing else is changed."""
-    part = tmp_path / "parts" / "tides"
-    part.mkdir(parents=True)
-    (part / "__init__.py").write_text('"""Tides."""')
-    (part / "rows.py").write_text(PART)
-    asked, seen, rows, section = run(NEW_PART, tmp_path / "parts", tmp_path / "c").split("\n", 3)
+    packages = install(tmp_path / "site", "tides", {"rows": PART}, TIDES)
+    asked, seen, rows, section = run(NEW_PART, tmp_path / "c", packages=packages).split("\n", 3)
     assert asked == "[{'port': 'Massalia', 'height': 0.25}, {'port': 'Gades', 'height': 3.0}]"
     assert seen == "[{'seen_by': ['Poseidonios', 'Strabo']}]"
     assert rows == (
@@ -183,11 +178,10 @@ def test_a_new_part_has_its_table_view_question_and_docs_by_one_module(tmp_path:
 @pytest.mark.proof
 def test_a_part_that_is_gone_has_no_table_and_no_view(tmp_path: Path) -> None:
     """The others are written and asked as before, and its rows are there again when it is."""
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.rmtree(tmp_path / "src" / "periplus" / "parts" / "forms")
+    packages = install(tmp_path / "site", "tides", {"rows": PART}, TIDES)
     folder = tmp_path / "c"
-    mark, rows = run(WITH_IT, folder).split()
+    mark, rows = run(WITH_IT, folder, packages=packages).split()
     assert rows == "1"
-    found, mark = run(WITHOUT_A_PART, folder, mark, source=tmp_path / "src").rsplit(maxsplit=1)
+    found, mark = run(WITHOUT_A_PART, folder, mark).rsplit(maxsplit=1)
     assert found == "[]"
-    assert run(WITH_IT, folder, mark).split()[1] == "2"
+    assert run(WITH_IT, folder, mark, packages=packages).split()[1] == "2"

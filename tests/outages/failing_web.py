@@ -16,6 +16,7 @@ from msgspec import Struct
 from tests.faults.web import Key, TrueTime, key_of
 from tests.properties.replayed_world import START, hash_of
 
+from periplus.engine.revisit.evidence import DAY
 from periplus.model import (
     Failed,
     Fetched,
@@ -28,7 +29,6 @@ from periplus.model import (
     Site,
     Url,
 )
-from periplus.parts.revisit.evidence import DAY
 from periplus.store.warc.records import sha1_base32
 from periplus.urls import site_of
 

@@ -10,8 +10,8 @@ import pytest
 from tests.faults.simulation import Process
 from tests.outages.watch import OutageWatch, View
 
+from periplus.engine.revisit.evidence import DAY
 from periplus.model import Url
-from periplus.parts.revisit.evidence import DAY
 
 DAYS_UNTIL_GONE = 3.0
 """Pages are visited by worth, about once a day: one waited for 2.1 days."""

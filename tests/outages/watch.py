@@ -32,9 +32,9 @@ from periplus.apps.changes.visits import ChangeKind
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.engine.frontier import PolitenessSettings
+from periplus.engine.revisit.evidence import DAY
 from periplus.insight.views import Views
 from periplus.model import FetchOutcome, FetchTask, Purpose, Url
-from periplus.parts.revisit.evidence import DAY
 from periplus.store.export.captures import latest_captures
 from periplus.store.layout import Layout
 from periplus.store.tables import Spooled

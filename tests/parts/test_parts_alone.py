@@ -1,4 +1,4 @@
-"""A part is a folder: without one everything else works, and a new one needs nothing but its folder."""
+"""A part of another package needs nothing but its entry point; parts that a crawl does not ask for are not loaded."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.installed_part import install
 
-from periplus import parts
-
-pytestmark = pytest.mark.proof
-
+from periplus.collection.config.settings import Config
+from periplus.parts import FEATURES
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "src" / "periplus"
+SOURCE = ROOT / "src"
 CRAWL = """
 import sys
 from pathlib import Path
 
 from typer.testing import CliRunner
 
-import periplus.parts
 from periplus_lab import World
 from periplus_lab.server import RunningClock, RunningLab, Server
 from periplus_lab.sites import Profile
@@ -49,16 +47,6 @@ def said(*command):
     assert done.exit_code == 0, (command, done.output)
     return done.output
 """
-WITHOUT = (
-    CRAWL
-    + """
-said("--help"), said("crawl", "--help"), said("watch", "--help")
-said("info", folder), said("info", folder, "--json"), said("info", folder, found.seeds[0]), said("judge", folder)
-said("query", folder, "select count(*) from pages")
-if "sitemaps" in periplus.parts.names():  # the report has an audit, which is about sitemaps
-    said("report", folder, "-o", folder / "report.html")
-"""
-)
 SETTINGS = '''
 """Settings of word counts."""
 
@@ -74,7 +62,7 @@ class WordSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Minimum words of a page that is counted."""
 
 
-class TABLES(Struct, frozen=True):
+class WordTables(Struct, frozen=True):
     words: WordSettings = WordSettings()
     """Which pages have their words counted."""
 '''
@@ -84,7 +72,7 @@ PART = '''
 from periplus.engine.part import Part
 
 from .rows import WordCount
-from .settings import TABLES
+from .settings import WordTables
 
 
 class WordCounter(Part):
@@ -93,7 +81,7 @@ class WordCounter(Part):
 
     @classmethod
     def made_for(cls, setup, desk):
-        return [cls(desk, setup.settings.some(TABLES).words)]
+        return [cls(desk, setup.settings.some(WordTables).words)]
 
     def read(self, processed, now):
         words = len(processed.page.text.split()) if processed.page else 0
@@ -123,8 +111,7 @@ class WordCount(TableRow, frozen=True):
 VIEWS = (TableView("longest_pages", "Pages by their words.", "select url, words from word_counts order by words desc"),)
 '''
 WITH_WORDS = (
-    "import sys\nimport periplus.parts\nperiplus.parts.__path__.append(sys.argv.pop(1))\n"
-    + CRAWL
+    CRAWL
     + """
 import json
 from urllib.request import urlopen
@@ -143,35 +130,32 @@ assert "least = 40" in (folder / "periplus.toml").read_text()
 )
 
 
-def run(script: str, source: Path, *arguments: str | Path) -> str:
-    """What a program writes that imports this source."""
+FEATURE = '"words.part:WordCounter", "counts words", rows="words.rows", settings="words.settings:WordTables"'
+ASKED = ("dust", "render", "absence", "cloaking", "forms", "mirrors", "spam", "reputation")
+"""The features of a crawl with the default settings."""
+
+
+def test_parts_that_are_not_asked_for_are_not_wanted() -> None:
+    """Each setting that names what a feature does asks for it."""
+    asked = [each for each in FEATURES if each.is_wanted(Config())]
+    assert {each.part.split(".")[2] for each in asked} == set(ASKED)
+    for name, value in (
+        ("deltas.offer", True),
+        ("permissions.ledger", True),
+        ("requisites.enabled", True),
+        ("identity.key", "k"),
+    ):
+        more = [each for each in FEATURES if each.is_wanted(Config().with_options({name: value}))]
+        assert len(more) == len(asked) + 1, name
+
+
+@pytest.mark.proof
+def test_a_part_of_another_package_is_as_our_own(tmp_path: Path) -> None:
+    """Its setting, flag, table, view, page in the browser and help follow from its entry point."""
+    packages = install(tmp_path / "site", "words", {"settings": SETTINGS, "part": PART, "rows": ROWS}, FEATURE)
     done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        env={"PYTHONPATH": f"{source}:{ROOT}", "PATH": "/usr/bin:/bin", "XDG_STATE_HOME": str(arguments[-1])},
+        [sys.executable, "-c", WITH_WORDS, str(tmp_path), "words.least=40"],
+        env={"PYTHONPATH": f"{SOURCE}:{ROOT}:{packages}", "PATH": "/usr/bin:/bin", "XDG_STATE_HOME": str(tmp_path)},
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert not done.returncode, done.stderr[-3000:]
-    return done.stdout
-
-
-@pytest.mark.parametrize("name", parts.names())
-def test_a_crawl_works_without(name: str, tmp_path: Path) -> None:
-    """Its folder is all there is of a part: other commands leave out what it would show."""
-    package = tmp_path / "source" / "periplus"
-    (package / "parts").mkdir(parents=True)
-    for place in SOURCE.iterdir():
-        if place.name != "parts":
-            (package / place.name).symlink_to(place)
-    for place in (SOURCE / "parts").iterdir():
-        if place.name != name:
-            (package / "parts" / place.name).symlink_to(place)
-    assert run(WITHOUT, package.parent, tmp_path).startswith("pages 20\n")
-
-
-def test_a_new_part_is_one_folder(tmp_path: Path) -> None:
-    """Its setting, flag, table, view, page in the browser and help follow from it."""
-    folder = tmp_path / "parts" / "words"
-    folder.mkdir(parents=True)
-    for name, text in (("__init__", '"""Counts words."""'), ("settings", SETTINGS), ("part", PART), ("rows", ROWS)):
-        (folder / f"{name}.py").write_text(text)
-    run(WITH_WORDS, SOURCE.parent, folder.parent, tmp_path, "words.least=40")

@@ -29,12 +29,11 @@ from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.pipeline import PagePipeline
+from periplus.engine.revisit.evidence import DAY
+from periplus.engine.revisit.revisits import Revisits
 from periplus.engine.router import OutgoingMessages
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Lane, NotModified, Purpose, Source, Url
 from periplus.parts.forms.part import Forms
-from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.sitemaps.part import SitemapScheduler
 from periplus.store import Archive, DiskState
 from periplus.store.layout import Layout
 from periplus.store.state.rows import decode
@@ -303,8 +302,7 @@ class Collection:
 
     def _memory(self) -> dict[str, Any]:
         """What the machine holds in memory and decides by, looked up where it is held and not where it is written."""
-        schedule, sitemaps = self.machine.frontier.schedule, self.machine.part(SitemapScheduler)
-        assert sitemaps is not None
+        schedule, sitemaps = self.machine.frontier.schedule, self.machine.sitemaps
         slots = [slot for slot in ActiveSite.__slots__ if slot not in ("address", "balance", "record", "waiting")]
         memory: dict[str, Any] = {
             str(active.site): [dict(active.waiting), *(getattr(active, slot) for slot in slots)] for active in schedule

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from periplus.engine.revisit.market import Market, shared_out
 from periplus.model import Bid
-from periplus.parts.revisit.market import Market, shared_out
 
 ANYTHING = st.floats(allow_nan=True, allow_infinity=True)
 WHOLE = st.floats(1e-3, 1e12)

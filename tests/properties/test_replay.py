@@ -19,7 +19,6 @@ from tests.small_index import small_index
 from periplus.collection.config.settings import Config
 from periplus.engine.inputs import Granted, Input, Steered
 from periplus.model import FetchTask, Lane, Url
-from periplus.parts.sitemaps.part import SitemapScheduler
 from periplus.store.state import moving
 
 BASE: dict[str, object] = {
@@ -170,8 +169,7 @@ def test_a_crash_after_any_input_costs_nothing(
 
 def reading(run: Collection) -> list[Url]:
     """The sitemaps that are being read."""
-    sitemaps = run.machine.part(SitemapScheduler)
-    assert sitemaps is not None
+    sitemaps = run.machine.sitemaps
     return [file.outcome.task.url for files in sitemaps._unread.values() for file in files]
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests.kept_values import with_values
 
 from periplus.content import sketch_of
+from periplus.engine.sitemaps.scores import Priorities
 from periplus.model import (
     AddressVisits,
     FirstSeen,
@@ -31,7 +32,6 @@ from periplus.model import (
     UrlRecord,
     UrlScore,
 )
-from periplus.parts.sitemaps.scores import Priorities
 from periplus.store import DiskState, SiteState
 from periplus.store.state.moving import TABLES, CopiedLinks, Moved, SiteMove, park_sites
 from periplus.urls import site_of

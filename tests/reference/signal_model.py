@@ -4,7 +4,7 @@ Each change is signalled with probability `recall`; false signals come at a rate
 signals a copy is fresh with probability e^-s, s = alpha t + kappa n: a signal counts as much as a time kappa/alpha
 without one. A policy that visits when s reaches a threshold does so every `interval` days on average, and the copy is
 fresh for `fresh_days` of them; `value` is the price of a visit at which that threshold is best (Busa-Fekete et al., WWW
-2025, arXiv 2502.02430). The tables of `periplus.parts.revisit.crawl_value` are compared with it. Rates are per day.
+2025, arXiv 2502.02430). The tables of `periplus.engine.revisit.crawl_value` are compared with it. Rates are per day.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
-from periplus.parts.revisit.crawl_value import LEAST_UNSIGNALLED, poisson_tail
+from periplus.engine.revisit.crawl_value import LEAST_UNSIGNALLED, poisson_tail
 
 Floats = NDArray[np.float64]
 

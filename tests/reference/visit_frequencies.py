@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from periplus.parts.revisit.allocation import _BISECTIONS, _columns, _share_out
-from periplus.parts.revisit.objectives import at_least_two
+from periplus.engine.revisit.allocation import _BISECTIONS, _columns, _share_out
+from periplus.engine.revisit.objectives import at_least_two
 
 Floats = NDArray[np.float64]
 

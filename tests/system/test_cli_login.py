@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from tests.library.test_credentials_sessions import CSRF, PAGES, PASSWORD, SESSION, TOKEN, Members, serving, titles
+from tests.system.typed import run_program
 
 OF_PROXY, OF_FILE = "proxy-4242-password", "cookie-9999-value"
 SECRETS = (PASSWORD, CSRF, SESSION, TOKEN, OF_PROXY, OF_FILE)
@@ -114,11 +115,10 @@ def test_a_failed_login_is_not_a_success(web: Members, tmp_path: Path) -> None:
 def test_the_password_of_a_proxy_is_not_saved(web: Members, tmp_path: Path) -> None:
     """Given with `--proxy`, it holds for this command alone."""
     place = web.base.removeprefix("http://").rstrip("/")
-    typed = [
-        sys.executable, "-m", "periplus", "crawl", "http://other.test/", "-o", str(tmp_path / "c"), "--no-sitemaps",
+    done = run_program(
+        "crawl", "http://other.test/", "-o", str(tmp_path / "c"), "--no-sitemaps",
         "--proxy", f"http://me:{OF_PROXY}@{place}", "--delay", "0s", "--workers", "1",
-    ]  # fmt: skip
-    done = subprocess.run(typed, capture_output=True, timeout=120, check=False)
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert all("proxy-authorization" in fields for fields in web.elsewhere)
     assert f'proxy = "http://{place}"' in (tmp_path / "c" / "periplus.toml").read_text()

@@ -18,8 +18,8 @@ from tests.system.typed import Run, Said, running, wait_until
 
 import periplus
 from periplus.collection.config.settings import Config
+from periplus.engine.revisit.records import RevisitState
 from periplus.model import CollectionInUse
-from periplus.parts.revisit.records import RevisitState
 from periplus.store import DiskState, KnownRanks
 from periplus.store.layout import Layout
 

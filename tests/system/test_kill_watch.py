@@ -120,6 +120,7 @@ def kill_watch(run: Run, web: ScriptedWeb, folder: Path, kills: int) -> None:
     check_agreement(folder, web)
 
 
+@pytest.mark.proof
 def test_a_watch_is_killed_twice_with_visits_due(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     kill_watch(run, web, tmp_path / "site", 2)
 

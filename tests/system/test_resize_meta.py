@@ -14,7 +14,11 @@ from periplus.engine.frontier import FrontierState, ScoreState
 from periplus.engine.frontier.steering import SteeringState
 from periplus.engine.link_state import LinkState
 from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.revisit.records import RevisitState
 from periplus.engine.router import owner_of
+from periplus.engine.sitemaps.file import unpack_slice
+from periplus.engine.sitemaps.store import SitemapState, SitemapStore, UnfinishedFile
+from periplus.engine.sitemaps.trees import Origin, SitemapNode, TreeSpending
 from periplus.engine.stats import CrawlStats
 from periplus.model import (
     AddressVisits,
@@ -33,10 +37,6 @@ from periplus.model import (
     UrlRecord,
     UrlScore,
 )
-from periplus.parts.revisit.records import RevisitState
-from periplus.parts.sitemaps.file import unpack_slice
-from periplus.parts.sitemaps.store import SitemapState, SitemapStore, UnfinishedFile
-from periplus.parts.sitemaps.trees import Origin, SitemapNode, TreeSpending
 from periplus.store import DiskState, SiteState
 from periplus.store.layout import Layout
 

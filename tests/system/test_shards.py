@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -67,6 +68,22 @@ def test_shards_of_a_collection_are_all_there_or_none(lab: RunningLab, tmp_path:
     assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["shard-00", "shard-01", "shard-02"]
     with pytest.raises(ConfigError, match="3 workers"):
         crawl_of(tmp_path, asked(lab, 2))
+
+
+def test_files_of_the_current_folder_are_not_imported(tmp_path: Path) -> None:
+    """Whatever they are named like: who crawls in a folder of downloads runs none of them."""
+    for name in ("six", "numpy", "periplus", "queue"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'run')!r}, 'a').write({name!r})")
+    script = """
+import multiprocessing
+from periplus.engine.sharding.processes import start_fork_server
+start_fork_server("periplus.store.tables")
+process = multiprocessing.get_context("forkserver").Process(target=print)
+process.start()
+process.join()
+raise SystemExit(process.exitcode)"""
+    subprocess.run([sys.executable, "-P", "-c", script], cwd=tmp_path, check=True)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.proof

@@ -26,6 +26,8 @@ from periplus.engine.inputs import (
 )
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, UrlPolicy
+from periplus.engine.sitemaps.scheduler import SitemapScheduler
+from periplus.engine.sitemaps.settings import SitemapCrawlSettings, SitemapRules
 from periplus.model import (
     Discovery,
     Event,
@@ -49,8 +51,6 @@ from periplus.parts.dust.settings import DustTables
 from periplus.parts.mirrors.part import Mirrors
 from periplus.parts.mirrors.policy import MirrorHosts
 from periplus.parts.mirrors.settings import MirrorTables
-from periplus.parts.sitemaps.part import SitemapScheduler
-from periplus.parts.sitemaps.settings import SitemapCrawlSettings, SitemapRules
 from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
 from periplus.urls import canonical, site_of
@@ -120,12 +120,14 @@ class WorldCrawl:
             settings,
             self.state,
             UrlPolicy(config.ordered(), scope, make_guard, screening_chain(scope, config.filters)),
+            make_sitemaps=lambda desk: SitemapScheduler(
+                desk, SitemapRules(SitemapCrawlSettings(config.sitemaps.follow))
+            ),
             parts=[
                 lambda desk: [DustLearner(desk, config.some(DustTables).dust, given or GivenRules())],
                 lambda desk: [
                     AbsenceJudge(desk, config.some(AbsenceTables).absence),
                     Mirrors(desk, MirrorHosts(config.some(MirrorTables).mirrors, config.scope.suffixes)),
-                    SitemapScheduler(desk, SitemapRules(SitemapCrawlSettings(follow=config.value("sitemaps.follow")))),
                 ],
             ],
             load_learnt=lambda kind, _generation: self._learnt.get(kind),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.hypothesis_depth import examples
 from tests.reference.visit_frequencies import expected_freshness
 
+from periplus.engine.revisit.allocation import frequencies_for_freshness
 from periplus.model import ConfigError
-from periplus.parts.revisit.allocation import frequencies_for_freshness
 from periplus_lab.simulate.freshness import WARM_UP, FreshnessResult, simulate_freshness
 from periplus_lab.simulate.histories import DAY, Histories, HistorySettings, Ints, generate_histories, window
 from periplus_lab.simulate.learned_refresh import Today

@@ -30,6 +30,7 @@ def test_every_figure_has_a_verdict_beside_the_papers_value(crawled: tuple[Path,
     assert sum(each.verdict != NOT_COMPARABLE for each in found.values()) > 12
 
 
+@pytest.mark.proof
 def test_the_measures_are_those_of_the_tables(crawled: tuple[Path, Reproduction]) -> None:
     """Asked of the Parquet files themselves: lastmod, and which source was first."""
     folder, done = crawled
@@ -46,6 +47,7 @@ def test_the_measures_are_those_of_the_tables(crawled: tuple[Path, Reproduction]
     assert sum(numbers[name] for name in omitted) == pytest.approx(1)
 
 
+@pytest.mark.proof
 def test_a_measure_that_a_crawl_does_not_have_is_not_compared(crawled: tuple[Path, Reproduction]) -> None:
     """Without pings there is nothing to say about pings."""
     numbers = {key: value for key, value in crawled[1].rows[0].items() if key != "seed"} | {

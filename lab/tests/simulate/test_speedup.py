@@ -34,7 +34,6 @@ def table(small_web: Web) -> dict[tuple[int, float], SpeedupResult]:
     return {(each.connections, each.bandwidth): each for each in results}
 
 
-@pytest.mark.proof
 def test_speedup_is_against_one_connection_on_the_fastest_line(table: dict[tuple[int, float], SpeedupResult]) -> None:
     """The first place of the table is 1; efficiency is speed-up a connection."""
     assert table[1, 2e7].speedup == table[1, 2e7].efficiency == 1.0

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperCommand
 
-from periplus import parts
-
 from . import INTERRUPTED
 from .closed_pipe import unless_closed
 from .help import CommandGroup, command_of
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["INTERRUPTED", "VERBS", "app", "print_error", "run"]
 
-_VERBS = {
+VERBS = {
     "crawl": "Crawl sites into a collection, or continue a crawl.",
     "map": "List every URL a site publishes, without fetching pages.",
     "survey": "Fetch robots.txt and sitemaps of many domains, with statistics.",
@@ -67,11 +65,7 @@ _VERBS = {
     "lab": "Serve a small test web on this machine.",
     "demo": "Crawl the test web and write a report: a minute, no network.",
 }
-"""Commands with the line that `--help` prints, in the order in which a newcomer needs them."""
-_OF_PARTS = ("forms", "identity", "spam")
-"""Those of parts of the same name."""
-VERBS = {name: line for name, line in _VERBS.items() if name not in _OF_PARTS or name in parts.names()}
-"""The commands that are there.
+"""Commands with the line that `--help` prints, in the order in which a newcomer needs them.
 
 Each is a function or a group of that name in `cli/NAME.py` or `cli/NAME/command.py` (`import_` for the keyword), or in
 a distribution of its own (`installed`), imported when it is used, and not to print this line.

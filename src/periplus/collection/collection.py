@@ -19,7 +19,6 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from periplus import parts
 from periplus.engine.fetch import NO_CREDENTIALS, Credentials, opened_by, read_proxies, split_password
 from periplus.engine.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
@@ -97,7 +96,7 @@ class CollectionSetup(Struct, frozen=True):
 
 def is_map(collection: CollectionSetup) -> bool:
     """Whether no pages are fetched, but only what sites publish about themselves."""
-    return "sitemaps" in parts.names() and bool(collection.config.value("sitemaps.only"))
+    return collection.config.sitemaps.only
 
 
 def cores() -> int:

@@ -1,31 +1,16 @@
-"""The parts of a crawl, found in their folders, and what they are made for."""
+"""The parts of a crawl, and what they are made for."""
 
 from __future__ import annotations
 
-from functools import cache
-
 from msgspec.structs import replace
 
-from periplus.engine.fetch import RequestSigner
-from periplus.engine.part import MakeMarket, Part, RankPages, Setup
-from periplus.model import Clock, Discovery
-from periplus.parts import offered
+from periplus.engine.part import Setup
+from periplus.engine.sitemaps.settings import SCORES
+from periplus.parts import kinds
 
 from . import trust
 from .collection import CollectionSetup
 from .config.settings import Config
-
-
-@cache
-def part_kinds() -> tuple[type[Part], ...]:
-    """Every part that is there, in the order in which they are called."""
-    found = [
-        kind
-        for module in offered("part")
-        for kind in vars(module).values()
-        if isinstance(kind, type) and issubclass(kind, Part) and kind.__module__ == module.__name__
-    ]
-    return tuple(sorted(found, key=lambda kind: kind.order))
 
 
 def setup_of(collection: CollectionSetup, *personal: str) -> Setup:
@@ -40,42 +25,28 @@ def setup_of(collection: CollectionSetup, *personal: str) -> Setup:
     )
 
 
-def signer_of(setup: Setup, clock: Clock) -> RequestSigner | None:
-    """What signs the requests of a crawl, if something does."""
-    return next((signer for kind in part_kinds() if (signer := kind.signer(setup, clock))), None)
-
-
 def check_parts(setup: Setup) -> None:
     """Raise `ConfigError` if this machine lacks what the settings ask for."""
-    for kind in part_kinds():
+    for kind in kinds(setup.settings):
         kind.check(setup)
 
 
 def prepared(collection: CollectionSetup) -> CollectionSetup:
     """A collection for whose crawl everything was read that its settings name. Its folder is held by the caller."""
-    setup = setup_of(collection)
-    for kind in part_kinds():
-        if changed := kind.prepared(setup):
-            collection = replace(collection, config=collection.config.with_options(changed))
-    return collection
+    if not collection.config.topic:
+        return collection
+    from periplus.parts.focus.reading import read_examples  # loads the wire
+
+    changed = read_examples(setup_of(collection))
+    return replace(collection, config=collection.config.with_options(changed)) if changed else collection
 
 
-def rank_pages(setup: Setup) -> None:
-    """Compute the importance of pages, as far as the settings ask for it."""
-    rankers: dict[str, RankPages] = {}
-    for kind in part_kinds():
-        rankers |= kind.rankers(setup)
-    for kind in part_kinds():
-        kind.rank(setup, rankers)
+def rank_pages(setup: Setup, config: Config) -> None:
+    """Compute the importance of pages, as far as the settings ask for it: of those that are listed, and in a watch."""
+    from periplus.engine.sitemaps.scheduler import listed_ranks_by  # loads what reads sitemaps
 
-
-def make_market() -> MakeMarket | None:
-    """What makes the market for the visits of a watch."""
-    return next((make for kind in part_kinds() if (make := kind.market()) is not None), None)
-
-
-def seed_of(config: Config, seed: Discovery) -> Discovery:
-    """A seed, or what is fetched in its place."""
-    for kind in part_kinds():
-        seed = kind.seed(config, seed)
-    return seed
+    listed, weight = config.scores.score, config.refresh.weight
+    if listed != "priority":
+        listed_ranks_by(setup, listed).save(setup.layout.listed_ranks)
+    if setup.visits_a_day and weight in SCORES:
+        listed_ranks_by(setup, weight).save(setup.layout.weights(weight))

@@ -29,11 +29,12 @@ from periplus.formats.headers import Headers
 from periplus.formats.preferences import of_robots
 from periplus.formats.robots import Access, parse
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, ParsedPage, Redirected, Site, Url
+from periplus.parts.identity.part import signer_of
 from periplus.store.export.documents import read_body
 from periplus.urls import site_of
 
 from .collection import CollectionSetup
-from .crawl_parts import setup_of, signer_of
+from .crawl_parts import setup_of
 
 MAX_HOPS: Final = 5
 """Redirects that are followed."""

@@ -22,6 +22,7 @@ import msgspec
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
+from periplus.engine.sharding.processes import start_fork_server
 from periplus.model import CollectionDamaged, PeriplusError, Problem
 from periplus.store import DiskState, WarcEnd, is_begun
 from periplus.store.layout import Layout, ShardCommit
@@ -107,8 +108,8 @@ def _state_part(layout: Layout, number: int) -> InspectedPart:
 
 def _deep_problem(folder: Path) -> str:
     """Read every row of a state that has no seal, in a process that may die of it."""
-    context = multiprocessing.get_context("forkserver")  # it imports this once for all states
-    context.set_forkserver_preload([__name__])
+    context = multiprocessing.get_context("forkserver")
+    start_fork_server(__name__)  # it imports this once for all states
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_read_all, args=(folder, sender))
     process.start()

@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Final
 
 from periplus.engine.clock import SystemClock
 from periplus.engine.part import Job, JobDesk
+from periplus.parts import kinds
+from periplus.parts.spam.part import known_distrust
 
 from .collection import CollectionSetup, existing, tally_of
-from .crawl_parts import part_kinds, setup_of
+from .crawl_parts import setup_of
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -47,7 +49,7 @@ _SCRATCH: Final = "jobs-scratch"
 def wanted_jobs(collection: CollectionSetup) -> list[Job]:
     """The jobs that the settings of a collection want, in the order in which they run."""
     setup = setup_of(collection)
-    return [job for kind in part_kinds() for job in kind.jobs() if job.is_wanted(setup)]
+    return [job for kind in kinds(setup.settings) for job in kind.jobs() if job.is_wanted(setup)]
 
 
 def run_jobs(collection: CollectionSetup) -> int:
@@ -66,9 +68,7 @@ def run_jobs(collection: CollectionSetup) -> int:
 def _desk(collection: CollectionSetup, views: Views) -> JobDesk:
     """A desk with what is known by now: a job before this one may have learnt something."""
     setup = setup_of(collection)
-    found = (kind.distrust(setup) for kind in part_kinds())
-    distrust = next((known for known in found if known is not None), None)
-    return JobDesk(setup, views, distrust, tally_of(collection.layout).pages, SystemClock().now())
+    return JobDesk(setup, views, known_distrust(setup), tally_of(collection.layout).pages, SystemClock().now())
 
 
 def scratch_of(folder: Path) -> Path:

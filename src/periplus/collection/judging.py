@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from periplus.insight.views import Views
 from periplus.model import SubjectJudged
+from periplus.parts import kinds
 
 from .collection import CollectionSetup
-from .crawl_parts import part_kinds, setup_of
+from .crawl_parts import setup_of
 
 
 def judge(collection: CollectionSetup, now: float) -> dict[str, Sequence[SubjectJudged]]:
@@ -20,6 +21,6 @@ def judge(collection: CollectionSetup, now: float) -> dict[str, Sequence[Subject
     setup = setup_of(collection)
     verdicts: dict[str, Sequence[SubjectJudged]] = {}
     with Views(collection.folder, spooled=collection.layout.spooled) as views:
-        for kind in part_kinds():
+        for kind in kinds(setup.settings):
             verdicts |= kind.judge(setup, views, now)
     return verdicts

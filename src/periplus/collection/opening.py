@@ -25,7 +25,7 @@ from periplus.store.tables.files import files_of
 from periplus.store.warc import merge_indexes
 
 from .config.settings import Config
-from .crawl_parts import check_parts, make_market, rank_pages, seed_of
+from .crawl_parts import check_parts, rank_pages
 from .resizing import check_whole
 from .shards import ShardMaker, learning_name
 
@@ -67,7 +67,7 @@ def open_crawl(
     if config.ordering.by:
         keep_earlier_ranks(config, layout)
     visits_a_day = budget(config, layout) if watches else 0.0
-    rank_pages(replace(setup, visits_a_day=visits_a_day))
+    rank_pages(replace(setup, visits_a_day=visits_a_day), config)
     now = SystemClock(scale).now()
     # shards count every page that they fetch, also again
     pages = config.crawl.limit + _stats_of(layout).revisits if config.crawl.limit else None
@@ -77,7 +77,6 @@ def open_crawl(
         seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
         limits=CrawlLimits(pages, config.crawl.max_bytes or None, config.crawl.duration or None),
         gather=gather,
-        make_market=make_market(),
         inbox=MessageInbox(layout.inbox),
         ends_unreachable=ends_unreachable,
     )
@@ -95,9 +94,9 @@ def _check_files(layout: Layout, workers: int) -> None:
 def seed_discovery(config: Config, seed: Url, now: float) -> Discovery:
     """A seed; where no pages are wanted, or not before its site's lists, the robots.txt of its site in its place."""
     media = MediaTypes(config.media)
-    if media and not media.wants_url(seed):
+    if config.sitemaps.only or (media and not media.wants_url(seed)):
         return Discovery(robots_url(seed), Source.SEED, now, purpose=Purpose.ROBOTS)
-    return seed_of(config, Discovery(seed, Source.SEED, now))
+    return Discovery(seed, Source.SEED, now)
 
 
 def _found(layout: Layout, workers: int) -> None:

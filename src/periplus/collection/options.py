@@ -16,9 +16,11 @@ from typing import Any, Final, get_origin
 
 from msgspec import Struct
 
+from periplus.engine.sitemaps import settings as of_sitemaps
 from periplus.model import UsageError
 from periplus.model.flags import FOR_AGENTS, PANELS, Flag
-from periplus.parts import offered
+from periplus.parts.focus import settings as of_focus
+from periplus.parts.targets import settings as of_targets
 
 from .config.fields import all_settings
 from .config.settings import Config
@@ -106,7 +108,7 @@ def asked_settings(
         raise TypeError(f"{verb}() got an unexpected keyword argument {min(unknown)!r}")
     found = {option.setting: option.value(given.get(option.keyword)) for option in options}
     found = {name: value for name, value in found.items() if value is not None}
-    return found | _implied("implied", found) | named_settings(settings)
+    return found | of_focus.implied(found) | of_sitemaps.implied(found) | named_settings(settings)
 
 
 def with_implied_when_new(config: Config, options: Mapping[str, object]) -> Config:
@@ -115,18 +117,9 @@ def with_implied_when_new(config: Config, options: Mapping[str, object]) -> Conf
     A collection that was begun with others cannot be continued with these. Only defaults are replaced.
     """
     plain = Config()
-    implied = _implied("implied_when_new", options).items()
+    implied = of_targets.implied_when_new(options).items()
     free = {name: value for name, value in implied if config.value(name) == plain.value(name)}
     return config.with_options(free)
-
-
-def _implied(function: str, asked: Mapping[str, object]) -> dict[str, object]:
-    """What some options of parts ask for besides their own settings, by the functions of this name."""
-    found: dict[str, object] = {}
-    for module in offered("settings"):
-        if hasattr(module, function):
-            found |= getattr(module, function)(asked)
-    return found
 
 
 def named_settings(settings: Mapping[str, object] | None) -> dict[str, object]:

@@ -33,6 +33,7 @@ from periplus.engine.frontier import embedded_name, file_name
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import ShardPlacement
+from periplus.engine.sitemaps.store import half_read
 from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
 from periplus.store.durable import move
@@ -51,7 +52,6 @@ from periplus.store.warc.records import index_of, read_name, warc_files
 from periplus.urls import site_of
 
 from .config.settings import Config
-from .crawl_parts import part_kinds
 from .inspecting import (
     ARCHIVE,
     INDEXES,
@@ -408,7 +408,6 @@ _RECORDS: Final = {Purpose.SITEMAP: file_name, Purpose.FILE: embedded_name}
 
 def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoint: Callable[[], None]) -> Rebuild:
     """A rebuild that adds the rows that a shard had recorded, according to its state."""
-    half_read = [stored for kind in part_kinds() for stored in kind.half_read(whole)]
 
     def was_refused(task: FetchTask) -> bool:
         named = _RECORDS.get(task.purpose)
@@ -416,7 +415,7 @@ def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoi
         record = whole.records.get([name])[0]
         return record is not None and bool(record.reason)
 
-    return Rebuild(machine, rows, checkpoint, half_read, was_refused)
+    return Rebuild(machine, rows, checkpoint, half_read(whole), was_refused)
 
 
 def _table_of(part: InspectedPart) -> str:

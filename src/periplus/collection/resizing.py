@@ -36,7 +36,9 @@ from msgspec.structs import replace
 from periplus.engine.frontier import FrontierState, ScoreState
 from periplus.engine.link_state import LinkState
 from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.revisit.setup import settle as settle_revisits
 from periplus.engine.router import ShardPlacement
+from periplus.engine.sitemaps.store import copy_postponed, copy_spending, half_read
 from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url
 from periplus.store import DiskState, State, WarcEnd, is_begun
 from periplus.store.durable import move, write_file
@@ -45,7 +47,6 @@ from periplus.store.layout import Layout
 from periplus.store.state.moving import Moved, SiteMove, forget_shards, park_sites
 
 from .config.settings import Config
-from .crawl_parts import part_kinds
 from .resting import all_moved, bring_to_rest, metas, opened
 
 MAX_SHARDS = 256
@@ -263,8 +264,8 @@ class _Resizing:
             move = SiteMove(source, number, states, self._owner, self._plan.token.encode(), report, had)
             move.copy()
             self._moved = _sum(before, move.moved)
-            for kind in part_kinds():
-                kind.move(source, states, self._owner)
+            copy_spending(source, states, self._owner)
+            copy_postponed(source, states, self._owner)
             for state in states.values():
                 state.commit()
 
@@ -292,8 +293,7 @@ class _Resizing:
         if meta is not None:
             parked = _parked(state, meta)
             state.put_meta(parked)
-            for kind in part_kinds():
-                kind.settle(state, parked.frontier.revisits_waiting)
+            settle_revisits(state, parked.frontier.revisits_waiting)
         state.put_meta(replace(progress, settled=plan.token))
         state.commit()
 
@@ -301,7 +301,7 @@ class _Resizing:
 def _parked(state: DiskState, meta: ShardMeta) -> ShardMeta:
     """The metadata of a shard all of whose sites are parked, some of which are new to it."""
     frontier = meta.frontier
-    if frontier.leases or any(kind.half_read(state) for kind in part_kinds()):
+    if frontier.leases or half_read(state):
         raise InvariantError("sites move only between shards that are at rest")
     lanes = [(lane, state.queues.length(site, lane)) for site, lane, _ in state.queues.waiting()]
     first_visits = sum(length for lane, length in lanes if lane in (Lane.DISCOVERY, Lane.SITEMAPS))

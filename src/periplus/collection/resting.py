@@ -11,14 +11,15 @@ from typing import TypeVar
 
 from periplus.engine.log import InputLog
 from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.revisit.setup import visits_a_day
 from periplus.engine.router import ShardPlacement
+from periplus.engine.sitemaps.store import half_read
 from periplus.model import CollectionError, Url
 from periplus.store import DiskState, bring_home, is_begun
 from periplus.store.layout import Layout
 from periplus.store.tables.files import places_of
 
 from .config.settings import Config
-from .crawl_parts import part_kinds
 from .shards import ShardMaker, open_shard
 
 _BATCHES = 64
@@ -57,7 +58,7 @@ def _visits(layout: Layout) -> float:
     for number in range(layout.shards):
         with _read(layout, number) as state:
             if state is not None:
-                found += [kind.visits_a_day(state) for kind in part_kinds()]
+                found.append(visits_a_day(state))
     return max(found, default=0.0)
 
 
@@ -70,7 +71,7 @@ def _is_at_rest(layout: Layout, number: int, count: int) -> bool:
         rows = sum(place.rows for place in places_of(meta.tables).values())
         owner = ShardPlacement(count).owner
         is_all_sent = all(owner(site) == number for site in state.listings.sites())
-        is_reading = any(kind.half_read(state) for kind in part_kinds())
+        is_reading = bool(half_read(state))
     inputs = InputLog(layout.log(number), layout.warc).read(meta.commits)
     return not (rows or meta.frontier.leases or is_reading or not is_all_sent) and next(inputs, None) is None
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,26 +18,29 @@ from periplus import __version__
 from periplus.engine.clock import RateLimiter, SystemClock, Timescale, TokenBucket
 from periplus.engine.engine import Engine, ShardFiles
 from periplus.engine.fetch import Credentials, CurlWire, Resolver
-from periplus.engine.frontier import AddressClaims, Revisiting, SiteRecords
-from periplus.engine.log import InputLog
+from periplus.engine.frontier import AddressClaims
+from periplus.engine.log import InputLog, with_body
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta, UrlPolicy
 from periplus.engine.part import Setup
 from periplus.engine.plugins import NO_PARTS, OwnParts
+from periplus.engine.revisit.setup import revisits_for, weights_of
 from periplus.engine.router import OutgoingMessages
 from periplus.engine.shard import Shard
+from periplus.engine.sitemaps.scheduler import scheduler_for
 from periplus.engine.wire import Wire
 from periplus.model import Clock, CollectionError, CollectionInUse, Learning, Ordering, Ranking, Url
+from periplus.parts import kinds
+from periplus.parts.dust.part import renames_for
+from periplus.parts.identity.part import signer_of
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
-from periplus.policy.weights import PageWeights
 from periplus.store import Archive, DiskState, KnownRanks, LearntFiles, Replica, State, bring_home
 from periplus.store.layout import Layout
 from periplus.store.tables import Tables
 from periplus.urls import site_of
 
 from .config.settings import Config
-from .crawl_parts import part_kinds, signer_of
 from .trust import unsigned, with_values_of
 
 if TYPE_CHECKING:
@@ -114,7 +116,7 @@ def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int, se
 
     Personal settings are those of now, unless the logged ones are signed: the log lies in the collection (`trust`).
     """
-    state = _state(asked, layout, number)
+    state = open_state(asked, layout, number)
     try:
         logged = _logged(asked, layout, number, state)
         if logged is not None:
@@ -125,11 +127,11 @@ def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int, se
                 visits_a_day=logged.visits_a_day,
                 revisits_only=logged.revisits_only,
             )
-            engine = _assemble(before, layout, number, count, state, session)
+            engine = assembled_engine(before, layout, number, count, state, session)
             engine.recover()
             engine.close()
-            state = _state(asked, layout, number)
-        engine = _assemble(asked, layout, number, count, state, session)
+            state = open_state(asked, layout, number)
+        engine = assembled_engine(asked, layout, number, count, state, session)
         engine.recover()
     except BaseException:
         state.close()
@@ -173,7 +175,7 @@ def _log(asked: ShardMaker, layout: Layout, number: int) -> InputLog:
     return InputLog(layout.log(number), layout.warc, _header(asked))
 
 
-def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
+def open_state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
     """Open the state: in the collection, or on this machine's disk with a copy there, as configured now."""
     layout.check_begun(number)
     home, local = layout.shard(number), asked.config.cluster.local_state
@@ -191,9 +193,10 @@ def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
             time.sleep(_BETWEEN_TRIES)
 
 
-def _assemble(
+def assembled_engine(
     asked: ShardMaker, layout: Layout, number: int, count: int, state: State, session: Session | None = None
 ) -> Engine:
+    """The engine of a shard as it was committed: what was logged since is not applied yet."""
     config, clock = asked.config, SystemClock(asked.scale)
     meta = state.meta(ShardMeta) or ShardMeta()
     log = _log(asked, layout, number)
@@ -243,7 +246,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         media=config.media,
         revisits_only=asked.revisits_only,
     )
-    learning = [make for kind in part_kinds() for make in kind.filters(setup)]
+    learning = [renames_for(setup)]
     return Machine(
         settings,
         state,
@@ -254,8 +257,9 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
             screening_chain(scope, config.filters, want),
             weights_of(setup),
         ),
-        make_revisits=partial(_revisits, setup),
-        parts=[partial(kind.made_for, setup) for kind in part_kinds()],
+        make_revisits=partial(revisits_for, setup),
+        make_sitemaps=partial(scheduler_for, setup, partial(with_body, layout.warc)),
+        parts=[partial(kind.made_for, setup) for kind in kinds(config)],
         load_learnt=LearntFiles(layout.learnt).read,
     )
 
@@ -276,24 +280,12 @@ def _setup(asked: ShardMaker, layout: Layout, count: int) -> Setup:
     )
 
 
-def _revisits(setup: Setup, state: State, records: SiteRecords, weights: PageWeights, random: Random) -> Revisiting:
-    """What schedules further visits, if a part does."""
-    found = (kind.revisits(setup, state, records, weights, random) for kind in part_kinds())
-    return next((revisits for revisits in found if revisits is not None), Revisiting())
-
-
 def _ordering(asked: ShardMaker, layout: Layout) -> Ordering:
     """The program's own ordering if it has one, else the one that the settings name."""
     score, by = asked.parts.scores, asked.config.ordering.by
     if score is not None:
         return Scored(score)
     return asked.config.ordered(KnownRanks.load(layout.ranks(Path(by).resolve())) if by else None)
-
-
-def weights_of(setup: Setup, state: State | None = None) -> PageWeights:
-    """How much pages matter; measured as in the last crawl of this state, if there is one."""
-    found = (kind.weights(setup, state) for kind in part_kinds())
-    return next((weights for weights in found if weights is not None), PageWeights())
 
 
 def learning_name(config: Config) -> str:
@@ -348,11 +340,11 @@ def _wire(asked: ShardMaker, layout: Layout, clock: SystemClock, count: int, ses
         guard=guard,
         session=session,
         credentials=asked.parts.credentials,
-        browser=next((name for kind in part_kinds() if (name := kind.browser(setup))), ""),
+        browser=config.cloaking.agent,
         signer=signer,
     )
     wire: Wire = requests if session is None else session.wired(requests)
-    for kind in part_kinds():
+    for kind in kinds(config):
         wire = kind.wired(setup, wire, guard, clock) or wire
     return wire
 

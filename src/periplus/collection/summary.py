@@ -15,10 +15,10 @@ from msgspec import Struct
 from periplus.engine.fetch import reasons
 from periplus.engine.frontier import Setback
 from periplus.engine.frontier.politeness import NO_SERVER
-from periplus.engine.part import OpenWork
 from periplus.engine.stats import CrawlStats
 from periplus.insight.reasons import explained
 from periplus.model import Url
+from periplus.parts.forms.show import OpenWork
 from periplus.policy.filters import MediaTypes
 from periplus.urls import site_of
 from periplus.view.notebook import Displayed

@@ -127,8 +127,8 @@ class PageReader:
     """Reads pages and their links. `valuation`: by default, a link is worth nothing once it was seen.
 
     `records` hold the last version of each page; `watches`: pages will be revisited. `media`: of a crawl for files,
-    which follows what pages embed, too. `complete`: what completes a page that was, or might have been, opened in a
-    browser. `inspecting` look at the bytes of every page.
+    which follows what pages embed, too. `completing`: what completes a page that was, or might have been, opened in
+    a browser. `inspecting` look at the bytes of every page.
     """
 
     def __init__(
@@ -141,13 +141,13 @@ class PageReader:
         rows: Rows[LinkChunk] | None = None,
         saved: LinkState | None = None,
         media: MediaTypes | None = None,
-        complete: Complete = lambda page, _raw, _answer: page,
+        completing: Sequence[Complete] = (),
         inspecting: Sequence[Callable[[RawPage], None]] = (),
     ) -> None:
         self._settings = settings or ReadingSettings()
         valuation = valuation or LinkValuation()
         self._learns, self._keeps_links, self._worths = valuation.learns, valuation.keeps_links, valuation.worths
-        self._complete = complete
+        self._completing = completing
         self._inspecting = inspecting
         self._media = media
         self._records = records
@@ -177,7 +177,8 @@ class PageReader:
         pages = read_pages(raw)
         for place, answer in enumerate(answers):
             if answer.rendering is not None or answer.task.render is not Render.NEVER:
-                pages[place] = self._complete(pages[place], raw[place], answer)
+                for complete in self._completing:
+                    pages[place] = complete(pages[place], raw[place], answer)
         return [
             replace(page, problems=(*wrong, *page.problems)) if wrong else page
             for page, wrong in zip(pages, problems, strict=True)

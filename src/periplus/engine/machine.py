@@ -66,10 +66,14 @@ from .machine_settings import LoadLearnt, MachineSettings, ShardMeta, UrlPolicy
 from .part import Desk, MakeParts, P, TakeLearnt, TakeProbe, overriding
 from .pipeline import PagePipeline, Pipeline, Processed, follow_chains, with_last_visits
 from .router import ShardPlacement, ShardRouter
+from .sitemaps.scheduler import SitemapScheduler, no_sitemaps
+from .sitemaps.store import make_due
 from .stats import CrawlStats, EventCounter, IgnoredEvents
 
 MakeRevisits = Callable[[State, SiteRecords, PageWeights, Random], Revisiting]
 """Makes what schedules further visits to pages."""
+LONG_REST = 1_800.0
+"""Seconds: a part whose next step is later, as that of a form that rests until tomorrow, keeps no crawl running."""
 
 
 class Machine:
@@ -85,6 +89,7 @@ class Machine:
         policy: UrlPolicy,
         *,
         make_revisits: MakeRevisits = lambda *_: Revisiting(),
+        make_sitemaps: Callable[[Desk], SitemapScheduler] = no_sitemaps,
         parts: Sequence[MakeParts] = (),
         pipeline: Pipeline | None = None,
         load_learnt: LoadLearnt = lambda _kind, _generation: None,
@@ -125,9 +130,9 @@ class Machine:
             state, self._records, self.frontier, self.router, guard, self._events, weights, self.revisits,
             self._forget_links,
         )  # fmt: skip
-        self.parts = desk.parts
-        for make in parts:
-            desk.parts.extend(make(desk))
+        self.sitemaps = make_sitemaps(desk)
+        self._desk = desk = replace(desk, has_read=self.sitemaps.has_read)
+        self.parts = [part for make in parts for part in make(desk)]
         self._hook_up()
         self._pipeline = pipeline or self._page_pipeline(meta.links)
 
@@ -142,22 +147,11 @@ class Machine:
         for kind in self._takers:
             if kind in self.learnt:
                 self._learn(kind, self.learnt[kind], 0.0)
-        self.router.renaming = overriding(parts, "rename")
-        selector = self.frontier.selector
-        selector.reconsidering = [*overriding(parts, "reconsider"), self._guard.reconsider]
-        selector.how_to_render = next((how for part in parts if (how := part.rendering()) is not None), None)
-        selector.dictionary_for = next((of for part in parts if (of := part.offering()) is not None), None)
-        selector.choose_levels = next((choose for part in parts if (choose := part.choosing()) is not None), None)
-        refusing = (refuses for part in parts if (refuses := part.refusing_embedded()) is not None)
-        selector.refuses_embedded = next(refusing, None)
-        self._receivers = overriding(parts, "received")
         self._learners = overriding(parts, "learn")
         self._readers = overriding(parts, "read")
         self._leaders = overriding(parts, "lead")
         self._followers = overriding(parts, "passed_on")
-        self._renamed = overriding(parts, "renamed")
-        self._exhausting = overriding(parts, "exhausted")
-        self._wanting = overriding(parts, "wants_step")
+        self._timed = [part for part in parts if overriding([part], "step")]
 
     def part(self, kind: type[P]) -> P | None:
         """The part of this type, if the machine has one."""
@@ -182,7 +176,7 @@ class Machine:
             rows=self._state.recent_links,
             saved=links,
             media=media,
-            complete=next((do for part in self.parts if (do := part.completing()) is not None), lambda page, *_: page),
+            completing=self._desk.completing,
             inspecting=overriding(self.parts, "inspect"),
         )
         comparer = PageComparer(self._records, self._settings.churn, self.revisits)
@@ -213,9 +207,10 @@ class Machine:
             case Answered():
                 self._answered(self._pipeline.process(given.answers, now), now)
             case Tick(is_read=is_read):
-                for part in self.parts:
-                    if not is_read:
-                        part.give_up_reading(now)
+                if not is_read:
+                    self.sitemaps.give_up_reading(now)
+                self.sitemaps.step(now)
+                for part in self._timed:
                     part.step(now)
             case Discovered(discoveries=discoveries):
                 self._receive(discoveries, now)
@@ -235,8 +230,7 @@ class Machine:
                 if self.router.extend_scope(places):
                     self._forget_links(now)
             case SitemapsSubmitted():
-                for part in self.parts:
-                    part.submit(now)
+                self.sitemaps.submit(now)
             case Learnt(kind=kind, generation=generation):
                 self._learn(kind, generation, now)
             case Steered():
@@ -248,8 +242,7 @@ class Machine:
                 self.router.flush()
             case Restarted():
                 is_set_back = self.revisits.restart(now)
-                for part in self.parts:
-                    part.restart(now, is_set_back=is_set_back)
+                self.sitemaps.restart(now, is_set_back=is_set_back)
                 self.frontier.restart(now)
             case Adopted():
                 self._adopted(given, now)
@@ -265,7 +258,8 @@ class Machine:
         return effects
 
     def _receive(self, discoveries: Sequence[Discovery], now: float) -> None:
-        for receive in self._receivers:
+        self.sitemaps.received(discoveries, now)
+        for receive in self._desk.on_received:
             receive(discoveries, now)
 
     def _take(self, messages: Messages, now: float) -> None:
@@ -295,25 +289,25 @@ class Machine:
             task, stored = (None, None) if answer is None else (answer.outcome.task, answer.stored)
             self.router.answer([replace(e, stored=stored) if e.outcome.task == task else e for e in answers])
 
-    def _settle(self, now: float) -> None:  # noqa: C901 - one loop for each thing that is passed on
+    def _settle(self, now: float) -> None:
         """After an input: pass on which files were refused, which URLs were renamed, and which queues ran empty."""
         while refused := self.frontier.drain_refused_files():
             for outcome in refused:
-                for part in self.parts:
-                    part.refused(outcome, now)
-        renamed = [discovery for drain in self._renamed for discovery in drain()] + self.frontier.renamed
+                self.sitemaps.refused(outcome, now)
+                for refuse in self._desk.on_refused:
+                    refuse(outcome, now)
+        renamed = [discovery for drain in self._desk.renamed for discovery in drain()] + self.frontier.renamed
         if renamed:
             self.frontier.renamed.clear()
             self.router.deliver(renamed, now)
         for site in self.frontier.drain_recovered():
-            for part in self.parts:
-                part.make_due(self._state, site, missing=True)
+            make_due(self._state, site, missing=True)
         if emptied := self.frontier.drain_emptied():
-            for part in self.parts:
-                part.emptied(emptied)
+            self.sitemaps.emptied(emptied)
         if exhausted := self.frontier.drain_exhausted(now):
-            for exhaust in self._exhausting:
+            for exhaust in self._desk.on_exhausted:
                 exhaust(exhausted, now)
+            self.sitemaps.exhausted(exhausted)
         self._send_robots()
         self.revisits.end_of_input()
 
@@ -329,17 +323,9 @@ class Machine:
         processed = [each for each in processed if not isinstance(each.answer.outcome, Located)]  # nothing was asked
         self._learn_from(processed, now)
         for each in processed:
-            said = self._as_said(each)
             for read in self._readers:
-                read(said, now)
-            self._pass_on(said, now)
-
-    def _as_said(self, processed: Processed) -> Processed:
-        """What an answer says: nothing of a page while its site is down."""
-        task = processed.answer.outcome.task
-        if processed.page is None or task.visited_at is None or self.frontier.outages.of(task.site) is None:
-            return processed
-        return processed._replace(page=None, reading=None)
+                read(each, now)
+            self._pass_on(each, now)
 
     def _learn_from(self, processed: Sequence[Processed], now: float) -> None:
         follow_chains(self._guard, processed)
@@ -393,6 +379,7 @@ class Machine:
         else:
             if page is not None:
                 self.revisits.linked(task.url, page.links.urls, now)
+            self.sitemaps.passed_on(processed, now)
             for follow in self._followers:
                 follow(processed, now)
         self._pipeline.count_again(self.frontier.gain)
@@ -414,7 +401,7 @@ class Machine:
     def flush(self) -> ShardMeta:
         """Write what is held in memory to the state; the caller puts the rest into it, and commits."""
         frontier = self.frontier.flush()
-        for value in (*self.revisits.flush(), *(part.flush() for part in self.parts)):
+        for value in (*self.revisits.flush(), self.sitemaps.flush(), *(part.flush() for part in self.parts)):
             if value is not None:
                 self._state.put_meta(value)
         links = self._pipeline.flush()
@@ -437,7 +424,11 @@ class Machine:
 
     def wants_tick(self, now: float) -> bool:
         """Whether a `Tick` would do something."""
-        return any(wants_step(now) for wants_step in self._wanting)
+        return self.sitemaps.wants_step(now) or self._is_due(now)
+
+    def _is_due(self, at: float) -> bool:
+        """Whether a part wants a step by then."""
+        return any((due := part.next_at) is not None and due <= at for part in self._timed)
 
     def wants_grant(self, now: float) -> bool:
         """Whether a `Granted` could do something."""
@@ -448,23 +439,23 @@ class Machine:
 
     @property
     def is_reading(self) -> bool:
-        """Whether a part has not read to its end what has arrived."""
-        return any(part.is_reading for part in self.parts)
+        """Whether a file was not read to its end that has arrived."""
+        return self.sitemaps.is_reading
 
     @property
     def has_unread(self) -> bool:
-        """Whether a part has files that it has not read to their end."""
-        return any(part.has_unread for part in self.parts)
+        """Whether files wait that are not read to their end."""
+        return self.sitemaps.has_unread
 
     @property
     def listed(self) -> int:
-        """URLs that parts have read in files and not queued yet."""
-        return sum(part.listed for part in self.parts)
+        """URLs that were read in files and are not queued yet."""
+        return self.sitemaps.listed
 
     @property
     def next_step_at(self) -> float | None:
         """When a part will want a step, as far as that is known."""
-        return min((at for part in self.parts if (at := part.next_at) is not None), default=None)
+        return min((at for part in self._timed if (at := part.next_at) is not None), default=None)
 
     def is_idle(self, now: float) -> bool:
         """Whether nothing waits and nothing is under way; or the page budget was fetched."""
@@ -478,7 +469,7 @@ class Machine:
         return self.frontier.awaits_missing_servers and self._are_parts_idle(now)
 
     def _are_parts_idle(self, now: float) -> bool:
-        return all(part.is_idle(now) for part in self.parts)
+        return self.sitemaps.is_idle(now) and not self._is_due(now + LONG_REST)
 
     def check_invariants(self) -> None:
         """Check what must hold between any two inputs."""

@@ -160,7 +160,8 @@ class OutageSeen(TableRow, frozen=True):
     until: Moment | None
     """the first that did not; null: it is down"""
     reason: Word
-    """what its pages answered: `http-404`, `connect-refused`, `redirected`, `one-page`, `robots`, ..."""
+    """what its pages answered: `http-404`, `connect-refused`, `redirected`, `one-page`, `robots`, ...; `not-down`: a
+    single visit to a page that was lost, which was asked again when another page of the site had answered"""
     seen_at: Moment
     """when this was found out"""
 

@@ -18,8 +18,8 @@ instance that is given to the sink of events is written to the table of its clas
 Annotations are read as they are written, so the module has `from __future__ import annotations`.
 
 A part that has tables, views or questions declares them in its module `rows`, which imports nothing above this room:
-subclasses of `TableRow`, and the tuples `VIEWS` and `QUESTIONS`. These modules are found by their place when tables are
-first opened; rooms below the parts get them from here.
+subclasses of `TableRow`, and the tuples `VIEWS` and `QUESTIONS`. `periplus.parts` lists these modules; rooms below the
+parts get them from here.
 """
 
 from __future__ import annotations
@@ -133,5 +133,5 @@ def rows_in(module: ModuleType) -> list[type[TableRow]]:
 
 @cache
 def modules_of_parts() -> tuple[ModuleType, ...]:
-    """The module `rows` of each part that has one. Parts are above this room, which knows only where they are."""
-    return tuple(import_module("periplus.parts").offered("rows"))
+    """The modules that declare tables of parts, which are above this room: it knows only where their list is."""
+    return tuple(import_module("periplus.parts").rows())

@@ -1,6 +1,6 @@
 """Visits of a watch, as shards report them: their bids, how fresh pages are, and which are visited next.
 
-The engine passes these on; `parts.revisit` computes them.
+The engine passes these on; `engine.revisit` computes them.
 """
 
 from __future__ import annotations

@@ -221,6 +221,7 @@ def _kill_scans(out: Path, kills: int) -> None:
     assert set(read_set(out)) == {f"{BASE}item/{number}" for number in range(1_500)}
 
 
+@pytest.mark.proof
 def test_kills_leave_a_consistent_set(tmp_path: Path) -> None:
     _kill_scans(tmp_path, 1)
 

@@ -144,6 +144,22 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return reported(made, beside)
 
 
+def test_a_site_that_is_down_has_the_time_of_the_next_try(tmp_path: Path) -> None:
+    """The tables say since when and why, the state when it was tried and is tried next."""
+    made = Made(tmp_path)
+    made.told("http://a.test/", "seed")
+    made.got("http://a.test/", 1, [])
+    for site, until in (("down.test", None), ("back.test", at(90))):
+        row = {"site": site, "since": at(0), "until": until, "reason": "http-404", "seen_at": at(60)}
+        made.rows["outages"].append(row)
+    tries = {site: {"tried": 100.0, "next": 400.0} for site in ("down.test", "back.test")}
+    report = reported(made, CrawlState(tries=tries))
+    rows = {row["site"]: (row["until"], row.get("tried"), row.get("next")) for row in report.parts["outages"].rows}
+    assert rows["down.test"] == (None, 100.0, 400.0)
+    assert rows["back.test"][1:] == (None, None)
+    assert "next try" in elements(page(report), "//article[@id='outages']")[0].text_content()
+
+
 @pytest.mark.proof
 def test_what_the_state_knows_is_drawn_beside_what_the_tables_tell(watched: Report) -> None:
     """How often pages changed, how the budget is shared, whom to believe, how fresh the copies are."""

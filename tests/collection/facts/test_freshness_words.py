@@ -25,6 +25,17 @@ from periplus.collection.facts.freshness_words import (
 )
 from periplus.content import Churn
 from periplus.content.churn import Block, pack
+from periplus.engine.revisit import visit_value
+from periplus.engine.revisit.evidence import PageEvidence, SignalKind
+from periplus.engine.revisit.gains import SiteGains
+from periplus.engine.revisit.records import RevisitState
+from periplus.engine.revisit.settings import RefreshSettings
+from periplus.engine.revisit.show import of_page, of_site
+from periplus.engine.revisit.signals import KindEvidence, SiteEvidence
+from periplus.engine.sitemaps.revisit import IndexTrust
+from periplus.engine.sitemaps.show import index_signals
+from periplus.engine.sitemaps.store import SitemapStore
+from periplus.engine.sitemaps.trees import Origin, SitemapNode
 from periplus.model import (
     FirstSeen,
     Freshness,
@@ -39,17 +50,6 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.parts.revisit import visit_value
-from periplus.parts.revisit.evidence import PageEvidence, SignalKind
-from periplus.parts.revisit.gains import SiteGains
-from periplus.parts.revisit.records import RevisitState
-from periplus.parts.revisit.settings import RefreshSettings
-from periplus.parts.revisit.show import of_page, of_site
-from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
-from periplus.parts.sitemaps.revisit import IndexTrust
-from periplus.parts.sitemaps.show import index_signals
-from periplus.parts.sitemaps.store import SitemapStore
-from periplus.parts.sitemaps.trees import Origin, SitemapNode
 from periplus.store import MemoryState, SiteState
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "freshness.md").read_text()
@@ -191,7 +191,9 @@ def test_a_collection_is_fresh_in_a_line() -> None:
     assert said == "99.2 % of 12,431 pages, most likely (95 %: 98 % to 100 %); last visited 2 d 7 h ago on average"
     assert fresh_words(None) == ""
     few = fresh_words(Freshness(2_446, 0.551, 0.0, 1.0, 1_800.0, 0.01, 1))
-    assert few.startswith("not known yet: only 1 of 2,446 pages visited twice (95 %: 0 % to 100 %); last visited 30 m")
+    assert few.startswith(
+        "not known to 20 points yet: 1 of 2,446 pages visited twice (95 %: 0 % to 100 %); last visited 30 m"
+    )
     unchecked = fresh_words(Freshness(12_431, 0.999, 0.99, 1.0, 198_000.0, 0.01, 0))
     assert unchecked.startswith("not checked yet: none of 12,431 pages was visited twice")
     assert "99" not in unchecked

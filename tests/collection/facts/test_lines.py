@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
 from tests.each_case import each_case
 
-from periplus.collection.facts.lines import BELIEFS, duplicate_lines
-from periplus.collection.facts.lookup import page_duplicates
+from periplus.collection.facts.lines import BELIEFS, duplicate_lines, url_lines
+from periplus.collection.facts.lookup import UrlFacts, page_duplicates
 from periplus.content import sketch_of
 from periplus.model import FirstSeen, Sketched, Source, Url, UrlRecord
 from periplus.policy import duplicates
@@ -82,3 +83,13 @@ def test_every_reason_is_explained() -> None:
     """Those of canonical links; redirects are not told of here, since a URL that redirects has no page."""
     documented = set(re.findall(r"^\| `([a-z-]+)` \|", duplicates.__doc__ or "", re.MULTILINE))
     assert documented - {"moved-for-good", "moved-for-now"} == set(BELIEFS)
+
+
+def test_visits_say_which_changes_count() -> None:
+    """Those of a few words are named beside the changes that teach how often the page changes."""
+    record = UrlRecord(PAGE, SEEN, visits=29, changes=1, due_at=90.0)
+    facts = UrlFacts(PAGE, True, record, "", "", "", "", None, None, levels={"same": 4, "minor": 23, "major": 1})
+    lines = dict(url_lines(facts, "docs"))
+    assert lines["visits"] == "29, 1 change and 23 of a few words, which do not count for how often it changes"
+    assert not lines["next"]
+    assert dict(url_lines(replace(facts, is_watched=True), "docs"))["next"] == "1970-01-01 00:01:30 UTC"

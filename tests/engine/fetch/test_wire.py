@@ -27,6 +27,7 @@ from tests.typed_seeds import guard_of
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import AddressGuard, CrawlerIdentity, CurlWire, Resolver, ResolverSettings, WireSettings
 from periplus.engine.fetch.head import WantedTypes
+from periplus.engine.fetch.poller import Poller
 from periplus.engine.fetch.request import Requests
 from periplus.engine.fetch.transfer import LARGE, Buffers, Transfer
 from periplus.formats.headers import Headers, validators_of
@@ -861,6 +862,15 @@ def test_a_file_of_authorities_must_exist(make_wire: MakeWire, tmp_path: Path) -
             make_wire(ca_file=str(tmp_path / name))
         assert name in str(error.value)
         assert error.value.hint
+
+
+def test_a_wait_without_epoll_lasts_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In seconds, as with it: a shorter one would keep the processor busy."""
+    monkeypatch.delattr(select, "epoll")
+    poller = Poller(pycurl.CurlMulti(), lambda: None)
+    before = time.monotonic()
+    assert not poller.turn(before + 0.05)
+    assert time.monotonic() - before >= 0.05
 
 
 def test_systems_without_epoll(make_wire: MakeWire, lab: RunningLab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,6 @@ def pages(lab: RunningLab, wire: CurlWire) -> dict[str, FetchOutcome]:
     return {site_of(one.url).partition(".")[0]: outcome for one, outcome in found.items()}
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_a_page_of_every_hostile_host(pages: dict[str, FetchOutcome], name: str) -> None:
     """A reason, a redirect or an answer; cut at the limit where it does not end."""

@@ -127,7 +127,6 @@ def outcomes(wire: CurlWire) -> dict[str, FetchOutcome]:
     return dict(zip(answers, found, strict=True))
 
 
-@pytest.mark.proof
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attacks_end_with_a_reason(outcomes: dict[str, FetchOutcome], name: str) -> None:
     """Refused, or given up after a while without progress."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from random import Random
 
@@ -11,7 +12,16 @@ from tests.reference.event_sink import MemoryEventSink
 
 from periplus.content import read_page, version_of
 from periplus.engine.frontier import FrontierDesk, FrontierRules, Revisiting, SiteRecords
-from periplus.engine.frontier.outages import BELIEVED_AFTER, DAY, ONE_PAGE, OTHER_TEXT, REDIRECTED, Outages, answer_of
+from periplus.engine.frontier.outages import (
+    BELIEVED_AFTER,
+    DAY,
+    NOT_DOWN,
+    ONE_PAGE,
+    OTHER_TEXT,
+    REDIRECTED,
+    Outages,
+    answer_of,
+)
 from periplus.model import (
     BodyReading,
     Fetched,
@@ -110,6 +120,13 @@ class Sited:
         """The outages that were reported."""
         return [event for event in self.events.events if isinstance(event, OutageSeen)]
 
+    def hides(self, at: float) -> bool:
+        """Whether readers do not see a visit to it at this time."""
+        ends: dict[float, float] = {}
+        for row in self.rows:
+            ends[row.since] = math.inf if row.until is None else row.until
+        return any(since <= at < until for since, until in ends.items())
+
     def is_down(self) -> bool:
         """Whether it counts as down."""
         return self.outages.of(SITE) is not None
@@ -136,7 +153,10 @@ def test_a_page_that_is_gone_is_put_down_to_its_site_until_another_is_there() ->
     assert site.next_asked() == 1
     assert not site.answers(1, "http-404", NOW + 2)
     assert not site.is_down()
-    assert [(row.since, row.until) for row in site.rows] == [(NOW, None), (NOW, NOW)]
+    assert [row.reason for row in site.rows] == [NOT_DOWN]
+    assert site.hides(NOW)
+    assert not site.hides(NOW + 1)
+    assert not site.hides(NOW + 2)
 
 
 def test_three_pages_that_are_gone_are_an_outage() -> None:
@@ -154,12 +174,41 @@ def test_a_site_is_back_when_two_pages_are_there() -> None:
     site = Sited(10)
     site.goes_down()
     assert site.outages.due(NOW + 400, 9) == [SITE]
-    assert not site.answers(4, at=NOW + 401)
+    assert site.answers(4, at=NOW + 401), "readers do not see it, so it may not count as visited"
+    assert site.hides(NOW + 401)
     assert site.is_down()
+    site.outages.asked.clear()
     assert not site.answers(5, at=NOW + 402)
+    assert not site.hides(NOW + 402)
+    assert site.next_asked() == 4
     assert not site.is_down()
-    assert site.rows[-1].until == NOW + 401
     assert [row.site for row in site.outages.ended] == [SITE]
+
+
+def test_few_pages_are_lost_before_the_site_is_doubted_again() -> None:
+    """A page was deleted, and in the same hour the site goes down: its last pages before that count as lost as well."""
+    site = Sited(20)
+    assert site.answers(1, "http-404")
+    assert not site.answers(site.next_asked(), at=NOW + 1)
+    site.outages.asked.clear()
+    others = iter(range(10, 20))
+    for second in range(2, 10):
+        if not site.is_down():
+            site.answers(site.next_asked() if site.outages.asked else next(others), "http-404", NOW + second)
+    assert site.is_down()
+    assert all(site.hides(NOW + second) for second in range(2, 10))
+
+
+def test_where_a_lost_page_redirects_to_says_nothing() -> None:
+    """Until another page is there; a login or a placeholder would be fetched, and stored as a page."""
+    site = Sited(10)
+    task = replace(task_of(url_of(1)), visited_at=NOW - DAY)
+    assert not site.outages.is_doubted(task)
+    outcome = Redirected(task, 302, Url("https://a.test/login?next=1"), (), NOW, 0.1)
+    assert site.outages.saw(site.records.get(SITE), site.record(1), outcome, None, "", NOW)
+    assert site.outages.is_doubted(task)
+    assert not site.answers(site.next_asked(), at=NOW + 1)
+    assert not site.outages.is_doubted(task)
 
 
 def test_what_appears_while_pages_are_lost_is_no_sign_of_the_site() -> None:

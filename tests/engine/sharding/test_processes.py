@@ -20,7 +20,6 @@ from periplus.engine.sharding.messages import Asked, Orders, ShardStopped, Statu
 from periplus.engine.sharding.processes import ProcessTeam, serve
 from periplus.engine.stats import CrawlStats
 from periplus.model import Bid, CollectionError, Discovery, Source, Url
-from periplus.parts.revisit.market import Market
 
 DAY = 86_400.0
 NOW = 1.7e9
@@ -44,7 +43,7 @@ class Played(ProcessTeam):
     """A team whose shards are played by a test, at the other ends of their pipes."""
 
     def __init__(self, workers: int) -> None:
-        super().__init__(cast("Any", None), workers, None, Market)
+        super().__init__(cast("Any", None), workers, None)
         self.ends: dict[int, Connection] = {}
 
     def _spawn(self, number: int) -> tuple[Connection, BaseProcess]:

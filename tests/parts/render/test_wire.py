@@ -100,7 +100,9 @@ class Learner:
 
     def __init__(self, settings: RenderSettings) -> None:
         self.events: list[Event] = []
-        self.needs = ScriptNeeds(SimpleNamespace(guard=Chain([]), events=self), settings)  # type: ignore[arg-type]
+        frontier = SimpleNamespace(selector=SimpleNamespace())
+        desk = SimpleNamespace(guard=Chain([]), events=self, frontier=frontier, completing=[])
+        self.needs = ScriptNeeds(desk, settings)  # type: ignore[arg-type]
 
     def record(self, events: Any) -> None:
         self.events += events

@@ -25,6 +25,7 @@ PAGE = """<!doctype html><head><base href="/b/"><link rel="stylesheet" href="mai
 <p style="background: url(&quot;inline.png&quot;)"><input type=image src=button.png>
 <svg><image href=drawn.png /><use href="#own"/></svg><a href=page2>on</a>
 <img src=blank.gif data-original=later.png><img data-lazy-src=lazy2.png data-lazy-srcset="lazy3 2x">
+<img data-lazy=lazy4.png><img data-full-src=full.png>
 <object data=map.svg type="image/svg+xml"></object><object data=film.avi type="video/avi"></object><embed src=tour.swf>
 <object data=frame2.html type=text/html></object><table background=wood.gif><tr><td background="paper.gif"></table>
 </body>"""
@@ -37,7 +38,8 @@ def test_a_page() -> None:
     assert sorted(names) == sorted(
         ["main.css", "i.ico", "touch.png", "app.json", "pre.png", "s.js", "other.css", "bg.png", "body.png", "one.png",
          "two.png", "https://b.test/three.png", "lazy.png", "four.webp", "poster.png", "inline.png", "button.png",
-         "drawn.png", "blank.gif", "later.png", "lazy2.png", "lazy3", "map.svg", "tour.swf", "wood.gif", "paper.gif"]
+         "drawn.png", "blank.gif", "later.png", "lazy2.png", "lazy3", "lazy4.png",
+         "full.png", "map.svg", "tour.swf", "wood.gif", "paper.gif"]
     )  # fmt: skip
     assert page_requisites(PAGE.encode(), "text/html", "https://a.test/b/", 3) == found[:3]
     assert page_requisites(b"no page", "image/png", HOME, 9) == []
@@ -50,7 +52,7 @@ def test_files_of_a_page_that_are_wanted() -> None:
     assert {url.rpartition("/")[2] for url in found} == {
         "i.ico", "touch.png", "pre.png", "bg.png", "body.png", "one.png", "two.png", "three.png", "lazy.png",
         "four.webp", "poster.png", "inline.png", "button.png", "drawn.png", "blank.gif", "later.png", "lazy2.png",
-        "lazy3", "map.svg", "wood.gif", "paper.gif",
+        "lazy3", "lazy4.png", "full.png", "map.svg", "wood.gif", "paper.gif",
     }  # fmt: skip
 
 

@@ -57,7 +57,6 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     return folder, links
 
 
-@pytest.mark.proof
 def test_spam(collection: tuple[Path, int]) -> None:
     """All domains are judged, and no step joins domains with each other."""
     folder, links = collection

@@ -96,8 +96,10 @@ def test_the_standard_chain_gives_each_reason(discovery: Discovery, reason: str 
         patterns=PatternSettings(include=("*/a*", "*/private/"), exclude=("/private/*",)),
         budgets=BudgetSettings(max_depth=3),
     )
-    verdict = standard_chain([SEED], settings).judge(discovery)
+    chain = standard_chain([SEED], settings)
+    verdict = chain.judge(discovery)
     assert (verdict.reason if isinstance(verdict, Reject) else None) == reason
+    assert chain.judge_all([discovery]) == [verdict]
 
 
 def test_a_session_that_leaves_the_scope_is_refused_by_its_new_name() -> None:

@@ -92,6 +92,10 @@ CASES = {
         "<table><tr><th>A<th>B<th>C<th>D<tr><td>1<td colspan=2 rowspan=2>x<td>2<tr><td>3<td>4<tr><td>5<td>6</table>",
         "| A | B | C | D |\n| --- | --- | --- | --- |\n| 1 | x |  | 2 |\n| 3 |  |  | 4 |\n| 5 | 6 |",
     ),
+    "lists in the cells of a table": (
+        "<table><tr><th>A<th>B<tr><td><ul><li>one<li>two</ul><td><ol><li>x<li>y</ol></table>",
+        "| A | B |\n| --- | --- |\n| - one<br>- two | 1. x<br>2. y |",
+    ),
     "row spans end with their group": (
         "<table><thead><tr><th rowspan=9>A<th>B</thead><tbody><tr><td>a<td>b</tbody></table>",
         "| A | B |\n| --- | --- |\n| a | b |",

@@ -11,8 +11,8 @@ from tests.each_case import each_case
 from xxhash import xxh3_64_digest
 
 from periplus.content import ChurnRecord
+from periplus.engine.sitemaps.scores import Priorities
 from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site, Source, Url, UrlRecord
-from periplus.parts.sitemaps.scores import Priorities
 from periplus.store import SiteState
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment

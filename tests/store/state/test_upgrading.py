@@ -15,15 +15,15 @@ import pytest
 from msgspec import Struct
 
 from periplus.content import ChurnRecord
+from periplus.engine.revisit.gains import SiteGains
+from periplus.engine.revisit.signals import ArchiveProof, SiteEvidence
+from periplus.engine.sitemaps.scores import Priorities
 from periplus.model import CollectionDamaged, Site, Url
 from periplus.parts.absence.policy import SiteAbsence
 from periplus.parts.cloaking.policy import SiteProbes, SiteRedirections
 from periplus.parts.dust.learning import SiteDust
 from periplus.parts.forms.part import SiteForms
 from periplus.parts.render.templates import SiteRendering, TemplateTest
-from periplus.parts.revisit.gains import SiteGains
-from periplus.parts.revisit.signals import ArchiveProof, SiteEvidence
-from periplus.parts.sitemaps.scores import Priorities
 from periplus.policy.balance import BalanceRecord
 from periplus.policy.filters.site_states import Paths, SiteFilterState, Window
 from periplus.store import DiskState, Replica, SiteState

@@ -1,6 +1,6 @@
 """The crawler's refresh policy in virtual days, and variants with more or less knowledge for comparison.
 
-`parts.revisit` decides, as in a crawl: the pages with the highest value of a visit are visited. `Learned` learns rates
+`engine.revisit` decides, as in a crawl: the pages with the highest value of a visit are visited. `Learned` learns rates
 and signal precision from its own visits, with or without signals; `Informed` has the true parameters; `Trusting` has
 them too, and believes every signal.
 
@@ -20,8 +20,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from periplus.parts.revisit.crawl_value import CrawlValue
-from periplus.parts.revisit.ledger import VisitLedger
+from periplus.engine.revisit.crawl_value import CrawlValue
+from periplus.engine.revisit.ledger import VisitLedger
 
 from .histories import DAY, Floats, Ints, Window
 from .noisy_refresh import SignalQuality, quality

@@ -1,7 +1,7 @@
 """The value of noisy change signals whose precision must be learnt: Poisson pages, unreliable signals.
 
 Pages of some sites change as Poisson processes; some changes are signalled, and some signals are false, by each site's
-quality. A crawler with a number of visits a day chooses by an index (`parts.revisit`): with the true
+quality. A crawler with a number of visits a day chooses by an index (`engine.revisit`): with the true
 parameters or with those that it learns on the way, with signals or without, or trusting every signal. All of them see
 the same web: what differs is only what they do. After Busa-Fekete et al. (WWW 2025, arXiv 2502.02430), whose data are
 not public.
@@ -21,9 +21,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from periplus.engine.revisit.crawl_value import CrawlValue
+from periplus.engine.revisit.ledger import VisitLedger
 from periplus.model import ConfigError
-from periplus.parts.revisit.crawl_value import CrawlValue
-from periplus.parts.revisit.ledger import VisitLedger
 from periplus.policy.settings import nearest
 from periplus.view.figures import PlotCurve
 

@@ -4,7 +4,7 @@ A policy decides once a day, from what its kind of crawler would know: its own p
 results of its visits (`adaptive`, `deaf`), signals as well (`learned`), servers' metadata (`metadata`), change rates
 (`proportional`, `optimal`, `azar`, `lambda`), these and signal precision (`informed`, `trusting`), or the future
 (`oracle`). The cost of metadata is taken from the day's budget. A new policy is a class with the same two methods and a
-line in `_POLICIES`; the decisions are those of `parts.revisit`, which crawls use.
+line in `_POLICIES`; the decisions are those of `engine.revisit`, which crawls use.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from periplus.engine.plugins import REFRESH_POLICIES, is_plugin, load_plugin
-from periplus.model import ConfigError
-from periplus.parts.revisit.allocation import (
+from periplus.engine.revisit.allocation import (
     AdaptiveSettings,
     adapted,
     frequencies_for_freshness,
     harmonic_frequencies,
     random_frequencies,
 )
+from periplus.model import ConfigError
 from periplus.policy.settings import nearest
 
 from .histories import DAY, Floats, Ints, Window

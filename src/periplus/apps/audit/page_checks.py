@@ -562,6 +562,8 @@ _MISSPELT: Final = re.compile(
     r"|www\.[a-z0-9-]+\.[a-z]{2,}",
     re.IGNORECASE,
 )
+_NO_MAILBOX: Final = re.compile(r"mailto:(?!\?|[^?]*(?:@|%40))", re.IGNORECASE)
+"""`mailto:?subject=` is for mails to anybody."""
 
 
 @page_check("empty-links", needs="unnamed-links")
@@ -584,7 +586,7 @@ _OF_SCRIPT: Final = re.compile(rb"^(?=.*\bonclick\b)(?!.*\b(?:href|role|name|id)
 def _javascript_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag in page.odd_links:
         href = _value(tag, "href")
-        if href[:11].lower() == "javascript:":
+        if href[:11].lower() == "javascript:" and not _value(tag, "role"):
             yield FaultPlace(tag.line, cut(href))
     for found in _ANCHOR.finditer(page.html) if b"onclick" in page.html else ():
         place = found.start()
@@ -609,7 +611,7 @@ def _malformed_links(page: AuditedPage) -> Iterator[FaultPlace]:
     for tag, href, url in zip(page.odd_links, hrefs, page.resolved(hrefs), strict=True):
         if _MISSPELT.match(href):
             yield FaultPlace(tag.line, cut(href))
-        elif href.lower() in ("mailto:", "tel:"):
+        elif href.lower() == "tel:" or _NO_MAILBOX.match(href):
             yield FaultPlace(tag.line, cut(href), "without an address")
         elif url is None and _NAMES_HOST.match(href):
             yield FaultPlace(tag.line, cut(href), "no URL")

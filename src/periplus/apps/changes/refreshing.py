@@ -35,7 +35,6 @@ from msgspec.structs import replace
 from periplus.collection.announcing import PAGES_CHANGED, announce
 from periplus.collection.collection import CollectionSetup, states
 from periplus.collection.config.settings import Config
-from periplus.collection.crawl_parts import part_kinds
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.resting import bring_to_rest, metas, opened
 from periplus.collection.seeds import possible_urls
@@ -46,6 +45,7 @@ from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.router import owner_of
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl
+from periplus.engine.sitemaps.store import make_due
 from periplus.engine.stats import CrawlStats
 from periplus.model import Lane, Queued, Site, Url, UrlRecord, UsageError
 from periplus.store import DiskState
@@ -107,7 +107,7 @@ def _queue_shard(layout: Layout, number: int, now: float, wanted: frozenset[Url]
     total = 0
     with opened(layout, number) as state:
         for site in [each.site for each in state.sites]:
-            _make_lists_due(state, site, missing=True)
+            make_due(state, site, missing=True)
             records = (record for record in state.records.of_site(site) if _was_asked(record, now))
             total += _queue_again(state, site, [each.url for each in records if _is_worth(each, wanted)])
         _commit(state, 0)
@@ -123,12 +123,6 @@ def _forget_robots(state: DiskState, site: Site) -> None:
     if known is not None:
         known.robots_expire_at = 0.0
         state.sites.put([known])
-
-
-def _make_lists_due(state: DiskState, site: Site, *, missing: bool) -> None:
-    """Have the lists of a site read again, such as sitemaps; with `missing`, also those that were not there."""
-    for kind in part_kinds():
-        kind.make_due(state, site, missing=missing)
 
 
 def _queue_again(state: DiskState, site: Site, asked: Sequence[Url]) -> int:
@@ -355,7 +349,7 @@ def _queue(layout: Layout, number: int, plan: RefreshPlan) -> int:
                 if not plan.resumed:
                     _forget_robots(state, site)
                     if plan.fetches_new:
-                        _make_lists_due(state, site, missing=False)
+                        make_due(state, site, missing=False)
                 total += _queue_site(state, site, plan)
             else:
                 _unqueue(state, site, plan.started_at)

@@ -22,7 +22,7 @@ from typing import Self, TypeVar
 import msgspec
 from msgspec import Struct
 
-from periplus.collection.crawl_parts import make_market
+from periplus.engine.revisit.market import Market
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Coordinator
 from periplus.engine.sharding.builds import Build
@@ -154,11 +154,10 @@ class LeasedCoordinator:
         self._lease = lease
         held = [number for number, is_held in enumerate(remembered.is_held[:shards]) if is_held]
         self._holds = [_Hold(now + INHERITED * lease if number in held else 0.0) for number in range(shards)]
-        make = make_market()
         self._coordinator = Coordinator(
             shards,
             limit=limit,
-            market=None if make is None else make(shards),
+            market=Market(shards),
             incarnation=incarnation,
             granted=remembered.granted[:shards],
             running=held,

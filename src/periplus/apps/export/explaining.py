@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from periplus import parts
 from periplus.collection.collection import CollectionSetup
 from periplus.model import Url, UsageError
+from periplus.parts.permissions.exports import page_refusals, statements_of
 from periplus.policy.permissions import USES, Statement, combine
 from periplus.store.export import Committed, Selection
 from periplus.urls import canonical
@@ -18,8 +18,6 @@ from periplus.view.notebook import Displayed
 if TYPE_CHECKING:
     from periplus.insight.views import Views
     from periplus.store.export.exporting import RefusesUse
-
-_SETTING = "permissions.accept"
 
 
 class UseAnswer(Struct, frozen=True):
@@ -50,9 +48,7 @@ def page_permissions(views: Views, url: str) -> PagePermissions:
     own = canonical(url)
     if own is None:
         raise UsageError(f"--explain: {url!r} is not a URL", hint="write a URL like https://example.org/page")
-    at, statements = None, tuple[Statement, ...]()
-    for module in parts.offered("exports"):
-        at, statements = module.statements_of(views, own)
+    at, statements = statements_of(views, own)
     combined = combine(statements)
     answers = tuple(
         UseAnswer(use, said.answer, said.decided_by, said.conditions, said.conflict, said.explained)
@@ -74,13 +70,10 @@ def refusals(found: CollectionSetup, committed: Committed, selection: Selection)
     """What tells why a page is left out of an export for a use; `None` if it is for none, or nothing is recorded."""
     if not selection.purpose:
         return None
-    for module in parts.offered("exports"):
-        refuses: RefusesUse = module.page_refusals(
-            found.layout.tables,
-            committed.spooled,
-            selection.purpose,
-            drops_unknown=selection.unknown == "drop",
-            accepted=found.config.value(_SETTING),
-        )
-        return refuses
-    return None
+    return page_refusals(
+        found.layout.tables,
+        committed.spooled,
+        selection.purpose,
+        drops_unknown=selection.unknown == "drop",
+        accepted=found.config.permissions.accept,
+    )

@@ -1,7 +1,7 @@
 """Predicts, for each URL that a site lists, whether a crawl would fetch it, and how long a polite crawl would take.
 
 `Judging` applies the checks of a crawl in the same order: whether the sitemap may list URLs of that host
-(`parts.sitemaps`), the filters (`policy.filters`), the site's robots.txt. Pages are not fetched, so a crawler trap is
+(`engine.sitemaps`), the filters (`policy.filters`), the site's robots.txt. Pages are not fetched, so a crawler trap is
 recognised only by its URLs. `MapFiles` holds the sitemaps and feeds themselves, as trees.
 """
 
@@ -17,12 +17,12 @@ from msgspec import Struct
 from periplus.collection.collection import CollectionSetup
 from periplus.engine.frontier import RobotsGate, delay_after, seconds_for
 from periplus.engine.router import owner_of
+from periplus.engine.sitemaps.settings import SitemapTables
+from periplus.engine.sitemaps.store import SitemapStore
+from periplus.engine.sitemaps.trees import Origin, SitemapNode, twin_key
+from periplus.engine.sitemaps.visits import SitemapAuthority
 from periplus.insight.listed import ListedUrl
 from periplus.model import Discovery, Reject, Rewrite, Site, Source, Url
-from periplus.parts.sitemaps.settings import SitemapTables
-from periplus.parts.sitemaps.store import SitemapStore
-from periplus.parts.sitemaps.trees import Origin, SitemapNode, twin_key
-from periplus.parts.sitemaps.visits import SitemapAuthority
 from periplus.policy.filters import Sessions, standard_chain
 from periplus.store import SiteState, State
 from periplus.urls import site_of

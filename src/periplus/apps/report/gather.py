@@ -74,6 +74,8 @@ def _answered(views: Views, question: Question, state: CrawlState) -> AnsweredQu
     rows = [{key: _plain(value) for key, value in row.items()} for row in views.rows(sql)]
     if any(column.name == "meaning" for column in question.columns):
         rows = [row | {"meaning": _meaning(str(row["reason"]), state)} for row in rows]
+    if question.name == "outages":
+        rows = [row | (state.tries.get(str(row["site"]), {}) if row["until"] is None else {}) for row in rows]
     kept = rows[: question.most]
     is_cut = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
     return AnsweredQuestion(

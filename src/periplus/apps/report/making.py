@@ -25,9 +25,11 @@ from periplus.apps.ulinks import Listed, Sample, TreeStatistics, Ulink, chosen_u
 from periplus.apps.ulinks.titles import entitled, grouped, pages_of, sites_of
 from periplus.collection.collection import CollectionSetup, is_map, states
 from periplus.collection.facts.balance import balance_of
-from periplus.collection.facts.lookup import facts_of_parts, site_facts_of_parts
 from periplus.collection.facts.site_list import key_of, names_of
+from periplus.engine.revisit.facts import freshness_if_revisited
+from periplus.engine.revisit.show import of_site
 from periplus.engine.router import owner_of
+from periplus.engine.sitemaps.show import index_signals
 from periplus.insight.listed import listed_urls
 from periplus.insight.reasons import explained
 from periplus.model import Executor, Lane, RobotsFile, SignalFacts, Site, Url, UsageError
@@ -107,12 +109,13 @@ def crawl_state_of(collection: CollectionSetup, describe: Describe) -> CrawlStat
     robots: dict[str, RobotsFile] = {}
     waiting: dict[str, int] = {}
     with states(collection.layout) as opened:
-        fresh = facts_of_parts(collection, list(opened.values()), time.time()).get("freshness")
+        fresh = freshness_if_revisited(list(opened.values()), time.time(), collection.config.refresh)
+        down = [row for state in opened.values() for row in state.outages]
         for state, kept in _largest(opened.values()):
             balance = balance_of(kept, collection.config.balance)
             if balance is not None:
                 budgets.append(Budget(str(kept.site), balance.sitemaps, balance.links, balance.epochs))
-            known = site_facts_of_parts(collection, state, kept).get("freshness")
+            known = of_site(kept, collection.config.churn, index_signals(state, kept.site))
             file = state.robots.get(kept.site)
             if file is not None:
                 robots[str(kept.site)] = file
@@ -121,10 +124,11 @@ def crawl_state_of(collection: CollectionSetup, describe: Describe) -> CrawlStat
             for each in signals:
                 name, says = describe(each)
                 trusts.append(Trust(str(kept.site), name, each.verdict, says))
+    tries = {str(row.site): {"tried": row.tried_at, "next": row.next_at} for row in down}
     known_fresh = None
     if fresh is not None and fresh.is_narrow:
         known_fresh = KnownFreshness(fresh.pages, fresh.fresh, fresh.low, fresh.high, fresh.age)
-    return CrawlState(known_fresh, tuple(budgets), tuple(trusts), explained, robots, waiting)
+    return CrawlState(known_fresh, tuple(budgets), tuple(trusts), explained, robots, waiting, tries)
 
 
 def _largest(opened: Iterable[DiskState]) -> list[tuple[DiskState, SiteState]]:

@@ -79,7 +79,8 @@ class Trust(Struct, frozen=True):
 class CrawlState(Struct, frozen=True):
     """What the tables do not hold and the crawl's state does. `explain` returns the meaning of a reason.
 
-    `robots` has the robots.txt of each site and `waiting` its number of queued URLs, where they are known.
+    `robots` has the robots.txt of each site and `waiting` its number of queued URLs, where they are known; `tries` has
+    when each site that is down was tried last and is tried next.
     """
 
     freshness: KnownFreshness | None = None
@@ -88,6 +89,7 @@ class CrawlState(Struct, frozen=True):
     explain: Callable[[str], str] = lambda _: ""
     robots: Mapping[str, RobotsFile] = {}
     waiting: Mapping[str, int] = {}
+    tries: Mapping[str, dict[str, float]] = {}
 
 
 class Report(Struct, frozen=True):

@@ -9,8 +9,8 @@ from msgspec.structs import asdict
 from periplus.apps.changes import run_beginnings
 from periplus.apps.report.making import crawl_state_of
 from periplus.collection.collection import CollectionSetup, states
-from periplus.collection.crawl_parts import part_kinds, setup_of
 from periplus.collection.facts.freshness_words import TELLERS, fresh_words, trust
+from periplus.engine.revisit.show import budget_of
 from periplus.insight.reasons import explained
 from periplus.model import RevisitBudget, SignalFacts
 from periplus.view.values import Column
@@ -43,10 +43,8 @@ def sitemaps(asked: Asked) -> BrowsePage:
 
 def market_of(collection: CollectionSetup, now: float) -> RevisitBudget:
     """What is known of the freshness of a collection, and what its visits cost."""
-    setup = setup_of(collection)
     with states(collection.layout) as opened:
-        found = [kind.revisit_budget(setup, list(opened.values()), now) for kind in part_kinds()]
-    return next((each for each in found if each is not None), RevisitBudget())
+        return budget_of(list(opened.values()), now, collection.config.refresh)
 
 
 def _described(facts: SignalFacts) -> tuple[str, str]:
@@ -138,8 +136,10 @@ def runs(asked: Asked) -> BrowsePage:
     spooled = read_state(spooled_of, asked.found)
     every = run_beginnings(asked.collection.folder, spooled=spooled)
     began = every[-_RUNS:]
-    starts = [0.0 if at == every[0] else at for at in began]  # requests are dated by their end, runs to the microsecond
-    listed = ", ".join(f"({start!r}, {at!r})" for start, at in zip(starts, began, strict=True)) or "(0.0, 0.0)"
+    starts = [
+        0 if at == every[0] else round(at * 1e6) for at in began
+    ]  # whole microseconds: a float of seconds is not exact
+    listed = ", ".join(f"({start}, {at!r})" for start, at in zip(starts, began, strict=True)) or "(0, 0.0)"
     ago = f" The last began {lasting(asked.now - began[-1])} ago." if began else ""
     return BrowsePage(
         name="runs",

@@ -39,9 +39,11 @@ where duration is not null group by up_to order by up_to
 {rate}
 
 -- name: site.languages
-select coalesce(nullif(language, ''), 'not declared') as language, count(distinct url) as pages
-from pages where site = {site}
-group by all order by pages desc, language
+-- The declared languages of the last readings, without their regions.
+select coalesce(nullif(split_part(lower(language), '-', 1), ''), 'unknown') as language, count(*) as pages
+from (select language from pages where site = {site}
+    qualify row_number() over (partition by url order by read_at desc) = 1)
+group by 1 order by 2 desc, 1
 
 -- name: site.sitemaps
 select url, kind, origin, entries, outcome, problem_count, changes, visits, epoch(read_at) as read_at,
@@ -154,6 +156,6 @@ order by fetches.started_at desc, url
 select began, epoch(max(ended_at)) as ended, count(*) as requests, count(*) filter (where is_page) as pages,
     count(*) filter (where is_page and lane = 'refresh') as visited_again,
     count(*) filter (where is_error) as errors, sum(bytes)::bigint as bytes
-from (select *, epoch(ended_at) as at from attempts) as attempts
+from (select *, epoch_us(ended_at) as at from attempts) as attempts
     asof join (values {listed}) as runs(start, began) on attempts.at >= runs.start
 group by began order by began desc

@@ -22,10 +22,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.engine.sitemaps.trees import twin_key
 from periplus.formats.robots import looks_like_html
 from periplus.formats.sitemap import Kind, Limits, read
 from periplus.model import Site, UsageError
-from periplus.parts.sitemaps.trees import twin_key
 from periplus.store.tables import Spooled, scan
 from periplus.urls import canonical, site_of
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from periplus.engine.revisit.settings import RefreshTables
 from periplus.model import ConfigError, Ordering, Url
-from periplus.parts import offered
+from periplus.parts import others
+from periplus.parts.focus.ordering import ORDERINGS as FOCUSED
+from periplus.parts.focus.settings import FocusTables
+from periplus.parts.targets.ordering import ORDERINGS as TARGETED
+from periplus.parts.targets.settings import check as check_targets
 from periplus.policy.filters import Extensions, FilterStates, MediaTypes, Patterns, Scope, Sessions, Traps
 from periplus.policy.ordering import ALIASES, make_ordering, ordering
-
-from .settings import part_tables
 
 if TYPE_CHECKING:
     from .settings import Config
@@ -18,7 +21,10 @@ if TYPE_CHECKING:
 
 def check(config: Config) -> None:
     """Raise `ConfigError` for a value that some room would not take."""
-    for tables in part_tables():
+    config.some(FocusTables).check(config)
+    config.some(RefreshTables).check(config)
+    check_targets(config)
+    for tables in (each.tables() for each in others() if each.settings):
         if hasattr(tables, "check"):
             config.some(tables).check(config)
     for table, make in (
@@ -45,7 +51,7 @@ def ordered(config: Config, oracle: Callable[[Url], float] | None) -> Ordering:
         raise ConfigError(f"the ordering {name!r} does not use an earlier collection", hint="only optimal does")
     chance = {"seed": config.crawl.random_seed} if name == "random" else {}
     settings = chance | config.ordering.changed
-    of_parts = {name: make for module in offered("ordering") for name, make in module.ORDERINGS.items()}
+    of_parts = {**FOCUSED, **TARGETED}
     if name in of_parts:
         return make_ordering(name, of_parts[name], settings)
     return ordering(name, sorted(of_parts), oracle=oracle if by else None, **settings)

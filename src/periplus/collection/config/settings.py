@@ -1,8 +1,7 @@
 """The settings of all rooms as one value: a table for each room, and `[crawl]` for the whole crawl.
 
-A part declares its own tables, in a struct that is `TABLES` of its module `settings`; they follow those of every crawl.
-Flags go over the file, and the file over the defaults. A value that cannot be is a `ConfigError` when it is read, not
-when the crawl comes to it.
+The settings of a feature are declared in its folder. Flags go over the file, and the file over the defaults. A value
+that cannot be is a `ConfigError` when it is read, not when the crawl comes to it.
 """
 
 from __future__ import annotations
@@ -12,16 +11,34 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from msgspec import NODEFAULT, Struct, defstruct, field
-from msgspec.structs import FieldInfo, fields, replace
+from msgspec import Struct, defstruct, field
+from msgspec.structs import fields, replace
 
 from periplus.content import ChurnSettings
 from periplus.engine.fetch import AddressGuard, CrawlerIdentity, RequestTables, ResolverSettings, WireSettings
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
+from periplus.engine.revisit.settings import RefreshSettings
 from periplus.engine.settings import EngineSettings, ReadingSettings, WatchSettings
+from periplus.engine.sitemaps.revisit import RevisitSettings
+from periplus.engine.sitemaps.settings import DifferenceSettings, ScoreSettings, SitemapCrawlSettings
+from periplus.engine.sitemaps.trees import TreeLimits
+from periplus.engine.sitemaps.visits import AuthoritySettings, RetirementSettings
 from periplus.model import ConfigError, Ordering, Url
 from periplus.model.flags import FAR, HOW, PERSONAL, REQUESTS, Flag, Personal, Tables
-from periplus.parts import offered
+from periplus.parts import others
+from periplus.parts.absence.settings import AbsenceSettings
+from periplus.parts.cloaking.settings import CloakingSettings, RedirectionSettings
+from periplus.parts.deltas.settings import DeltaSettings
+from periplus.parts.dust.settings import DustSettings
+from periplus.parts.focus.settings import TopicSettings
+from periplus.parts.forms.settings import FormSettings
+from periplus.parts.identity.settings import IdentitySettings
+from periplus.parts.mirrors.settings import MirrorSettings, ParkedSettings
+from periplus.parts.permissions.settings import PermissionSettings
+from periplus.parts.render.settings import RenderSettings
+from periplus.parts.requisites.settings import RequisiteSettings
+from periplus.parts.spam.settings import SpamSettings
+from periplus.parts.webhooks.settings import WebhookSettings
 from periplus.policy.filters import (
     BudgetSettings,
     ExtensionSettings,
@@ -238,8 +255,8 @@ class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
         }
 
 
-class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Every setting of a crawl but those of its parts, which `Config` has besides."""
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
+    """Every setting of a crawl: tables of every crawl, then those of its features."""
 
     crawl: CrawlSettings = CrawlSettings()
     """The whole crawl."""
@@ -300,6 +317,53 @@ class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Budgets of a site for continuous integration ([audit.md](audit.md#budgets))."""
     agents: AgentSettings = AgentSettings()
     """What language models get of pages ([agents.md](agents.md))."""
+    absence: AbsenceSettings = AbsenceSettings()
+    """When a page sent with status 200 counts as an error page
+    ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
+    cloaking: CloakingSettings = CloakingSettings()
+    """Comparison with what browsers get ([hostile.md](hostile.md#cloaking))."""
+    redirections: RedirectionSettings = RedirectionSettings()
+    """When a host counts as one that only redirects ([hostile.md](hostile.md#cloaking))."""
+    deltas: DeltaSettings = DeltaSettings()
+    """Pages that are sent as differences from the stored version ([wire.md](wire.md#differences))."""
+    dust: DustSettings = DustSettings()
+    """Rules for duplicate URLs ([hostile.md](hostile.md#dust))."""
+    topic: TopicSettings = TopicSettings()
+    """What a focused crawl looks for ([focused.md](focused.md))."""
+    forms: FormSettings = FormSettings()
+    """Which forms are submitted, and how often ([forms.md](forms.md))."""
+    identity: IdentitySettings = IdentitySettings()
+    """Signed requests ([identity.md](identity.md))."""
+    mirrors: MirrorSettings = MirrorSettings()
+    """When a host counts as the mirror of another ([hostile.md](hostile.md#mirrors))."""
+    parked: ParkedSettings = ParkedSettings()
+    """When a domain counts as parked ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
+    permissions: PermissionSettings = PermissionSettings()
+    """What pages may be used for ([permissions.md](permissions.md))."""
+    render: RenderSettings = RenderSettings()
+    """Pages that need scripts ([scripts.md](scripts.md)). Times are in seconds, sizes in bytes."""
+    requisites: RequisiteSettings = RequisiteSettings()
+    """Files that pages need ([archives.md](archives.md#whole-pages))."""
+    refresh: RefreshSettings = RefreshSettings()
+    """When pages are visited again. Times are in seconds."""
+    sitemaps: SitemapCrawlSettings = SitemapCrawlSettings()
+    """Which sitemaps and feeds are read."""
+    forest: TreeLimits = TreeLimits()
+    """How far trees of sitemaps are followed."""
+    authority: AuthoritySettings = AuthoritySettings()
+    """Whose pages a sitemap may list."""
+    revisit: RevisitSettings = RevisitSettings()
+    """When sitemap files are read again. Times are in seconds."""
+    retirement: RetirementSettings = RetirementSettings()
+    """When sitemap files are no longer visited."""
+    difference: DifferenceSettings = DifferenceSettings()
+    """How much of a sitemap's last reading is stored."""
+    scores: ScoreSettings = ScoreSettings()
+    """The order of pages that sitemaps list."""
+    spam: SpamSettings = SpamSettings()
+    """Hosts judged to be spam ([hostile.md](hostile.md#spam))."""
+    webhooks: WebhookSettings = WebhookSettings()
+    """Messages about what happened to the collection ([webhooks.md](webhooks.md))."""
 
     @classmethod
     def load(cls, path: Path, options: Mapping[str, object] | None = None) -> Self:
@@ -368,30 +432,13 @@ class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
         return CrawlerIdentity(contact=self.crawl.contact, product=self.crawl.product)
 
 
-def part_tables() -> list[type[Any]]:
-    """The struct of each part that has tables. One may have a method `check`, which is given all settings."""
-    return [module.TABLES for module in offered("settings")]
-
-
-if TYPE_CHECKING:
-    Config = CrawlConfig
-else:
-
-    def _with_parts() -> type[CrawlConfig]:
-        """The settings of a crawl, with the tables of the parts that are there."""
-        owners = {table: tables for tables in part_tables() for table in tables.__struct_fields__}
-        found = [(table.name, table.type, _default(table)) for tables in part_tables() for table in fields(tables)]
-        return defstruct(
-            "Config",
-            found,
-            bases=(CrawlConfig,),
-            module=__name__,
-            frozen=True,
-            forbid_unknown_fields=True,
-            namespace={"declared_in": owners},
-        )
-
-    def _default(table: FieldInfo) -> Any:
-        return field(default_factory=table.default_factory) if table.default is NODEFAULT else table.default
-
-    Config = _with_parts()
+if not TYPE_CHECKING and (_found := [each.tables() for each in others() if each.settings]):
+    Config = defstruct(
+        "Config",
+        [(each.name, each.type, each.default) for tables in _found for each in fields(tables)],
+        bases=(Config,),
+        module=__name__,
+        frozen=True,
+        forbid_unknown_fields=True,
+        namespace={"declared_in": {table: tables for tables in _found for table in tables.__struct_fields__}},
+    )

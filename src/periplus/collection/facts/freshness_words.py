@@ -1,6 +1,6 @@
 """Freshness in words: how often a page changes, why it is visited again and when, how far a signal can be trusted.
 
-The numbers come from `parts.revisit` and `engine.frontier`; docs/freshness.md explains them.
+The numbers come from `engine.revisit` and `engine.frontier`; docs/freshness.md explains them.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def fresh_words(known: Freshness | None) -> str:
 
 def too_wide(known: Freshness) -> str:
     """Why the share of fresh copies is not stated as one number."""
-    return f"not known yet: only {count(known.checked)} of {counted(known.pages, 'page')} visited twice"
+    return f"not known to 20 points yet: {count(known.checked)} of {counted(known.pages, 'page')} visited twice"
 
 
 # a site

@@ -240,7 +240,7 @@ def robots_words(facts: RobotsFacts | None) -> str:
 
 def url_lines(facts: UrlFacts, folder: str) -> Lines:
     """Return what is known of a URL; `folder` names the collection in commands that help."""
-    lines = _record_lines(facts.record, facts.levels) if facts.record else [("known", _unknown(facts))]
+    lines = _record_lines(facts) or [("known", _unknown(facts))]
     robots = "allows it" if facts.site and facts.site.robots and not facts.robots else ""
     rule = f" by the rule {facts.robots_rule}" if facts.robots_rule and facts.robots == "robots" else ""
     says = "forbids it" if facts.robots == "robots" else "cannot be read"
@@ -278,7 +278,10 @@ def _site_words(facts: SiteFacts) -> str:
     return f"given up: {reason_words(facts.retired)}" if facts.retired else ""
 
 
-def _record_lines(record: UrlRecord, levels: Mapping[str, int]) -> Lines:
+def _record_lines(facts: UrlFacts) -> Lines:
+    record = facts.record
+    if record is None:
+        return []
     first = min(record.first_seen, key=lambda seen: seen.at)
     sources = ", ".join(f"{seen.source.value} ({when(seen.at)})" for seen in record.first_seen)
     return [
@@ -288,12 +291,12 @@ def _record_lines(record: UrlRecord, levels: Mapping[str, int]) -> Lines:
             f"{counted(record.depth, 'link')} from a seed"
             + (f", {counted(record.redirects, 'redirect')}" if record.redirects else ""),
         ),
-        ("visits", f"{record.visits}, {_changes(record, levels)}" if record.visits else "none yet"),
+        ("visits", f"{record.visits}, {_changes(record, facts.levels)}" if record.visits else "none yet"),
         ("last visit", when(record.fetched_at) if record.fetched_at is not None else ""),
         ("status", str(record.status) if record.status is not None else ""),
         ("reason", reason_words(record.reason)),
         ("failures", f"{record.failures} in a row" if record.failures else ""),
-        ("next", _next(record) if not record.evidence else ""),
+        ("next", "" if record.evidence else _next(record, is_watched=facts.is_watched)),
     ]
 
 
@@ -303,10 +306,10 @@ def _changes(record: UrlRecord, levels: Mapping[str, int]) -> str:
     return f"{counted(record.changes, 'change')}{more}"
 
 
-def _next(record: UrlRecord) -> str:
-    """Return when a page that was never fetched is next visited."""
+def _next(record: UrlRecord, *, is_watched: bool) -> str:
+    """Return when a URL that never had a page is next visited: by a crawl once, by a watch again."""
     if record.due_at is not None:
-        return when(record.due_at)
+        return when(record.due_at) if is_watched else ""
     return "when its turn comes" if not record.visits and not record.reason else ""
 
 

@@ -20,6 +20,7 @@ from periplus.engine.frontier import RobotsGate
 from periplus.engine.frontier.site import NOT_PAGES
 from periplus.engine.frontier.steering import Steering, SteeringState
 from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.revisit.facts import freshness_if_revisited
 from periplus.engine.router import owner_of
 from periplus.engine.stats import CrawlStats, waiting_urls
 from periplus.model import (
@@ -41,7 +42,8 @@ from periplus.model import (
     UrlRecord,
     UsageError,
 )
-from periplus.parts import offered
+from periplus.parts.cloaking.facts import compared_pages
+from periplus.parts.render.facts import templates_with_scripts
 from periplus.policy.duplicates import Belief, Hint, HintKind, HintTarget, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
@@ -50,7 +52,7 @@ from periplus.store.tables.files import has_rows
 from periplus.urls import canonical, domain_of, site_of
 
 from ..collection import CollectionSetup, states
-from ..crawl_parts import part_kinds, setup_of
+from ..crawl_parts import setup_of
 from ..seeds import possible_urls
 from .balance import BalanceFacts, balance_of
 
@@ -278,6 +280,7 @@ class UrlFacts(Struct, frozen=True):
     site: SiteFacts | None
     copies: CopyFacts | None = None
     freshness: PageFreshness | None = None
+    is_watched: bool = False
     refused: RefusedDiscovery | None = None
     levels: dict[str, int] = {}
 
@@ -301,7 +304,10 @@ def collection_facts(collection: CollectionSetup) -> CollectionFacts:
             retired.update(each.retired for each in state.sites if each.retired)
             down += nlargest(LARGEST, state.outages, key=lambda row: (row.since, row.site))
             largest += nlargest(LARGEST, _ranked(state, state.sites, total))
-        of_parts = facts_of_parts(collection, list(opened.values()), time.time())
+        known = list(opened.values())
+        freshness = freshness_if_revisited(known, time.time(), collection.config.refresh)
+        compared = compared_pages(known) if collection.config.cloaking.enabled else None
+        script_templates = templates_with_scripts(known)
     queued, entries = queued - total.files, entries - total.files
     total.twice, total.retries = entries - queued, entries - total.queued
     queued += total.pooled
@@ -319,27 +325,10 @@ def collection_facts(collection: CollectionSetup) -> CollectionFacts:
         total=total,
         outages=tuple(nlargest(LARGEST, down, key=lambda row: (row.since, row.site))),
         imported=imported_files(collection),
-        **of_parts,
+        freshness=freshness,
+        compared=compared,
+        script_templates=script_templates,
     )
-
-
-def facts_of_parts(collection: CollectionSetup, opened: Sequence[DiskState], now: float) -> dict[str, Any]:
-    """What parts say of a whole collection: fields of `CollectionFacts`."""
-    setup = setup_of(collection)
-    found: dict[str, Any] = {}
-    for module in offered("facts"):
-        found |= module.collection_facts(setup, opened, now)
-    return found
-
-
-def site_facts_of_parts(collection: CollectionSetup, state: State, kept: SiteState) -> dict[str, Any]:
-    """What parts say of a site: fields of `SiteFacts`."""
-    setup = setup_of(collection)
-    found: dict[str, Any] = {}
-    signals = [each for kind in part_kinds() for each in kind.signals(state, kept.site)]
-    for kind in part_kinds():
-        found |= kind.site_facts(setup, state, kept, signals)
-    return found
 
 
 def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> Iterable[tuple[int, Site, SiteLine]]:
@@ -359,12 +348,15 @@ def site_facts(collection: CollectionSetup, site: Site) -> SiteFacts | None:
         facts = _site_facts(collection, opened[number], site, number) if number in opened else None
         if facts is None:
             return None
-        found = (kind.sources(opened[number], site) for kind in part_kinds())
-        sources = next((each for each in found if each is not None), None)
-        return replace(facts, sources=sources, verdicts=verdicts_on(collection, site))
+        from periplus.engine.sitemaps.show import sources_of
+
+        return replace(facts, sources=sources_of(opened[number], site), verdicts=verdicts_on(collection, site))
 
 
 def _site_facts(collection: CollectionSetup, state: DiskState, site: Site, shard: int) -> SiteFacts | None:
+    from periplus.engine.revisit.show import of_site  # these load more than facts of a whole collection need
+    from periplus.engine.sitemaps.show import index_signals
+
     config = collection.config
     kept = state.sites.get([site])[0]
     queued = queued_by_lane(state, site)
@@ -390,7 +382,7 @@ def _site_facts(collection: CollectionSetup, state: DiskState, site: Site, shard
         home_refused=f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
         balance=balance_of(kept, config.balance),
         outage=state.outages.get(site),
-        **site_facts_of_parts(collection, state, kept),
+        freshness=of_site(kept, config.churn, index_signals(state, site)),
     )
 
 
@@ -442,13 +434,17 @@ def _rows(
 
 
 def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
+    from periplus.engine.revisit.setup import weights_of
+    from periplus.engine.revisit.show import of_page, price_of
+
     config, site, setup = collection.config, site_of(url), setup_of(collection)
     number = owner_of(site, max(collection.layout.shards, 1))
     record: UrlRecord | None = None
     refusal: tuple[str, str] | None = None
     facts: SiteFacts | None = None
     copies: CopyFacts | None = None
-    of_parts: dict[str, Any] = {}
+    freshness: PageFreshness | None = None
+    is_watched = False
     kept: SiteFilterState | None = None
     steering = Steering(SteeringState())
     with states(collection.layout) as opened:
@@ -466,22 +462,24 @@ def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
             known = state.sites.get([site])[0]
             kept = None if known is None else known.traps
             copies = page_duplicates(opened, collection.layout.shards, url)
+            is_watched = price_of(state) is not None
             if record is not None:
-                for kind in part_kinds():
-                    of_parts |= kind.url_facts(setup, state, record, time.time())
+                weights = weights_of(setup, state)
+                freshness = of_page(state, record, config.refresh, time.time(), weights)
     reason, rule, other = _judged(collection, url, record, kept)
     if not reason and (pattern := steering.refusal(other or url)) is not None:
         reason, rule = "excluded", pattern
     robots = refusal or ("", "")
-    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, **of_parts)
+    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, freshness, is_watched)
 
 
 def _judged(
     collection: CollectionSetup, url: Url, record: UrlRecord | None, state: SiteFilterState | None
 ) -> tuple[str, str, Url | None]:
     """Return what the filters would decide if the URL was found now."""
-    setup = setup_of(collection)
-    learning = [make for kind in part_kinds() for make in kind.filters(setup)]
+    from periplus.parts.dust.part import renames_for
+
+    learning = [renames_for(setup_of(collection))]
     chain = standard_chain(collection.seeds, collection.config.filters, lambda _: state, learning=learning)
     source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK
     verdict = chain.judge(Discovery(url, source, 0.0, record.depth if record else 1))

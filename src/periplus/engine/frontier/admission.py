@@ -401,7 +401,7 @@ def _is_given_up(record: UrlRecord | None, site: SiteState) -> bool:
 
 
 def _has_failed(record: UrlRecord) -> bool:
-    """Whether a page was given up so. Files are retried by `parts.sitemaps`; their records have a fragment."""
+    """Whether a page was given up so. Files are retried by `engine.sitemaps`; their records have a fragment."""
     return record.kept_at is None and is_temporary(record.reason) and "#" not in record.url
 
 

@@ -476,7 +476,8 @@ class Frontier:
     def report(self, outcome: FetchOutcome, now: float, reading: BodyReading | None = None) -> FetchOutcome | None:
         """End a grant: the site rests, and what was seen is learnt. The outcome as it counts; `None`: it was late.
 
-        What fails while no server can be reached counts as cancelled.
+        What fails while no server can be reached counts as cancelled, and so do visits to pages of a site that is down,
+        or may be.
         """
         lease = self._leases.end(outcome.task)
         return None if lease is None else self._end(lease, outcome, reading, now)
@@ -511,7 +512,7 @@ class Frontier:
         if self.outages.has_news:
             self._follow_outages(now)
         self.setbacks.ended(outcome)
-        return outcome
+        return Failed(outcome.task, "cancelled", now, 0.0) if self.outages.is_doubted(outcome.task) else outcome
 
     def _judged(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> FetchOutcome:
         """The outcome as it counts: a failure that is ours counts as cancelled."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final
 
 from msgspec import Struct, field
@@ -30,9 +30,11 @@ from periplus.model import (
     BodyReading,
     Fetched,
     FetchOutcome,
+    FetchTask,
     Lane,
     NotModified,
     OutageSeen,
+    Purpose,
     Queued,
     Redirected,
     Site,
@@ -78,7 +80,9 @@ _FIRST_PAUSE: Final = 300.0
 _GROWTH: Final = 4.0
 """Each pause between two probes of a site is this many times the last: of an outage of two days it sees six."""
 NOT_DOWN: Final = "not-down"
-"""The reason of an outage that was suspected and was none."""
+"""The reason of a visit that says nothing of a page, whether its site is down or not."""
+_INSTANT: Final = 1e-3
+"""Seconds before and after such a visit: no other visit to its site ends in between."""
 _CHOSEN_FROM: Final = 500
 """Pages of a site among which the next to be asked is chosen."""
 _MAX_PROBED: Final = 10_000
@@ -112,8 +116,8 @@ class SiteAnswers(Struct, array_like=True):
     """The last answers of known pages of a site, at most one of each, the latest last.
 
     `failing_since`: when requests began to fail, one after the other. `believed_until`: pages that are lost are gone.
-    `suspected_since`: the site may be down; `suspects` are the pages that were lost since. `drawn` are pages, by their
-    fingerprints, that were asked at random and have not answered.
+    `suspected_since`: the site may be down; `suspects` are the pages whose visits since then do not count.
+    `drawn` are pages, by their fingerprints, that were asked at random and have not answered.
     """
 
     last: list[KnownPageAnswer] = field(default_factory=list)
@@ -133,9 +137,10 @@ class SiteAnswers(Struct, array_like=True):
         return bool(answer.lost) and (answer.lost not in _MAYBE or any(map(answer.is_like, self.last)))
 
     def was_good(self, now: float) -> bool:
-        """Whether the last page that was drawn was there, a short time ago: then the site is."""
+        """Whether the last page that was drawn was there, a short time and few lost pages ago: then the site is."""
         drawn = [each for each in self.last if each.is_drawn]
-        return bool(drawn) and not drawn[-1].lost and drawn[-1].at > now - _HOUR
+        is_recent = bool(drawn) and drawn[-1].at > now - _HOUR
+        return is_recent and not drawn[-1].lost and drawn[-1] in self.last[-_LOOKED_AT:]
 
 
 def answer_of(
@@ -196,6 +201,13 @@ class Outages:
     def of(self, site: Site) -> SiteOutage | None:
         """The outage of a site, if it is down."""
         return self._rows.get(site)
+
+    def is_doubted(self, task: FetchTask) -> bool:
+        """Whether the last visit to a known page says nothing of it: its site is down, or may be."""
+        if task.purpose is not Purpose.PAGE or task.visited_at is None:
+            return False
+        answers = self._sites.get(task.site).value(SiteAnswers)
+        return answers is not None and (task.url in answers.suspects or self._rows.get(task.site) is not None)
 
     def asks_others(self, site: SiteState, record: UrlRecord, reason: str) -> bool:
         """Whether a failed request is not repeated, because other pages of its site show more than a second attempt."""
@@ -279,9 +291,9 @@ class Outages:
         since = answers.suspected_since or answer.at
         others = self._others(site.site, [each.page for each in answers.last], since)
         if self._is_outage(answers, answer, has_others=bool(others)):
-            lost = [answer, *filter(answer.is_like, answers.last)]
+            lost = takewhile(answer.is_like, reversed(answers.last[:-1]))
             pause = max(self._retries.backoff, _FIRST_PAUSE)
-            self._begin(site, min(each.at for each in lost), answer.lost, now, pause)
+            self._begin(site, min((each.at for each in lost), default=answer.at), answer.lost, now, pause)
             return True
         if answer.lost == OTHER_TEXT or was_good or not others:
             return False
@@ -298,23 +310,26 @@ class Outages:
         return (len(lost) >= _LOST and drawn >= _LOST - 1) or (not has_others and len(lost) == len(answers.last) > 1)
 
     def _suspect(self, site: Site, answers: SiteAnswers, url: Url, answer: KnownPageAnswer, now: float) -> None:
-        """Until other pages of a site have answered, nothing follows for one that is lost."""
+        """Nothing follows for a page that is lost, also if its site is not down: it is asked again then."""
         if not answers.suspects:
             answers.suspected_since = answer.at
-            self._events.record([OutageSeen(site, answer.at, None, answer.lost, now)])
         answers.suspects.append(url)
+        self._events.record([OutageSeen(site, now - _INSTANT, now + _INSTANT, NOT_DOWN, now)])
 
     def _not_down(self, site: SiteState, answers: SiteAnswers, now: float) -> None:
         """Another page is there: those that were lost are asked again, and what they answer counts."""
         if answers.suspects:
-            since, urls = answers.suspected_since, answers.suspects
-            answers.suspected_since, answers.suspects = 0.0, []
-            self._events.record([OutageSeen(site.site, since, since, NOT_DOWN, now)])
-            found = [record for record in self._records.get(urls) if record is not None and record.due_at is not None]
-            self._ask(found, len(found))
+            answers.suspected_since = 0.0
+            self._ask_again(answers)
             answers.drawn.clear()
         elif not any(each.lost for each in answers.last) and now >= answers.believed_until:
             site.values.pop(SiteAnswers.__name__, None)
+
+    def _ask_again(self, answers: SiteAnswers) -> None:
+        """Queue the pages whose visits did not count."""
+        urls, answers.suspects = list(dict.fromkeys(answers.suspects)), []
+        found = [record for record in self._records.get(urls) if record is not None and record.due_at is not None]
+        self._ask(found, len(found))
 
     def _learn_while_down(
         self, site: SiteState, answers: SiteAnswers, url: Url, answer: KnownPageAnswer, row: SiteOutage, now: float
@@ -330,10 +345,13 @@ class Outages:
         good = [each for each in probed[-_LOST:] if not answers.is_lost(each)]
         others = self._others(site.site, [each.page for each in probed], row.since)
         if retry_for(row.reason).again or len(good) >= _BACK or not others:
-            self._end(site, row, min(each.at for each in good), now)
-        elif not is_home(url):  # the home page may be there when nothing else is
+            self._ask_again(answers)
+            self._end(site, row, answer.at, now)
+            return False
+        answers.suspects.append(url)
+        if not is_home(url):  # the home page may be there when nothing else is
             self._ask(others, 1)
-        return False
+        return True
 
     def _begin(self, site: SiteState, since: float, reason: str, now: float, pause: float) -> None:
         """A site is down, or still is."""
@@ -341,7 +359,7 @@ class Outages:
         if row is None:
             answers = site.value(SiteAnswers) or site.keep(SiteAnswers())
             if answers.suspects:
-                since, answers.suspects = answers.suspected_since, []
+                since, answers.suspects = min(since, answers.suspected_since), []
             row = SiteOutage(site.site, since, reason, now, now + pause, pause)
             self._events.record([OutageSeen(site.site, since, None, reason, now)])
             self._sites.changed(site)

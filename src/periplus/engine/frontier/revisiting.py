@@ -1,7 +1,7 @@
 """What the engine asks of whatever schedules further visits to pages, and reports to it.
 
-`Revisiting` itself visits every page once, and learns nothing: a crawl without the feature. `parts.revisit` overrides
-all of it.
+`Revisiting` itself visits every page once, and learns nothing: the simulator's crawl. `engine.revisit.revisits`
+overrides all of it.
 """
 
 # ruff: noqa: ARG002 - nothing follows from what is reported here

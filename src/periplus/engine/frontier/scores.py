@@ -45,7 +45,7 @@ _CHUNK = 10_000
 _VERY_OLD = 10**12
 """Pages fetched: longer than any URL waits."""
 _SCORED = frozenset({Lane.DISCOVERY, Lane.SITEMAPS})
-"""Lanes whose URLs have a place by their score. Revisits are placed by their worth (`parts.revisit`)."""
+"""Lanes whose URLs have a place by their score. Revisits are placed by their worth (`engine.revisit`)."""
 _BITS = {source: 1 << position for position, source in enumerate(Source)}
 
 Candidate = tuple[Discovery, float, Queued]

@@ -1,7 +1,7 @@
 """The one coordinator of a crawl: it decides for all shards together, from their status reports.
 
 It decides how many pages each shard may fetch (`PageBudget`), how many visits per day it may make
-(`VisitMarket`), its share of every address (`ClaimRegistry`), whether it is started again after its worker
+(`Market`), its share of every address (`ClaimRegistry`), whether it is started again after its worker
 died, and when the crawl is finished. It does no I/O, has no clock and knows no transport: processes of one machine
 (`processes`) and Ray actors (`periplus.apps.cluster`) carry its messages. A shard reports several times a second and
 gets its `Orders` in the answer. Orders state everything that holds now, so that one that is lost costs nothing, and are
@@ -27,7 +27,7 @@ from .claims import ClaimRegistry
 from .messages import Orders, ShardFailure, StatusReport
 
 if TYPE_CHECKING:
-    from ..part import VisitMarket
+    from ..revisit.market import Market
 
 MAX_STARTS = 6
 """How often a shard is started without any progress before the crawl is given up: enough for a machine that is short of
@@ -159,7 +159,7 @@ class Coordinator:
         shards: int,
         *,
         limit: int | None = None,
-        market: VisitMarket | None = None,
+        market: Market | None = None,
         incarnation: int = 0,
         granted: Sequence[int] = (),
         running: Collection[int] = (),

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
-from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -18,7 +17,6 @@ from periplus.urls import site_of
 
 from ..frontier.politeness import MAX_SETBACKS, NO_SERVER
 from ..overview import FrontierStats
-from ..part import MakeMarket
 from ..shard import Controls, MakeShard, ShardQuestion, ShardStatus, ShardView
 from . import requests
 from .messages import GRACE, STATUS_INTERVAL
@@ -155,8 +153,8 @@ UNLIMITED = CrawlLimits()
 class ShardedCrawl:
     """A crawl: `run` it, or iterate over its `progress`.
 
-    `gather` makes the team of shards; by default, processes of this machine, whose coordinator divides visits by the
-    market that `make_market` makes. `stop` may be called by a signal handler; the crawl then ends its requests and
+    `gather` makes the team of shards; by default, processes of this machine, whose coordinator divides the visits of
+    a watch. `stop` may be called by a signal handler; the crawl then ends its requests and
     keeps everything. `inbox` has URLs that sites pushed: the crawl looks there several times a second, and removes what
     the shards have committed. With `ends_unreachable`, the crawl ends without retries if none of its
     seeds can be reached (`are_unreachable`).
@@ -170,11 +168,10 @@ class ShardedCrawl:
         seeds: Sequence[Discovery] = (),
         limits: CrawlLimits = UNLIMITED,
         gather: Gather | None = None,
-        make_market: MakeMarket | None = None,
         inbox: MessageInbox | None = None,
         ends_unreachable: bool = False,
     ) -> None:
-        self._gather: Gather = gather or partial(ProcessTeam, make_market=make_market)
+        self._gather: Gather = gather or ProcessTeam
         self._is_alone = workers == 1 and gather is None
         self._make = make
         self._workers = workers

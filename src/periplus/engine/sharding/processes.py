@@ -22,6 +22,7 @@ which sends the workers an order to stop.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import signal
 import subprocess
@@ -30,7 +31,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
@@ -41,7 +42,7 @@ from msgspec.structs import replace
 
 from periplus.model import Batch, CollectionError, Discovery, Url, UsageError
 
-from ..part import MakeMarket
+from ..revisit.market import Market
 from ..shard import Controls, MakeShard, ShardOutput, ShardQuestion, ShardStatus
 from .builds import Build
 from .coordinator import Coordinator
@@ -244,16 +245,27 @@ def _main_script_left_alone(make: MakeShard) -> Iterator[None]:
             main.__dict__.update(names)
 
 
+def start_fork_server(*preloaded: str) -> None:
+    """Start the process that others are forked from, if it does not run.
+
+    It imports these modules, and no file of the current folder, which may be anybody's.
+    """
+    forkserver.set_forkserver_preload(list(preloaded))
+    is_set = "PYTHONSAFEPATH" in os.environ
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    forkserver.ensure_running()
+    if not is_set:
+        del os.environ["PYTHONSAFEPATH"]
+
+
 class ProcessTeam:
     """All shards of a crawl, each in a process, and the messages between them."""
 
-    def __init__(self, make: MakeShard, workers: int, limit: int | None, make_market: MakeMarket | None = None) -> None:
+    def __init__(self, make: MakeShard, workers: int, limit: int | None) -> None:
         self._make = make
         self._context = multiprocessing.get_context("forkserver")
         self._workers = [WorkerProcess(number) for number in range(workers)]
-        self._coordinator = Coordinator(
-            workers, limit=limit, market=None if make_market is None else make_market(workers)
-        )
+        self._coordinator = Coordinator(workers, limit=limit, market=Market(workers))
         self._seeds = by_owner((), workers)
         self._announcements = Announcements(workers)
         self._places: dict[Url, None] = {}
@@ -378,7 +390,6 @@ class ProcessTeam:
 
     def _spawn(self, number: int) -> tuple[Connection, BaseProcess | Program]:
         """Start a process with the group's signals blocked, until it has set its own handlers."""
-        self._context.set_forkserver_preload([__name__, self._make.__module__])  # used when the server is started
         here, there = self._context.Pipe()
         arguments = (self._make, number, len(self._workers), self._seeds[number])
         python = self._workers[number].python
@@ -393,6 +404,7 @@ class ProcessTeam:
                 name = f"periplus-shard-{number}"
                 process = self._context.Process(target=serve, args=(*arguments, there), name=name)
                 with _main_script_left_alone(self._make):
+                    start_fork_server(__name__, self._make.__module__)
                     process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -2,7 +2,7 @@
 
 Validators are RFC 9110 section 8.8, freshness is RFC 9111, `immutable` RFC 8246, the `stale-*` pair RFC 5861 and
 Retry-After RFC 9110 section 10.2.3. Nothing here guesses: a response that names no lifetime has none (the heuristics
-of RFC 9111 section 4.2.2 are weaker than what `parts.revisit` learns).
+of RFC 9111 section 4.2.2 are weaker than what `engine.revisit` learns).
 """
 
 from __future__ import annotations

@@ -6,10 +6,12 @@ select * from urls where is_crawled
 
 -- name: attempts
 -- says: Every request that was sent; `is_page` and `is_error` as the crawl counts pages and errors.
+-- The counts of `engine.stats.CrawlStats`: pages as they were asked for, also while their site was down.
 select *, purpose = 'page' and (outcome = 'not-modified' or (outcome = 'fetched' and status < 400)) as is_page,
     (outcome = 'failed' and reason <> 'cancelled') or (outcome = 'fetched'
         and (status >= 500 or status = 429 or (purpose = 'page' and status >= 400))) as is_error
-from fetches where outcome <> 'excluded'
+from (select * replace (if(purpose = 'probe' and lane <> 'probes', 'page', purpose) as purpose) from fetches)
+where outcome <> 'excluded'
 
 -- name: unique_pages
 -- says: One page of each cluster of near-duplicates: listed, else of the highest PageRank, else the shortest.
@@ -81,7 +83,7 @@ select any_value(url) filter (where is_representative) as url, count(*) as pages
 from urls where is_page group by cluster having count(*) > 1
 
 -- name: ranks
--- says: PageRank, links and clicks from a seed of every URL with links. PageRank sums to 1 over all linked URLs, those outside the crawl as well.
+-- says: PageRank, links and clicks from a seed of every seen URL with links. Linked URLs out of scope have no row and the rest of the sum, which is 1.
 select url, site, domain, pagerank, inlinks, outlinks, own_links, clicks from urls where pagerank > 0
 
 -- name: depth_ranks

@@ -407,7 +407,7 @@ _DOWN: Final = """exists (from (
 def _without_outages(table: str, rows: str) -> str:
     """Rows of a table without what outages show, as `store.tables.outages` has it."""
     is_down = _DOWN.format(at=TIMES[table])
-    if table == "pages":
+    if table != "fetches":
         return f"select * from ({rows}) as every where not {is_down}"
     probes = f"case when purpose = 'page' and {is_down} then 'probe' else purpose end"
     return f"select * replace ({probes} as purpose) from ({rows}) as every"

@@ -91,7 +91,7 @@ select * from statuses order by urls desc, site
 -- says: Which sites were down, and why; those that still are come first.
 -- advice: Their pages keep their good versions; `periplus info DIR SITE` says when a site is tried next.
 select site, since, max(until) as until, arg_max(reason, seen_at) as reason from outages
-group by site, since having max(until) is null or max(until) > since
+group by site, since having coalesce(max(until) > since and arg_max(reason, seen_at) <> 'not-down', true)
 order by until desc nulls first, since desc limit 50
 
 -- name: slowest

@@ -63,8 +63,6 @@ _HEADING: Final = 9
 class AbsenceJudge(Part):
     """Finds soft 404s."""
 
-    order = 30
-
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
         """One judge."""

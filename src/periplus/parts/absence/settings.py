@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from msgspec import Struct
 
 from periplus.model import ConfigError
@@ -37,11 +35,6 @@ class AbsenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AbsenceTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    absence: AbsenceSettings = AbsenceSettings()
-    """When a page sent with status 200 counts as an error page
-    ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
-
-
-TABLES: Final = AbsenceTables
+    absence: AbsenceSettings

@@ -72,13 +72,6 @@ class ComparisonState(Struct, array_like=True):
 class CloakingJudge(Part):
     """Finds cloaked pages, and hosts that redirect their readers to another domain."""
 
-    order = 40
-
-    @classmethod
-    def browser(cls, setup: Setup) -> str:
-        """The name of a common browser."""
-        return setup.settings.some(CloakingTables).cloaking.agent
-
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
         """One judge."""

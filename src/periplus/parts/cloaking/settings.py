@@ -64,12 +64,7 @@ class RedirectionSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CloakingTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    cloaking: CloakingSettings = CloakingSettings()
-    """Comparison with what browsers get ([hostile.md](hostile.md#cloaking))."""
-    redirections: RedirectionSettings = RedirectionSettings()
-    """When a host counts as one that only redirects ([hostile.md](hostile.md#cloaking))."""
-
-
-TABLES: Final = CloakingTables
+    cloaking: CloakingSettings
+    redirections: RedirectionSettings

@@ -10,13 +10,11 @@ from msgspec import Struct, msgpack
 from msgspec.structs import replace
 
 from periplus.content import decode_body
-from periplus.engine.part import Desk, DictionaryFor, Part, Setup
+from periplus.engine.part import Desk, Part, Setup
 from periplus.engine.pipeline import Processed
 from periplus.formats.compression_dictionary import read_use_as_dictionary
 from periplus.formats.headers import Headers, fresh_for, read_cache_control
 from periplus.model import Clock, Fetched, NotModified, OfferedDictionary, Purpose, Stored, UrlRecord
-
-from .settings import DeltaTables
 
 if TYPE_CHECKING:
     from periplus.engine.fetch import AddressGuard
@@ -42,31 +40,22 @@ _encode, _decode = msgpack.Encoder().encode, msgpack.Decoder(_Kept).decode
 class Deltas(Part):
     """Offers stored versions to the servers that they came from."""
 
-    order = 10  # what else is in front of the wire gets pages as they are
-
     @classmethod
     def wired(cls, setup: Setup, wire: Wire, guard: AddressGuard, clock: Clock) -> Wire | None:  # noqa: ARG003
-        """A wire that decodes answers, if versions are offered."""
-        if not setup.settings.some(DeltaTables).deltas.offer:
-            return None
+        """A wire that decodes answers."""
         from .wire import DecodingWire
 
         return DecodingWire(wire, setup.layout.warc, setup.settings.value("reading.max_decoded_bytes"))
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
-        """One, if versions are offered."""
-        if not setup.settings.some(DeltaTables).deltas.offer:
-            return []
+        """One."""
         return [cls(desk, setup.settings.value("reading.max_decoded_bytes"))]
 
     def __init__(self, desk: Desk, max_decoded: int) -> None:
         self._records = desk.state.records
         self._max_decoded = max_decoded
-
-    def offering(self) -> DictionaryFor:
-        """What the record of a page has."""
-        return offered
+        desk.frontier.selector.dictionary_for = offered
 
     def learn(self, processed: Sequence[Processed], now: float) -> None:
         """Remember answers that may serve as dictionaries for later versions of themselves."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from msgspec import Struct
 
 
@@ -15,10 +13,6 @@ class DeltaSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DeltaTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    deltas: DeltaSettings = DeltaSettings()
-    """Pages that are sent as differences from the stored version ([wire.md](wire.md#differences))."""
-
-
-TABLES: Final = DeltaTables
+    deltas: DeltaSettings

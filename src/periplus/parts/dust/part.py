@@ -82,10 +82,13 @@ class _Found(NamedTuple):
     first: int
 
 
+def renames_for(setup: Setup) -> MakeFilter:
+    """What makes the filter that applies the rules."""
+    return partial(Renames, settings=setup.settings.some(DustTables).dust, given=given_rules(setup))
+
+
 class DustLearner(Part):
     """Learns from answers. `given` are rules of people and of earlier crawls, which the filters apply, too."""
-
-    order = 10
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
@@ -100,11 +103,6 @@ class DustLearner(Part):
         write_learnt_rules(setup, views)
         return {}
 
-    @classmethod
-    def filters(cls, setup: Setup) -> list[MakeFilter]:
-        """What applies the rules."""
-        return [partial(Renames, settings=setup.settings.some(DustTables).dust, given=given_rules(setup))]
-
     def __init__(self, desk: Desk, settings: DustSettings, given: GivenRules) -> None:
         self._states = desk.guard.states
         self._records = desk.state.records
@@ -114,6 +112,7 @@ class DustLearner(Part):
         self._forget_links = desk.forget_links
         self._settings = settings
         self._given = given
+        desk.on_exhausted.append(self._exhausted)
 
     def probes(self) -> Mapping[str, TakeProbe]:
         """Those that check a rule."""
@@ -280,7 +279,7 @@ class DustLearner(Part):
             if variant is not None:
                 self._frontier.queue_probes([Probe(Url(variant), PROBE_KIND)], now)
 
-    def exhausted(self, sites: Sequence[Site], now: float) -> None:
+    def _exhausted(self, sites: Sequence[Site], now: float) -> None:
         """Read what aliases spared that are not certain: there is nothing else left."""
         for site in sites:
             dust = self._states.of(site).value(SiteDust)

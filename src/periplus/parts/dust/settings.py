@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -72,10 +72,6 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DustTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    dust: DustSettings = DustSettings()
-    """Rules for duplicate URLs ([hostile.md](hostile.md#dust))."""
-
-
-TABLES: Final = DustTables
+    dust: DustSettings

@@ -140,15 +140,6 @@ class Focus:
 class FocusPart(Part):
     """The focus of a shard. The relevance of pages is kept with their scores, and decides which are worth a visit."""
 
-    order = 100
-
-    @classmethod
-    def prepared(cls, setup: Setup) -> dict[str, object]:
-        """Read the examples of the topic, if they were not read."""
-        from .reading import read_examples  # loads the wire
-
-        return read_examples(setup)
-
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
         """One, if there is a topic."""

@@ -63,10 +63,9 @@ class TopicSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FocusTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    topic: TopicSettings = TopicSettings()
-    """What a focused crawl looks for ([focused.md](focused.md))."""
+    topic: TopicSettings
 
     def check(self, settings: Settings) -> None:
         """Raise `ConfigError` if there is no such topic, or it does not fit the ordering."""
@@ -101,6 +100,3 @@ def implied(asked: Mapping[str, object]) -> dict[str, object]:
     if asked.get("topic.like") or asked.get("topic.unlike"):
         found["topic.examples"] = 0
     return found
-
-
-TABLES: Final = FocusTables

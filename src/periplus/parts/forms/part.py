@@ -9,7 +9,7 @@ When every form is due is in its row: after a restart the same follows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from periplus.engine.part import Desk, OpenWork, Part, Setup, TakeProbe
+from periplus.engine.part import Desk, Part, Setup, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.model import (
     Discovery,
@@ -36,9 +36,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.store import State
 from periplus.urls import site_of
-from periplus.view.wording import counted
 
 from .kinds import inputs_of, kind_of
 from .life import OpenForm, probed_event, reopened, year_of
@@ -68,8 +66,6 @@ _AT_ONCE: Final = 100
 """Waiting forms that are looked at in such a time."""
 _PATIENCE: Final = 3_600.0
 """Seconds after which the second load of a page is given up."""
-_LONG: Final = 1_800.0
-"""Seconds beyond which a form that rests does not keep a crawl running."""
 _REMEMBERED: Final = 50_000
 """Forms that need not be looked up, at most: half a hundred bytes each."""
 _UNFINISHED: Final = frozenset({"found", "checking", "open"})
@@ -88,8 +84,6 @@ class SiteForms(Struct, array_like=True):
 class Forms(Part):
     """The forms of a shard's sites."""
 
-    order = 60
-
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
         """One; a refresh submits none."""
@@ -98,18 +92,6 @@ class Forms(Part):
         if setup.revisits_only and forms.are_submitted:
             forms = replace(forms, enabled="discover")
         return [cls(desk, FormRules(forms, setup.signed_in, settings.value("scope.suffixes")))]
-
-    @classmethod
-    def open_work(cls, setup: Setup, states: Sequence[State]) -> list[OpenWork]:
-        """Forms that are submitted, rest now, and have queries left."""
-        if not setup.settings.some(FormTables).forms.are_submitted:
-            return []
-        rows = (row for state in states for row in state.forms if row.status == "open")
-        left = sum(bool(reopened(row).prober.preview(1)) for row in rows)
-        if not left:
-            return []
-        are = "is" if left == 1 else "are"
-        return [OpenWork(f"{counted(left, 'form')} {are} open, with queries left", "forms {folder}   (shows them)")]
 
     def __init__(self, desk: Desk, rules: FormRules) -> None:
         self._settings = settings = rules.settings
@@ -269,16 +251,6 @@ class Forms(Part):
 
     # submitting
 
-    def wants_step(self, now: float) -> bool:
-        """Whether something is due."""
-        next_at = self.next_at
-        return next_at is not None and next_at <= now
-
-    def is_idle(self, now: float) -> bool:
-        """Whether nothing is due soon: a form that rests until tomorrow does not keep a crawl running."""
-        next_at = self.next_at
-        return next_at is None or next_at > now + _LONG
-
     @property
     def next_at(self) -> float | None:
         """When the next action of a form is due."""
@@ -289,7 +261,7 @@ class Forms(Part):
 
     def step(self, now: float) -> None:
         """Carry out the actions that are due."""
-        while self.wants_step(now):
+        while (at := self.next_at) is not None and at <= now:
             key = heappop(self._heap)[1]
             opened = self._open.get(key)
             if opened is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -77,10 +77,6 @@ class FormRules(Struct, frozen=True):
 
 
 class FormTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    forms: FormSettings = FormSettings()
-    """Which forms are submitted, and how often ([forms.md](forms.md))."""
-
-
-TABLES: Final = FormTables
+    forms: FormSettings

@@ -24,6 +24,26 @@ _ORDER: Final = ("open", "ended", "checking", "found", "refused")
 _WAITS: Final = {"found": "not submitted", "checking": "its page is loaded a second time", "open": "being submitted"}
 
 
+class OpenWork(Struct, frozen=True):
+    """Work that is left at the end of a crawl: what it is in words, and the command that shows it.
+
+    In `command`, `{folder}` stands for the collection.
+    """
+
+    what: str
+    command: str
+
+
+def open_forms(states: Iterable[State]) -> tuple[OpenWork, ...]:
+    """Forms that are submitted, rest now, and have queries left."""
+    rows = (row for state in states for row in state.forms if row.status == "open")
+    left = sum(bool(reopened(row).prober.preview(1)) for row in rows)
+    if not left:
+        return ()
+    are = "is" if left == 1 else "are"
+    return (OpenWork(f"{counted(left, 'form')} {are} open, with queries left", "forms {folder}   (shows them)"),)
+
+
 class NextQuery(Struct, frozen=True):
     """A query that would be made next: the fields with their values, and the URL."""
 

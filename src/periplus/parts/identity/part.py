@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable
 from os import urandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from periplus.engine.part import Desk, Part, Setup
+from periplus.engine.part import Part, Setup
 from periplus.formats.headers import Headers
 from periplus.model import Clock, ConfigError, Fetched, FetchOutcome, Url
 from periplus.urls import site_of
@@ -31,21 +30,16 @@ class CrawlerSigning(Part):
     """Signs requests. The machine has nothing to do with it."""
 
     @classmethod
-    def made_for(cls, setup: Setup, desk: Desk) -> Iterable[Part]:  # noqa: ARG003 - a hook
-        """None."""
-        return ()
-
-    @classmethod
     def check(cls, setup: Setup) -> None:
         """Raise `ConfigError` before the crawl if its requests could not be signed."""
         _signing(_settings(setup))
 
-    @classmethod
-    def signer(cls, setup: Setup, clock: Clock) -> Signer | None:
-        """One, if there is a key."""
-        settings = _settings(setup)
-        signing = _signing(settings)
-        return None if signing is None else Signer(signing, settings, clock)
+
+def signer_of(setup: Setup, clock: Clock) -> Signer | None:
+    """What signs the requests of a crawl, if there is a key."""
+    settings = _settings(setup)
+    signing = _signing(settings)
+    return None if signing is None else Signer(signing, settings, clock)
 
 
 def _settings(setup: Setup) -> IdentitySettings:

@@ -38,10 +38,6 @@ class IdentitySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IdentityTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    identity: IdentitySettings = IdentitySettings()
-    """Signed requests ([identity.md](identity.md))."""
-
-
-TABLES: Final = IdentityTables
+    identity: IdentitySettings

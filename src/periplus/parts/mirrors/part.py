@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from periplus.engine.part import Desk, Part, Setup, TakeLearnt
 from periplus.engine.pipeline import Processed
-from periplus.model import Discovery, Fetched, Purpose, Site, Source, SubjectJudged, Url, Verdict
+from periplus.model import Discovery, Fetched, Purpose, Site, Source, SubjectJudged, Url
 
 from .policy import HostRule, MirrorHosts, decode_hosts, old_name
 from .settings import MirrorTables
@@ -31,8 +31,6 @@ class RefusedHosts(Struct, frozen=True, array_like=True):
 class Mirrors(Part):
     """The hosts that a crawl knows to be mirrors or parked."""
 
-    order = 70
-
     @classmethod
     def judge(cls, setup: Setup, views: Views, now: float) -> dict[str, Sequence[SubjectJudged]]:
         """Judge all hosts."""
@@ -50,6 +48,9 @@ class Mirrors(Part):
         self._desk = desk
         self._hosts = hosts
         hosts.refused = dict.fromkeys((desk.saved(RefusedHosts) or RefusedHosts()).sites)
+        desk.router.renaming.append(hosts.renamed_all)
+        desk.frontier.selector.reconsidering.insert(0, hosts.reconsider)
+        desk.renamed.append(hosts.drain_renamed)
 
     def learnt(self) -> Mapping[str, TakeLearnt]:
         """Hosts that a job has judged."""
@@ -86,18 +87,6 @@ class Mirrors(Part):
             name = None if "#" in record.url else old_name(rule, record.url)
             if name is not None:
                 yield name, record.depth
-
-    def rename(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
-        """URLs of mirrors are known by those of the hosts they mirror."""
-        return self._hosts.renamed_all(discoveries)
-
-    def reconsider(self, discovery: Discovery) -> Verdict:
-        """Refuse a URL that waited, if it is of a mirror or a parked domain."""
-        return self._hosts.reconsider(discovery)
-
-    def renamed(self) -> list[Discovery]:
-        """The other names of those."""
-        return self._hosts.drain_renamed()
 
     def lead(self, processed: Processed, found: list[Discovery], now: float) -> list[Discovery]:
         """A page that the kept host does not have may be on the mirror: it is fetched there."""

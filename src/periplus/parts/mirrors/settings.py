@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from msgspec import Struct
 
 from periplus.model import ConfigError
@@ -59,12 +57,7 @@ class ParkedSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MirrorTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    mirrors: MirrorSettings = MirrorSettings()
-    """When a host counts as the mirror of another ([hostile.md](hostile.md#mirrors))."""
-    parked: ParkedSettings = ParkedSettings()
-    """When a domain counts as parked ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
-
-
-TABLES: Final = MirrorTables
+    mirrors: MirrorSettings
+    parked: ParkedSettings

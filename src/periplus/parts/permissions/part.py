@@ -66,8 +66,6 @@ _Rules = tuple[Place, Access | None, tuple[LicenseName, ...]]
 class PermissionLedger(Part):
     """Records what sites permit."""
 
-    order = 200
-
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
         """One, if the settings want a ledger."""
@@ -85,6 +83,7 @@ class PermissionLedger(Part):
         self._rules: dict[Site, _Rules] = {}
         self._usual: dict[str, tuple[float, list[tuple[Any, ...]]]] = {}
         desk.frontier.embeds = True
+        desk.on_refused.append(self._refused)
 
     # what answers say
 
@@ -117,7 +116,7 @@ class PermissionLedger(Part):
         elif task.lane is Lane.EMBEDDED:
             self._answered(outcome, stored, now)
 
-    def refused(self, outcome: Excluded, now: float) -> None:
+    def _refused(self, outcome: Excluded, now: float) -> None:
         """A file may not be fetched, or its site was given up."""
         if outcome.task.purpose is Purpose.FILE:
             self._end(outcome.task.url, None, None, "", now)

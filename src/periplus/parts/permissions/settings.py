@@ -38,10 +38,6 @@ class PermissionSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PermissionTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    permissions: PermissionSettings = PermissionSettings()
-    """What pages may be used for ([permissions.md](permissions.md))."""
-
-
-TABLES: Final = PermissionTables
+    permissions: PermissionSettings

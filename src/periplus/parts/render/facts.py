@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from periplus.engine.part import Setup
 from periplus.store import DiskState, SiteState
 
 from .templates import SiteRendering
 
 
-def collection_facts(setup: Setup, states: Sequence[DiskState], now: float) -> dict[str, object]:  # noqa: ARG001
+def templates_with_scripts(states: Sequence[DiskState]) -> int:
     """How many templates seem to need scripts."""
-    return {"script_templates": sum(_needing(site) for state in states for site in state.sites)}
+    return sum(_needing(site) for state in states for site in state.sites)
 
 
 def _needing(site: SiteState) -> int:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from periplus.content import decode_body
-from periplus.engine.links import Complete
-from periplus.engine.part import Desk, HowToRender, Part, Setup
+from periplus.engine.part import Desk, Part, Setup
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
 from periplus.model import Clock, ConfigError, Fetched, ParsedPage, Purpose, Render, Site, SubjectJudged, Url
@@ -44,8 +43,6 @@ _MAX_SCORED: Final = 1 << 20
 
 class ScriptNeeds(Part):
     """Decides how pages are read, and learns from those that were."""
-
-    order = 20
 
     @classmethod
     def check(cls, setup: Setup) -> None:
@@ -80,14 +77,9 @@ class ScriptNeeds(Part):
         self._states = desk.guard.states
         self._settings = settings
         self._events = desk.events
-
-    def completing(self) -> Complete:
-        """Data for scripts is read also from pages that no browser opened."""
-        return completed
-
-    def rendering(self) -> HowToRender | None:
-        """What decides, if pages are rendered at all."""
-        return self.render if self._settings.is_on else None
+        desk.completing.append(completed)  # data for scripts is read also from pages that no browser opened
+        if settings.is_on:
+            desk.frontier.selector.how_to_render = self.render
 
     def render(self, url: Url, now: float) -> Render:
         """Whether a page is to be opened in a browser."""

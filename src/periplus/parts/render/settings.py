@@ -93,10 +93,6 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RenderTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    render: RenderSettings = RenderSettings()
-    """Pages that need scripts ([scripts.md](scripts.md)). Times are in seconds, sizes in bytes."""
-
-
-TABLES: Final = RenderTables
+    render: RenderSettings

@@ -16,8 +16,6 @@ KIND: Final = "reputation"
 class ReputationFollower(Part):
     """Hands the budgets that a crawl knows to its frontier."""
 
-    order = 90
-
     @classmethod
     def jobs(cls) -> list[Job]:
         """Reputations are computed while the crawl runs."""

@@ -31,7 +31,9 @@ _RELATIONS: Final = frozenset(
     }
 )  # fmt: skip
 """Relations of `<link>` to a file that the page needs."""
-_IMAGES: Final = ("src", "data-src", "data-original", "data-lazy-src", "poster", "background")
+_IMAGES: Final = (
+    "src", "data-src", "data-original", "data-lazy", "data-lazy-src", "data-full-src", "poster", "background",
+)  # fmt: skip
 _SETS: Final = ("srcset", "data-srcset", "data-lazy-srcset")
 _NOT_EMBEDDED: Final = ("text/html", "application/xhtml", "video/", "audio/")
 """Types of objects that are pages, films or sounds."""

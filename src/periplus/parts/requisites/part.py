@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from periplus.content import decode_body
 from periplus.engine.frontier.selection import embedded_name
-from periplus.engine.part import Desk, Part, RefusesEmbedded, Setup
+from periplus.engine.part import Desk, Part, Setup
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
 from periplus.model import (
@@ -62,15 +62,17 @@ class Requisites(Part):
         self._router = desk.router
         self._queue = desk.frontier.queue_embedded
         desk.frontier.embeds = True
+        desk.frontier.selector.refuses_embedded = self._refusal
+        desk.on_received.append(self._received)
 
-    def received(self, discoveries: Sequence[Discovery], now: float) -> None:
+    def _received(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Take files that pages of other shards need."""
         self._queue([each for each in discoveries if each.purpose is Purpose.FILE], now)
 
-    def refusing_embedded(self) -> RefusesEmbedded:
-        """Refuse files of pages that have too many bytes."""
-        most, counted = self._settings.max_bytes_per_page, self._state.bytes
-        return lambda record: "page-bytes" if counted.get(_page_of(record), 0) >= most else ""
+    def _refusal(self, record: UrlRecord) -> str:
+        """Why a file is not fetched: its page has too many bytes."""
+        most = self._settings.max_bytes_per_page
+        return "page-bytes" if self._state.bytes.get(_page_of(record), 0) >= most else ""
 
     def flush(self) -> RequisiteState:
         """The state to commit."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -38,10 +38,6 @@ class RequisiteSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RequisiteTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    requisites: RequisiteSettings = RequisiteSettings()
-    """Files that pages need ([archives.md](archives.md#whole-pages))."""
-
-
-TABLES: Final = RequisiteTables
+    requisites: RequisiteSettings

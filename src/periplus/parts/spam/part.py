@@ -24,25 +24,10 @@ RETIRED: Final = "spam"
 class SpamFollower(Part):
     """Holds the probabilities that a crawl knows, and hands them to what they matter to."""
 
-    order = 80  # before the focus: both multiply weights
-
     @classmethod
     def jobs(cls) -> list[Job]:
         """Hosts are judged while the crawl runs. Trust does not flow through what is known to be spam."""
         return [Job(KIND, _is_judged, _judge)]
-
-    @classmethod
-    def distrust(cls, setup: Setup) -> Distrust | None:
-        """What the last job has learnt, unless the crawl does not use it."""
-        files = LearntFiles(setup.layout.learnt)
-        is_used = setup.settings.some(SpamTables).spam.enabled
-        generation = files.newest().get(KIND, 0) if is_used else 0
-        content = files.read(KIND, generation) if generation else None
-        if content is None:
-            return None
-        scores = SpamScores()
-        scores.learn(content)
-        return scores.of_domain
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
@@ -72,6 +57,19 @@ class SpamFollower(Part):
                 record.retired = RETIRED
                 self._records.changed(record)
         self._frontier.discounts_changed()
+
+
+def known_distrust(setup: Setup) -> Distrust | None:
+    """How likely a domain is spam by what the last job has learnt, unless the crawl does not use it."""
+    files = LearntFiles(setup.layout.learnt)
+    is_used = setup.settings.some(SpamTables).spam.enabled
+    generation = files.newest().get(KIND, 0) if is_used else 0
+    content = files.read(KIND, generation) if generation else None
+    if content is None:
+        return None
+    scores = SpamScores()
+    scores.learn(content)
+    return scores.of_domain
 
 
 def _is_judged(setup: Setup) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -35,10 +35,6 @@ class SpamSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SpamTables(Struct, frozen=True):
-    """The tables of settings of this part."""
+    """Its settings."""
 
-    spam: SpamSettings = SpamSettings()
-    """Hosts judged to be spam ([hostile.md](hostile.md#spam))."""
-
-
-TABLES: Final = SpamTables
+    spam: SpamSettings

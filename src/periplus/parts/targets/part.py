@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 
 from periplus.content import RawPage
 from periplus.engine.links import Worths
-from periplus.engine.part import ChooseLevels, Desk, Part, Setup
+from periplus.engine.part import Desk, Part, Setup
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
 from periplus.model import (
@@ -46,8 +46,6 @@ _READ_TOGETHER: Final = 64
 class TargetsPart(Part):
     """The targets of a shard."""
 
-    order = 110
-
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
         """One, if that is the ordering."""
@@ -61,6 +59,7 @@ class TargetsPart(Part):
         self._scores, self._guard = desk.frontier.scores, desk.guard
         self._paths: dict[str, TagPaths] = {}
         self._bandits: dict[Site, SiteBandit] = {}
+        desk.frontier.selector.choose_levels = self._chosen
 
     def flush(self) -> None:
         """What was learnt is written with the records of sites, which are read again afterwards."""
@@ -79,11 +78,8 @@ class TargetsPart(Part):
 
     # which links come next
 
-    def choosing(self) -> ChooseLevels:
-        """Links to files first, then by what was learnt."""
-        return self._chosen
-
     def _chosen(self, site: Site, levels: Sequence[int]) -> Sequence[int]:
+        """Links to files first, then by what was learnt."""
         actions = [level - FIRST_ACTION for level in levels if level != TARGET_LEVEL]
         if len(actions) < 2:
             return levels

@@ -19,15 +19,12 @@ class TargetRules(Struct, frozen=True):
     media: MediaSettings = MediaSettings()
 
 
-class TABLES(Struct, frozen=True):
-    """No settings: a check that the ordering fits the crawl."""
-
-    def check(self, settings: Settings) -> None:
-        """Raise `ConfigError` if the ordering is chosen in a crawl that is for pages."""
-        if settings.value("crawl.ordering") == TARGETS and not settings.some(TargetRules).media.types:
-            raise ConfigError(
-                f"the ordering {TARGETS!r} needs types of files", hint="write --media application/pdf, or another type"
-            )
+def check(settings: Settings) -> None:
+    """Raise `ConfigError` if the ordering is chosen in a crawl that is for pages."""
+    if settings.value("crawl.ordering") == TARGETS and not settings.some(TargetRules).media.types:
+        raise ConfigError(
+            f"the ordering {TARGETS!r} needs types of files", hint="write --media application/pdf, or another type"
+        )
 
 
 def implied_when_new(asked: Mapping[str, object]) -> dict[str, object]:

@@ -21,10 +21,6 @@ class WebhookSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WebhookTables(Struct, frozen=True):
-    """The tables of this part."""
+    """Its settings."""
 
-    webhooks: WebhookSettings = WebhookSettings()
-    """Messages about what happened to the collection ([webhooks.md](webhooks.md))."""
-
-
-TABLES = WebhookTables
+    webhooks: WebhookSettings

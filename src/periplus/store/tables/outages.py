@@ -1,8 +1,8 @@
 """Leaves out what the visits of an outage show: they say nothing about the pages of the site that was down.
 
 Tables keep every row as it was written. To those who read them, visits to pages while a site was down are probes, and
-pages that were read then were not; so every reader stays with the version before. An outage begins with the visits by
-which it was noticed.
+pages that were read then were not, nor compared; so every reader stays with the version before. An outage begins with
+the visits by which it was noticed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     np, pa, pc = map(LazyModule, ("numpy", "pyarrow", "pyarrow.compute"))
 
-TIMES: Final = {"fetches": "ended_at", "pages": "read_at"}
+TIMES: Final = {"fetches": "ended_at", "pages": "read_at", "changes": "seen_at"}
 """The tables that are read so, and the column that says when a row was seen."""
 _LAST: Final = 2**63 - 1
 
@@ -36,10 +36,11 @@ class Downtimes:
             for site, start, end in zip(batch["site"].to_pylist(), since, until, strict=True):
                 known = ends.get((site, start), _LAST)
                 ends[site, start] = known if end is None else end
-        self._spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for (site, start), end in ends.items():
             if end > start:
-                self._spans[site].append((start, end))
+                spans[site].append((start, end))
+        self._spans = {site: np.sort(np.array(each), axis=0) for site, each in spans.items()}
 
     def __bool__(self) -> bool:
         return bool(self._spans)
@@ -49,7 +50,7 @@ class Downtimes:
         is_down = self._is_down(batch["site"], batch[TIMES[table]])
         if not is_down.any():
             return batch
-        if table == "pages":
+        if table != "fetches":
             return batch.filter(pa.array(~is_down))
         place = batch.schema.get_field_index("purpose")
         plain = (
@@ -67,6 +68,8 @@ class Downtimes:
         at = pc.fill_null(times.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
         found = np.zeros(len(numbers), np.bool_)
         for number, site in enumerate(encoded.dictionary.to_pylist()):
-            for start, end in self._spans.get(site, ()):
-                found |= (numbers == number) & (at >= start) & (at < end)
+            if site in self._spans:
+                starts, ends = self._spans[site].T
+                begun, over = (np.searchsorted(each, at, side="right") for each in (starts, ends))
+                found |= (numbers == number) & (begun > over)
         return found

@@ -90,6 +90,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+@pytest.mark.proof
 def test_killed_server_loses_no_message(tmp_path: Path, web: ScriptedWeb) -> None:
     """Killed right after an answer: messages whose key was not checked yet are checked by the next server."""
     made = collection(tmp_path / "a", [SITE], web.settings)

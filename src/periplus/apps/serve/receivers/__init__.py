@@ -5,7 +5,7 @@ owner (`/api/changed`). The first three are open to everyone; they are there onl
 collection has `[receivers] enabled = true`, and otherwise answered with 404.
 
 A message is a signal, not an order: its URLs become discoveries with the source `ping`, the crawl learns for each site
-how often such signals are right (`parts.revisit.signals`), and filters, robots.txt, politeness and budgets apply. An
+how often such signals are right (`engine.revisit.signals`), and filters, robots.txt, politeness and budgets apply. An
 answer is sent when the URLs are in the inbox of the collection on disk (`store.inbox`); a crawl or watch takes them
 from there, whether it runs now or later.
 
