@@ -12,7 +12,7 @@ help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 # The folders of the distributions that extend the crawler.
-DISTRIBUTIONS := lab
+DISTRIBUTIONS := lab site bridges/ray bridges/scrapy bridges/urlfrontier
 
 .venv/core: pyproject.toml $(DISTRIBUTIONS:%=%/pyproject.toml) requirements/core.txt hatch_build.py src/periplus/content/common_words.py $(wildcard src/periplus/*/*/native/*)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -103,7 +103,7 @@ LOCK = .venv/release/bin/uv pip compile --generate-hashes --universal --python-v
 lock: .venv/release ## take the newest versions of all dependencies into requirements/, with their hashes
 	@$(LOCK) pyproject.toml requirements/build.in -o requirements/core.txt
 	@$(LOCK) pyproject.toml --extra search --extra web -o requirements/image.txt
-	@$(LOCK) pyproject.toml requirements/build.in --all-extras -o requirements/dev.txt
+	@$(LOCK) pyproject.toml $(DISTRIBUTIONS:%=%/pyproject.toml) requirements/build.in --all-extras --no-emit-package periplus -o requirements/dev.txt
 	@$(LOCK) requirements/release.in -o requirements/release.txt
 	@$(LOCK) requirements/clients.in -o requirements/clients.txt
 

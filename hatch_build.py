@@ -41,11 +41,14 @@ SUFFIX = sysconfig.get_config_var("EXT_SUFFIX") if IS_FREE_THREADED else ".abi3.
 class ScannerBuildHook(BuildHookInterface):  # type: ignore[misc, valid-type, type-arg, unused-ignore]
     """Compiles both modules into the package before the wheel is packed."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and mark the wheel as one for this platform."""
+        root = Path(self.root)
+        if version == "standard":  # what is installed without its sources; `periplus help` prints these
+            pages = (root / "docs").glob("*.md")
+            build_data["force_include"] |= {str(page): f"periplus/docs/{page.name}" for page in pages}
         if os.environ.get("PERIPLUS_PURE") == "1":
             return
-        root = Path(self.root)
         try:
             built = build(root)
         except (OSError, subprocess.SubprocessError) as error:

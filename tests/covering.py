@@ -21,7 +21,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 SOURCE = ROOT / "src" / "periplus"
-DISTRIBUTIONS = {"lab": "periplus_lab"}
+DISTRIBUTIONS = {
+    "lab": "periplus_lab",
+    "site": "periplus_site",
+    "bridges/ray": "periplus_ray",
+    "bridges/scrapy": "periplus_scrapy",
+    "bridges/urlfrontier": "periplus_urlfrontier",
+}
 """The folders of distributions besides the crawler, and their packages."""
 ROOTS = [TESTS, *(ROOT / folder / "tests" for folder in DISTRIBUTIONS)]
 """Where tests are."""
@@ -93,9 +99,8 @@ def modules_reached(test: Path) -> frozenset[str]:
             root, _, inner = module.partition(".")
             if root in HOMES:
                 reached.add(origin("/".join(filter(None, (HOMES[root], *inner.split(".")))), name))
-            helpers = (
-                [ROOT.joinpath(*module.split(".")).with_suffix(".py")] if root in ("tests", *DISTRIBUTIONS) else []
-            )
+            is_helper = root in ("tests", "lab", "bridges")
+            helpers = [ROOT.joinpath(*module.split(".")).with_suffix(".py")] if is_helper else []
             helpers += [helper.with_suffix("") / f"{name}.py" for helper in helpers]
             new = {helper for helper in helpers if helper.exists()} - seen
             seen |= new

@@ -11,7 +11,7 @@ from pathlib import Path
 from periplus.collection.config.fields import settings_of
 from periplus.collection.config.settings import Config
 from periplus.collection.config.toml_files import written
-from periplus.collection.options import Option, options_of
+from periplus.collection.options import SettingOption, options_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "docs" / "settings.md"
@@ -43,7 +43,7 @@ def keywords_module() -> str:
     return text
 
 
-def _type(option: Option) -> str:
+def _type(option: SettingOption) -> str:
     name: str = getattr(option.type, "__name__", "")
     if option.is_switch:
         return "bool"

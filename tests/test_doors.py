@@ -77,7 +77,7 @@ WIRES = {
     "collection/fresh_pages.py:FreshPages.__init__",
     "apps/export/timestamps.py:stamping",
     "apps/identity/verifier.py:fetch_directory",
-    "apps/publish/collections.py:range_requests",
+    "site/address_ranges.py:range_requests",
     "parts/focus/reading.py:_fetched",
     "parts/render/wire.py:rendering_wire",
     "apps/serve/receivers/intake.py:Intake.requests",
@@ -101,7 +101,7 @@ SOCKETS = {
     "collection/control.py": "the control socket of a crawl",
     "collection/control_server.py": "the same",
     "apps/serve/running.py": "listens",
-    "apps/cluster/connection.py": "the address of a Ray cluster that a person gave",
+    "bridges/ray/connection.py": "the address of a Ray cluster that a person gave",
     "engine/fetch/connections.py": "names versions of HTTP",
     "engine/fetch/dns.py": "name lookups",
     "engine/fetch/http3.py": "names versions of HTTP",
@@ -110,8 +110,8 @@ SOCKETS = {
     "engine/fetch/single.py": "the wire",
     "engine/fetch/wire.py": "the wire",
     "parts/render/gate.py": "the browser's proxy, with a guard",
-    "apps/logs/identity.py": "name lookups of addresses in access logs",
-    "apps/publish/push/sender.py": "hubs and search engines that a publisher's settings name",
+    "site/identity.py": "name lookups of addresses in access logs",
+    "bridges/exchange.py": "servers that a person names: hubs and search engines, OpenSearch",
 }
 """Modules that can open a connection, or look up a name."""
 

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 import zstandard
+from click.testing import CliRunner
 from tests.archives.foreign import HOME, Capture, html, write_arc, write_warc
-from typer.testing import CliRunner
 
 import periplus
 from periplus.cli.app import app

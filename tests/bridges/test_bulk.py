@@ -9,10 +9,10 @@ from shutil import copytree, rmtree
 from typing import Any, cast
 
 import pytest
+from click.testing import CliRunner
 from msgspec.structs import replace
 from tests.bridges.bulk_server import bulk_server
 from tests.bridges.small_crawl import HOME
-from typer.testing import CliRunner
 
 from periplus.apps.export import retrieval
 from periplus.apps.export.exporting import Export, ExportOptions, committed_of

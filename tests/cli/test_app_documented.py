@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import typer
+from click.testing import CliRunner
 from tests.each_case import each_case
-from typer.testing import CliRunner
 
 from periplus.cli.app import VERBS, app
 from periplus.cli.crawl.summary import Plan
@@ -19,7 +18,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "commands.md").read_text(
 
 
 def verb(name: str) -> Any:
-    group: Any = typer.main.get_command(app)
+    group: Any = app
     return group.get_command(None, name)
 
 
@@ -47,7 +46,7 @@ def test_every_verb_shows_an_example(name: str) -> None:
 
 def test_the_options_before_a_verb_are_documented() -> None:
     """They stand at the top of the page."""
-    group: Any = typer.main.get_command(app)
+    group: Any = app
     options = {option for each in group.params for option in each.opts if option.startswith("--")}
     assert sorted(option for option in options | {"--help-all"} if f"`{option}`" not in PAGE) == []
 

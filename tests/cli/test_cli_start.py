@@ -11,8 +11,6 @@ import pytest
 from tests.library.small_web import SEED, attentive, quick, shop
 
 import periplus
-from periplus.cli.changes.command import changes
-from periplus.cli.plain_arguments import plain_values
 
 PROGRAM = """
 import atexit, sys
@@ -38,23 +36,19 @@ def test_version_imports_next_to_nothing() -> None:
     """Neither the option parser nor any other room of the house."""
     modules = imported("--version")
     assert ours(modules) == {"periplus", "periplus.cli", "periplus.cli.version"}
-    assert not modules & (HEAVY | {"typer", "rich", "msgspec", "importlib.metadata"})
+    assert not modules & (HEAVY | {"click", "rich", "msgspec", "importlib.metadata"})
 
 
 def test_help_imports_no_command() -> None:
-    """The list of commands is printed without importing one of them."""
+    """The list of commands is printed without importing one of them; `parts` knows which parts have one."""
     modules = imported("--help")
-    names = (
-        "cli",
-        "cli.app",
-        "cli.closed_pipe",
-        "cli.help",
-        "cli.installed",
-        "cli.plain_arguments",
-        "cli.version",
-    )
-    assert ours(modules) == {"periplus", *(f"periplus.{name}" for name in names)}
-    assert not modules & HEAVY
+    assert ours(modules) == {
+        "periplus",
+        "periplus.cli",
+        "periplus.cli.verbs",
+        "periplus.cli.installed",
+    }
+    assert not modules & (HEAVY | {"click", "rich", "msgspec"})
 
 
 def test_settings_load_no_room() -> None:
@@ -71,7 +65,7 @@ def test_info_loads_no_tables_and_no_wire() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, check=True)
     modules = set(done.stdout.decode().split())
     assert "periplus.collection.facts.lookup" in modules
-    assert not modules & (HEAVY - {"lmdb"} | {"periplus.engine.sitemaps.parser"})
+    assert not modules & (HEAVY - {"lmdb"} | {"periplus.parts.sitemaps.parser"})
 
 
 def test_numpy_starts_no_threads() -> None:
@@ -100,7 +94,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 NEVER = {
-    "pydantic", "tantivy", "ssl", "concurrent.futures", "periplus.parts.forms.part", "periplus.engine.revisit.setup",
+    "pydantic", "tantivy", "ssl", "concurrent.futures", "periplus.parts.forms.part", "periplus.parts.revisit.part",
     "periplus.formats.compression_dictionary",
 }  # fmt: skip
 """What none of these commands loads: parts that are put together for a crawl, and what checks options that are odd."""
@@ -136,9 +130,7 @@ def test_commands_load_what_they_use(indexed: str, words: tuple[str, ...], unuse
     assert sorted(ran(words[0], indexed, *words[1:]) & unused) == []
 
 
-DECIDING = {
-    f"periplus.engine.revisit.{name}" for name in ("crawl_value", "estimation", "ledger", "objectives", "setup")
-}
+DECIDING = {f"periplus.parts.revisit.{name}" for name in ("crawl_value", "estimation", "ledger", "objectives", "part")}
 """How a watch chooses what to visit: not needed to know how fresh a collection is."""
 
 
@@ -154,27 +146,8 @@ def test_a_refreshed_collection_loads_no_more_than_it_needs(tmp_path: Path) -> N
     assert sorted(comparing & COMPARING) == []
     assert "periplus.store.export.documents" in comparing
     stated = ran("info", str(tmp_path / "small"))
-    assert "periplus.engine.revisit.fresh_share" in stated
+    assert "periplus.parts.revisit.fresh_share" in stated
     assert sorted(stated & (HEAVY - {"lmdb", "numpy"} | NEVER | PAGES | DECIDING | {"numpy.polynomial"})) == []
-
-
-def test_plain_arguments_are_those_of_typer() -> None:
-    """What is read without Typer is what Typer would read; the rest is left to it."""
-
-    def read(*args: str) -> dict[str, object] | None:
-        return plain_values(changes, args)
-
-    given = read("docs", "--site", "a.test", "--site=b.test", "--no-diff", "--limit", "3", "--since", "2d")
-    assert given is not None
-    assert (given["collection"], given["url"], given["site"]) == (Path("docs"), None, ["a.test", "b.test"])
-    assert (given["diff"], given["limit"], given["since"], given["json"]) == (False, 3, "2d", False)
-    assert read("docs", "--", "-u") == {**(read("docs") or {}), "url": "-u"}
-    for odd in (
-        ("-h",), (), ("docs", "--help"), ("docs", "u", "more"), ("docs", "--limit", "x"), ("docs", "--limit", "0"),
-        ("docs", "--limit"), ("docs", "--json=1"), ("docs", "--sit", "a"), ("docs", "--since", "-1"),
-        ("docs", "--kind", "new"), ("--limit", "-3", "docs"),
-    ):  # fmt: skip
-        assert read(*odd) is None, odd
 
 
 def ran(*args: str) -> set[str]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import pytest
-import typer
 from tests import declared
 from tests.each_case import each_case
 
@@ -190,7 +189,7 @@ def test_seeds_can_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def command(verb: str) -> dict[str, Any]:
     """The options of a command by their names."""
-    group: Any = typer.main.get_command(app)
+    group: Any = app
     return {each.opts[0]: each for each in group.get_command(None, verb).params}
 
 
@@ -200,8 +199,9 @@ def test_flags_are_options_of_their_commands(setting: str, flag: Flag) -> None:
     assert set(flag.verbs) <= VERBS.keys()
     for verb in flag.verbs:
         option = command(verb)[flag.name.partition("/")[0]]
-        assert (option.help, option.metavar, option.rich_help_panel) == (flag.help, flag.metavar, flag.panel or None)
-        assert (option.min, option.max, option.default) == (flag.least, flag.most, flag.default)
+        assert (option.help, option.metavar, option.panel) == (flag.help, flag.metavar, flag.panel)
+        bounds = getattr(option.type, "min", None), getattr(option.type, "max", None)
+        assert (*bounds, option.default) == (flag.least, flag.most, flag.default)
         assert setting in {each.setting for each in options_of(verb)}
 
 
@@ -264,7 +264,7 @@ def test_a_new_option_is_its_declaration() -> None:
     assert "search.wanted" in agents_settings()
     assert declared.keywords_module().count("    wanted: int | None\n") == 2
     assert "| `wanted` | `3` | How many are wanted. |" in declared.settings_page()
-    assert "# How many are wanted.\n# wanted = 3\n" in NewConfig().dump()
+    assert "# How many are wanted.\nwanted = 5\n" in NewConfig().with_options({"search.wanted": 5}).dump()
 
 
 def test_the_help_names_every_ordering() -> None:

@@ -42,7 +42,7 @@ def test_a_shard_waits_for_the_worker_of_a_crawl_that_was_killed(
     asked = shards.ShardMaker(Config(), tmp_path, tuple(seeds_from(["http://a.test/"])))
     with orphan(layout.shard(0)) as process:
         monkeypatch.setattr("periplus.collection.shards.time.sleep", lambda _: process.communicate("\n"))
-        shards._state(asked, layout, 0).close()
+        shards.open_state(asked, layout, 0).close()
 
 
 def test_it_does_not_wait_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,6 +52,6 @@ def test_it_does_not_wait_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     began = time.monotonic()
     with orphan(layout.shard(0)) as process:
         with pytest.raises(CollectionInUse, match="is in use by process"):
-            shards._state(asked, layout, 0)
+            shards.open_state(asked, layout, 0)
         assert time.monotonic() - began > 0.3
         process.communicate("\n")

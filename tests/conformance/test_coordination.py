@@ -17,9 +17,6 @@ from typing import Any, Protocol, cast
 import msgspec
 import pytest
 
-from periplus.apps.cluster.actors import CoordinatorActor, Plan
-from periplus.apps.cluster.leases import claim
-from periplus.apps.cluster.links import Lease
 from periplus.engine.frontier import AddressClaims
 from periplus.engine.overview import FrontierStats
 from periplus.engine.shard import ShardStatus
@@ -28,6 +25,9 @@ from periplus.engine.sharding.messages import Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.stats import CrawlStats
 from periplus.model import Bid, CollectionError
+from periplus_ray.actors import CoordinatorActor, Plan
+from periplus_ray.leases import claim
+from periplus_ray.links import Lease
 
 SHARDS = 3
 STEPS = 600
@@ -99,7 +99,7 @@ class Actor:
         plan = Plan(cast("Any", None), SHARDS, "namespace", "run", folder / "coordinator.json", 0.0, limit)
         claim(plan.memory, plan.run, plan.shards)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("periplus.apps.cluster.actors.time.time_ns", lambda: 0)  # as the team of processes counts
+            patch.setattr("periplus_ray.actors.time.time_ns", lambda: 0)  # as the team of processes counts
             self.actor = CoordinatorActor(plan)
         self.epochs: dict[int, int] = {}
 

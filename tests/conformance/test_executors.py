@@ -31,7 +31,7 @@ Numbers = NDArray[np.float64]
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """A Ray of two processors without connections to other machines."""
-    ray = pytest.importorskip("ray", reason="Ray is an extra: pip install 'periplus[ray]'")
+    ray = pytest.importorskip("ray", reason="Ray is an extra: pip install periplus-ray")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     with TemporaryDirectory(prefix="r-x", dir="/tmp", ignore_cleanup_errors=True) as folder:
         ray.init(
@@ -60,7 +60,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
         yield request.getfixturevalue("processes")
     elif request.param == "ray":
         request.getfixturevalue("cluster")
-        from periplus.apps.cluster import RayExecutor
+        from periplus_ray import RayExecutor
 
         yield RayExecutor()
     else:
@@ -153,7 +153,7 @@ def test_a_process_that_dies_is_said_clearly(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_worker_of_a_cluster_that_dies_is_replaced(tmp_path: Path) -> None:
     """Its job is done again elsewhere; one of which all workers die is given up."""
-    from periplus.apps.cluster import RayExecutor
+    from periplus_ray import RayExecutor
 
     once, always = tmp_path / "once", tmp_path / "always"
     once.mkdir()
@@ -166,12 +166,12 @@ def test_a_worker_of_a_cluster_that_dies_is_replaced(tmp_path: Path) -> None:
 
 def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray is an extra: without it the room can be imported, and its use reports what to install."""
-    from periplus.apps.cluster import RayExecutor
+    from periplus_ray import RayExecutor
 
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UsageError, match="not installed") as raised:
         RayExecutor()
-    assert "periplus[ray]" in raised.value.hint
+    assert "periplus-ray" in raised.value.hint
 
 
 # what it is for

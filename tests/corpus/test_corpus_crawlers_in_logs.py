@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.apps.logs.log_lines import BROWSER, line
+from tests.published.log_lines import BROWSER, line
 
-from periplus.apps.logs import AgentTable, LogReport, read_logs
+from periplus_site.logs import AgentTable, LogReport, read_logs
 
 
 @pytest.fixture(scope="module")

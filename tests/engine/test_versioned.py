@@ -9,7 +9,6 @@ import pickle
 import pytest
 from tests.each_case import each_case
 
-from periplus.apps.cluster.links import Lease, Overview, Renewal, Transfer, Wait
 from periplus.engine.frontier import AddressShares, ClaimsReport
 from periplus.engine.frontier.politeness import Setback
 from periplus.engine.frontier.steering import Preview
@@ -42,6 +41,7 @@ from periplus.model import (
     Source,
     Url,
 )
+from periplus_ray.links import Lease, Overview, Renewal, Transfer, Wait
 
 URL = Url("https://a.test/")
 BATCH = Batch.of(1, 0, 7, [Delegation(Site("a.test"), URL, 1)])

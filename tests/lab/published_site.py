@@ -16,9 +16,9 @@ from typing import NamedTuple, Self, cast
 from msgspec.structs import replace
 
 import periplus
-from periplus.apps.publish import FolderInventory, Publisher, settings_for
-from periplus.apps.publish.settings import RobotsSettings, SitemapSettings
 from periplus.collection.summary import Summary
+from periplus_site.publish import FolderInventory, Publisher, settings_for
+from periplus_site.publish.settings import RobotsSettings, SitemapSettings
 
 FILES = 10_000
 HTML_SHARE = 0.66

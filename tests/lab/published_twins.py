@@ -19,10 +19,6 @@ from urllib.parse import urlsplit
 
 from tests.lab.watching import DAY, OPTIONS, LabTime, Leaping
 
-from periplus.apps.publish import FolderInventory, Publisher, PublishSettings
-from periplus.apps.publish.inventory.application import Wsgi
-from periplus.apps.publish.settings import RobotsSettings, SiteSettings
-from periplus.apps.publish.trial_server import folder_app, trial_server
 from periplus.collection.config.settings import Config
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
@@ -35,6 +31,10 @@ from periplus.store.layout import Layout
 from periplus_lab import World
 from periplus_lab.server import SteppedClock
 from periplus_lab.sites import Profile
+from periplus_site.publish import FolderInventory, Publisher, PublishSettings
+from periplus_site.publish.inventory.application import Wsgi
+from periplus_site.publish.settings import RobotsSettings, SiteSettings
+from periplus_site.publish.trial_server import folder_app, trial_server
 
 HONEST, TWIN = "honest.test", "twin.test"
 TWIN_BASE = f"http://{TWIN}/"

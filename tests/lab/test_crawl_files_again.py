@@ -51,6 +51,14 @@ def test_the_same_bytes_are_not_read_again(tmp_path: Path) -> None:
     assert (node["entries"], node["visits"], node["changes"], node["outcome"]) == (6, 3, 1, None)
 
 
+def test_shorter_intervals_hold_for_files_that_were_read_before(tmp_path: Path) -> None:
+    """A file that is due tomorrow is read by the next crawl, if the settings now say so; and otherwise is not."""
+    with ScriptedWeb(site("http://a.test/1")) as web:
+        for shortest, longest, asked in ((3600.0, 86400.0, 1), (60.0, 86400.0, 1), (0.01, 0.02, 2)):
+            crawl(tmp_path, [HOME], web.settings | {"revisit.shortest": shortest, "revisit.longest": longest})
+            assert web.asked.count(FILE) == asked
+
+
 def test_a_file_that_robots_forbid_is_not_asked_for_and_says_so(tmp_path: Path) -> None:
     """Its node knows why, and the crawl ends."""
     robots = "User-agent: *\nDisallow: /sitemap.xml\nSitemap: http://a.test/sitemap.xml\n"

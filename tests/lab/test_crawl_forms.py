@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from tests.lab.crawling import by_address, crawl, standing
 from tests.lab.form_probing import floor
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
-from typer.testing import CliRunner
 
 import periplus
 from periplus.apps.report.drawing import FIGURES

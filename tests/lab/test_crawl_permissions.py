@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.lab.crawling import crawl
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, page
-from typer.testing import CliRunner
 
 import periplus
 from periplus.cli.app import app

@@ -21,7 +21,7 @@ HEAVY = (
     "pycurl",
     "scipy",
     "lxml",
-    "typer",
+    "click",
     "rich",
     "asyncio",
     "email",

@@ -18,7 +18,7 @@ CRAWL = """
 import sys
 from pathlib import Path
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from periplus_lab import World
 from periplus_lab.server import RunningClock, RunningLab, Server

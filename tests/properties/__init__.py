@@ -1,5 +1,5 @@
 """What holds for all inputs, by Hypothesis.
 
 Covers the readers and writers of `formats`, `content` and `urls`; the state machines of `engine/frontier`,
-`store/state` and `apps/cluster`; and replay of a crawl from every input.
+`store/state` and `bridges/ray`; and replay of a crawl from every input.
 """

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from periplus.engine.client_frontier import MAX_GRANTED, ClientFrontier, SentUrl
-from periplus.store.state.client_queues import ClientQueues
+from periplus_urlfrontier.client_frontier import MAX_GRANTED, ClientFrontier, SentUrl
+from periplus_urlfrontier.client_queues import ClientQueues
 
 
 class Model:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.hypothesis_depth import examples
 
-from periplus.apps.cluster.links import MAX_PAUSE, Inbox, Link, Transfer
 from periplus.engine.sharding.messages import Delivery
 from periplus.model import Batch, Url
+from periplus_ray.links import MAX_PAUSE, Inbox, Link, Transfer
 
 WINDOW = 5
 

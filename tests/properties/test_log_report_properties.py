@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.apps.logs.log_lines import line
+from tests.published.log_lines import line
 
-from periplus.apps.logs import LogReport, read_logs
-from periplus.cli.logs.tables import page
+from periplus_site.commands.logs.tables import page
+from periplus_site.logs import LogReport, read_logs
 
 PIECES = st.one_of(
     st.binary(max_size=80),

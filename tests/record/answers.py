@@ -19,10 +19,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from click.testing import CliRunner
 from tests.apps.serve.asking import Site
 from tests.lab.scripted_web import ScriptedWeb, urlset
 from tests.record.surface import TERMINAL
-from typer.testing import CliRunner
 
 from periplus.apps.serve.running import running
 from periplus.apps.serve.served import Served, ServeSettings

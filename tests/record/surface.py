@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import typer
+from click.testing import CliRunner
 from msgspec import Struct
-from typer.testing import CliRunner
+from tests.covering import HOMES, source_of
 
-from periplus.apps.publish.settings import PublishSettings
 from periplus.apps.serve.app import described_api, make_app
 from periplus.apps.serve.metrics import Figures
 from periplus.apps.serve.routing import GuardedRoute
@@ -40,6 +39,7 @@ from periplus.insight.views import VIEWS, Views
 from periplus.model import PeriplusError
 from periplus.store.tables import SCHEMAS
 from periplus_lab.simulate.scenario import Scenario
+from periplus_site.publish.settings import PublishSettings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -52,7 +52,7 @@ PUBLIC: Final = (
     "periplus.urls",
     "periplus.publish",
     "periplus.search",
-    "periplus.bridges.scrapy",
+    "periplus_scrapy",
 )
 """Modules that the docs tell programs to import."""
 _BLOCK: Final = re.MULTILINE | re.DOTALL
@@ -65,7 +65,7 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 @cache
 def commands() -> dict[tuple[str, ...], Any]:
     """Every command and subcommand, by the words that are typed for it."""
-    return dict(_commands(typer.main.get_command(app), ()))
+    return dict(_commands(app, ()))
 
 
 def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -109,7 +109,7 @@ def _error_codes() -> dict[str, int]:
     """The exit code of every class of errors, by its name, as the sources define them."""
     codes = {PeriplusError.__name__: PeriplusError.exit_code}
     defined: dict[str, tuple[str, int | None]] = {}
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    for path in sorted(path for home in HOMES.values() for path in source_of(home).rglob("*.py")):
         for name, base, body in re.findall(r"^class (\w+)\((\w+)[^\n]*\n(.*?)(?=^\S|\Z)", path.read_text(), _BLOCK):
             own = re.search(r"^    exit_code = (\d+)$", body, re.MULTILINE)
             defined[name] = base, int(own[1]) if own else None
@@ -134,11 +134,11 @@ def _function(command: Any) -> Any:
 
 
 def _codes(module: str) -> set[int]:
-    """The values with which `typer.Exit` is raised in a module, or in all modules of a package."""
+    """The values with which `Exit` is raised in a module, or in all modules of a package."""
     found: set[int] = set()
     for part in _modules(module):
         for node in ast.walk(ast.parse(inspect.getsource(part))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("typer.Exit", "sys.exit"):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Exit", "sys.exit"):
                 found |= {code for given in node.args for code in _values(given, part)}
     return found
 
@@ -334,7 +334,7 @@ def _members(name: str, kind: type) -> Iterator[str]:
     """Public methods and properties, also those of our own base classes."""
     if issubclass(kind, Enum):
         yield from (f"{name}.{each.name} = {each.value!r}" for each in kind)
-    ours = [each for each in kind.__mro__ if each.__module__.startswith("periplus.")]
+    ours = [each for each in kind.__mro__ if each.__module__.partition(".")[0] in HOMES]
     members = {member: value for each in reversed(ours) for member, value in vars(each).items()}
     for member, value in sorted(members.items()):
         if member.startswith("_"):

@@ -51,24 +51,23 @@ LAZY = (
     "pyarrow.compute",
     "pyarrow.dataset",
     "pyarrow.parquet",
-    "pydantic.type_adapter",
     "rich._emoji_codes",
     "rich.live",
     "rich.progress",
     "rich.table",
-    "typer._adapters",
-    "typer.rich_utils",
     "uvicorn.lifespan.on",
 )
 """Modules of others that commands import while they run."""
 
-UNWANTED = ("periplus.apps.cluster", "periplus_lab.pytest_plugin", "periplus_lab.simulate")
-"""Not imported: Ray with its threads, and what only some tests of the lab need."""
+UNWANTED = ("periplus_lab.pytest_plugin", "periplus_lab.simulate")
+"""Not imported: what only some tests of the lab need."""
 
 
 def preload() -> None:
     """Import whatever a command may need; extras that are not installed are left out."""
-    packages = [importlib.import_module(name) for name in ("periplus", "periplus_lab")]
+    packages = [
+        importlib.import_module(name) for name in ("periplus", "periplus_lab", "periplus_site", "periplus_urlfrontier")
+    ]
     found = (
         module.name
         for package in packages

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
+from tests.covering import HOMES, source_of
 
 ROOT = Path(__file__).parents[2]
 STORE = 100_000_000
@@ -72,7 +73,7 @@ def raylets(nodes: int, processors: int, folder: Path) -> Iterator[Raylets]:
 
 def _begin(nodes: int, processors: int, folder: Path) -> subprocess.Popen[str]:
     """The process that has the nodes."""
-    sources = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    sources = os.pathsep.join(map(str, [ROOT, *(source_of(home).parent for home in HOMES.values())]))
     # At Ray's own niceness of 15, actors hardly run beside other tests.
     environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0", "PYTHONPATH": sources}
     # Ray writes the address of the cluster to a folder there, which it does not make.

@@ -7,9 +7,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from tests.archives.authorities import new_key
 from tests.archives.foreign import HOME, a_site, write_warc
-from typer.testing import CliRunner, Result
 
 import periplus
 from periplus.cli.app import app

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, urlset
 from tests.system.test_cli_audit import HOME, NAMES, clean, page, typed
 from tests.system.typed import Run
-from typer.testing import CliRunner
 
 import periplus
 from periplus.apps.report.making import described, report_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.apps.logs.log_lines import BROWSER, line
+from tests.published.log_lines import BROWSER, line
 from tests.system.typed import Run
 
 

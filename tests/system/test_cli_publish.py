@@ -15,7 +15,7 @@ from socket import socket
 
 import pytest
 from lxml import etree
-from tests.apps.publish.receiver import receiving
+from tests.published.receiver import receiving
 from tests.system.typed import Program, run_program
 
 PAGES = 25

@@ -11,6 +11,8 @@ from tests.system.typed import Run
 
 from periplus.collection.config.settings import Config
 
+pytest.importorskip("ray", reason="Ray is an extra: pip install periplus-ray")
+
 A = "http://a.test"
 
 

@@ -23,7 +23,7 @@ from tests.system.typed import Program
 
 from periplus_lab.server import RunningLab, Server, SteppedClock
 
-pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
+pytest.importorskip("ray", reason="the cluster is an extra: pip install periplus-ray")
 pytest_plugins = ["periplus_lab.pytest_plugin"]
 
 SHARDS, NODES = 4, 3

@@ -23,7 +23,7 @@ from tests.processes import is_alive
 from tests.system.crawled import CLUSTER_SETTINGS, assert_polite, crawled, lost, small_world
 from tests.system.namespaces import ENVIRONMENT, Machine, Machines, machines, why_not
 
-pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
+pytest.importorskip("ray", reason="the cluster is an extra: pip install periplus-ray")
 pytestmark = pytest.mark.slow
 
 SHARDS, NODES, PROCESSORS, LEASE, DELAY = 4, 3, 4, 3.0, 0.2

@@ -19,7 +19,7 @@ from periplus.collection.config.settings import Config
 from periplus.engine.router import owner_of
 from periplus.model import Site
 
-pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
+pytest.importorskip("ray", reason="the cluster is an extra: pip install periplus-ray")
 
 SITES, PAGES, SHARDS = 6, 5, 2
 PATIENCE = 600.0

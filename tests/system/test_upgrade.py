@@ -149,7 +149,7 @@ def test_actors_of_the_next_version_replace_those_that_run(
     web: ScriptedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a cluster: what is installed is replaced in its place, and Ray starts each actor again."""
-    pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
+    pytest.importorskip("ray", reason="the cluster is an extra: pip install periplus-ray")
     folder, installed = tmp_path / "docs", tmp_path / "installed"
     installed.symlink_to(next(iter(periplus.__path__)).removesuffix("periplus"))
     later = copied(tmp_path / "later", next_minor())

@@ -18,8 +18,9 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import msgspec
 from msgspec import Struct
 
-from periplus.apps.publish.push.sender import PushReply, ask
 from periplus.model import PeriplusError, UsageError
+
+from .exchange import PushReply, ask
 
 BATCH_BYTES: Final = 10 << 20
 """Bytes of a batch before compression: servers recommend 5 to 15 MB."""

@@ -34,6 +34,11 @@ def main() -> None:
 
             sys.stdout.write(f"{version_line()}\n")
             return
+        if sys.argv[1:] in (["--help"], ["-h"]):
+            from .verbs import overview
+
+            sys.stdout.write(overview())
+            return
         gc.disable()  # until all is loaded: modules are no garbage
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start a thread a core, which nothing here uses
         from .app import run
@@ -44,7 +49,7 @@ def main() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Load the Typer application on first use."""
+    """Load the commands on first use."""
     if name == "app":
         from .app import app
 

@@ -9,21 +9,22 @@ from __future__ import annotations
 import atexit
 import gc
 import logging
+import os
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from keyword import iskeyword
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-from typer.core import TyperCommand
+import click
+from click.exceptions import Exit
 
 from . import INTERRUPTED
 from .closed_pipe import unless_closed
-from .help import CommandGroup, command_of
-from .installed import ELSEWHERE, installed_command, other_commands
-from .plain_arguments import plain_values
+from .commands import CommandGroup, Option, command_of
+from .installed import ELSEWHERE, installed_command
+from .verbs import VERBS, overview
 from .version import version_line
 
 if TYPE_CHECKING:
@@ -31,51 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = ["INTERRUPTED", "VERBS", "app", "print_error", "run"]
 
-VERBS = {
-    "crawl": "Crawl sites into a collection, or continue a crawl.",
-    "map": "List every URL a site publishes, without fetching pages.",
-    "survey": "Fetch robots.txt and sitemaps of many domains, with statistics.",
-    "watch": "Keep a collection fresh within a budget of visits.",
-    "refresh": "Ask every page of a collection again, once; show what changed.",
-    "changes": "Show what appeared, changed and vanished.",
-    "info": "Show what is known of a collection, a site or a URL.",
-    "export": "Export a collection: jsonl, parquet, warc, wacz, text, markdown.",
-    "import": "Make a collection of WARC, ARC and WACZ files, or of seeds.",
-    "repair": "Check a collection and rebuild damaged parts.",
-    "trust": "Accept the private addresses and programs that a collection names.",
-    "forms": "List the forms of a collection, and what submitting them brought.",
-    "judge": "Find mirrors and parked domains of a collection.",
-    "index": "Index a collection for searching, or update the index.",
-    "search": "Search an indexed collection.",
-    "serve": "Serve collections in a browser: search, pages about them, an API.",
-    "mcp": "Offer collections to an agent over MCP: search, read, map, crawl.",
-    "frontier": "Serve a durable frontier to other crawlers over gRPC (URLFrontier).",
-    "openapi": "Print the API of serve as an OpenAPI document.",
-    "query": "Query a collection in SQL.",
-    "report": "Write a report on a collection: one HTML file.",
-    "audit": "Check a site's metadata for its owner: findings and what to do.",
-    "spam": "Judge a collection for spam, and explain the verdicts.",
-    "publish": "Write honest sitemaps, archives and feeds for your own site.",
-    "logs": "Show which crawlers visit your site, from its access logs.",
-    "identity": "Make, replace and publish the key that signs your requests.",
-    "ulinks": "List the most useful links of a site.",
-    "read": "Show what is read from a sitemap, robots.txt, feed, page or log.",
-    "cluster": "Change the number of shards of a collection, or restart them.",
-    "simulate": "Compare policies in virtual time; reproduce published experiments.",
-    "lab": "Serve a small test web on this machine.",
-    "demo": "Crawl the test web and write a report: a minute, no network.",
-}
-"""Commands with the line that `--help` prints, in the order in which a newcomer needs them.
-
-Each is a function or a group of that name in `cli/NAME.py` or `cli/NAME/command.py` (`import_` for the keyword), or in
-a distribution of its own (`installed`), imported when it is used, and not to print this line.
-"""
-
-
-_PLAIN = ("info", "query", "search", "changes")
-"""Commands that people run again and again on one collection, and that should start at once."""
+_SHORT = ("info", "query", "search", "changes")
+"""Commands that people run again and again on one collection, and that should end at once."""
 _GARBAGE: Final = 1_000_000
 """Objects after which such a command looks for garbage: more than what it loads."""
+_COMPLETION: Final = {
+    "bash": ("~/.bashrc", 'eval "$(_PERIPLUS_COMPLETE=bash_source periplus)"'),
+    "zsh": ("~/.zshrc", 'eval "$(_PERIPLUS_COMPLETE=zsh_source periplus)"'),
+    "fish": ("~/.config/fish/completions/periplus.fish", "_PERIPLUS_COMPLETE=fish_source periplus | source"),
+}
+"""Shells with the file and the line that make them complete commands."""
 
 
 def _imported(verb: str) -> Any:
@@ -85,26 +51,6 @@ def _imported(verb: str) -> Any:
     if not hasattr(module, name):  # a package, which other commands may use without loading this one
         module = import_module(f"periplus.cli.{name}.command")
     return getattr(module, name)
-
-
-def _run_plainly(args: Sequence[str]) -> None:
-    """Run a command with plain arguments, and exit. All others are for Typer, which takes a while to load."""
-    if not args or args[0] not in _PLAIN:
-        return
-    gc.set_threshold(_GARBAGE)
-    atexit.register(_leave)
-    found = _imported(args[0])
-    command: Any = found.registered_commands[0].callback if isinstance(found, typer.Typer) else found
-    values = plain_values(command, args[1:])
-    if values is None:
-        return
-    try:
-        with unless_closed():
-            command(**values)
-            sys.stdout.flush()
-    except typer.Exit as end:
-        sys.exit(end.exit_code)
-    sys.exit(0)
 
 
 def _leave() -> None:
@@ -117,59 +63,66 @@ class Verbs(CommandGroup):
     """Imports a command when it is used."""
 
     def __init__(self, **attributes: Any) -> None:
-        """Enter the names and help lines of the commands, for `--help` and the suggestions after a mistyped name."""
-        super().__init__(**attributes)
-        self.commands = {name: TyperCommand(name=name, help=line) for name, line in VERBS.items()}
+        """Enter the names of the commands, for completion and the suggestions after a mistyped name."""
+        super().__init__("periplus", **attributes)
+        self.commands = {name: click.Command(name, help=line) for name, line in VERBS.items()}
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the interface has it
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import and return a command; `None` if there is no such command."""
         if cmd_name in VERBS and cmd_name not in ELSEWHERE:
             return command_of(_imported(cmd_name), cmd_name)
-        return installed_command(cmd_name)
+        return installed_command(cmd_name)  # type: ignore[no-any-return]
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands, then those of installed packages."""
-        super().format_commands(ctx, formatter)
-        if others := other_commands(VERBS):
-            with formatter.section("Commands of installed packages"):
-                formatter.write_dl(others)
+    def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
+        """The commands by kinds of work."""
+        return overview().rstrip("\n")
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: click.Context) -> Any:
         """Run the command; end quietly if the program that reads stdout has ended."""
-        with unless_closed():
-            result = super().invoke(ctx)
-            sys.stdout.flush()
+        try:
+            with unless_closed():
+                result = super().invoke(ctx)
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            raise Exit(INTERRUPTED) from None
         return result
 
 
-app = typer.Typer(
-    cls=Verbs,
-    name="periplus",
-    help="A search engine's crawler that one person can run.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _show_version(asked: bool) -> None:
+def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked:
-        typer.echo(version_line())
-        raise typer.Exit
+        click.echo(version_line())
+        ctx.exit()
 
 
-@app.callback()
-def _before_any_verb(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Print the version and which page scanner is used."
-        ),
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when the program fails.")] = False,
+def _complete(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
+    """Print what completes commands in the user's shell, or add it to the file that the shell reads."""
+    if not asked:
+        return
+    shell = Path(os.environ.get("SHELL", "bash")).name
+    if shell not in _COMPLETION:
+        raise click.UsageError(f"no completion for {shell}: there is one for {', '.join(_COMPLETION)}")
+    file, line = _COMPLETION[shell]
+    path = Path(file).expanduser()
+    if option.name == "show_completion":
+        click.echo(line)
+    elif not (path.is_file() and line in path.read_text()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as opened:
+            opened.write(f"\n{line}\n")
+        click.echo(f"{path}: done; open a new terminal")
+    ctx.exit()
+
+
+def periplus(
+    version: Annotated[bool, Option("--version", callback=_show_version, is_eager=True)] = False,
+    debug: Annotated[bool, Option("--debug")] = False,
+    install_completion: Annotated[bool, Option("--install-completion", callback=_complete, is_eager=True)] = False,
+    show_completion: Annotated[bool, Option("--show-completion", callback=_complete, is_eager=True)] = False,
 ) -> None:
     """Define the options before the command; `run` looks for `--debug` itself, after the command has failed."""
+
+
+app = Verbs(params=command_of(periplus).params)
 
 
 def run() -> None:
@@ -182,7 +135,9 @@ def run() -> None:
     logging.getLogger("periplus").addHandler(warnings)
     gc.enable()
     try:
-        _run_plainly(sys.argv[1:])
+        if sys.argv[1:2] and sys.argv[1] in _SHORT:
+            gc.set_threshold(_GARBAGE)
+            atexit.register(_leave)
         app()
     except Exception as error:
         if "--debug" in sys.argv[1:]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import typer
+from click.exceptions import Exit
 
 
 @contextmanager
@@ -17,7 +17,7 @@ def unless_closed() -> Iterator[None]:
         yield
     except BrokenPipeError:
         discard(sys.stdout.fileno())
-        raise typer.Exit from None
+        raise Exit from None
 
 
 def discard(descriptor: int) -> None:

@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 from msgspec import Struct
 from msgspec.structs import replace
 from rich.console import Console
@@ -27,17 +27,15 @@ from periplus.engine.sharding.builds import Build
 from periplus.model import CollectionInUse, UsageError
 
 from . import options
+from .commands import Argument, CommandGroup, Option
 from .consoles import stderr_console, stdout_console
 from .crawl.resizing import ProgressReporter, line_of, resize_patiently, say
 
 _LOOK_AGAIN = 0.2
 
-cluster = typer.Typer(
-    name="cluster",
-    help="Change how many shards a collection has, or restart them.\n\nExample: periplus cluster resize docs 4",
-    add_completion=False,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+cluster = CommandGroup(
+    "cluster",
+    "Change how many shards a collection has, or restart them.\n\nExample: periplus cluster resize docs 4",
 )
 
 
@@ -54,19 +52,11 @@ class ResizeSummary(Struct, frozen=True):
     by: str
 
 
-@cluster.callback()
-def _group() -> None:
-    """Change how many shards a collection has, or restart them.
-
-    Example: periplus cluster resize docs 4
-    """
-
-
-@cluster.command()
+@cluster.verb
 def restart(
     collection: options.Collected,
     wait: Annotated[
-        str, typer.Option("--wait", metavar="TIME", help="How long to wait until all shards are restarted.")
+        str, Option("--wait", metavar="TIME", help="How long to wait until all shards are restarted.")
     ] = "10m",
 ) -> None:
     """Restart the shards of a running crawl one after the other, with the version of Periplus that is installed here.
@@ -116,14 +106,12 @@ def _is_free(folder: Path) -> bool:
         return False
 
 
-@cluster.command()
+@cluster.verb
 def resize(
     collection: options.Collected,
-    shards: Annotated[
-        int, typer.Argument(metavar="N", min=1, max=MAX_SHARDS, show_default=False, help="Number of shards.")
-    ],
+    shards: Annotated[int, Argument(metavar="N", min=1, max=MAX_SHARDS, help="Number of shards.")],
     wait: Annotated[
-        str, typer.Option("--wait", metavar="TIME", help="How long to wait for a running crawl to do it.")
+        str, Option("--wait", metavar="TIME", help="How long to wait for a running crawl to do it.")
     ] = "10m",
     json: options.Json = False,
 ) -> None:
@@ -142,7 +130,7 @@ def resize(
         summary = ResizeSummary(
             str(collection), before, done.after, done.sites, done.urls, done.rows, round(seconds, 3), by
         )
-        typer.echo(msgspec.json.encode(summary))
+        click.echo(msgspec.json.encode(summary))
     elif by == "crawl":
         say(stdout_console(), f"from {before} to {done.after} shards: the crawl that runs has done it, and goes on")
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, BinaryIO, cast
 from urllib.parse import urlsplit
 
-import typer
+from click.exceptions import Exit
 
 from periplus.apps.export.explaining import PagePermissions
 from periplus.apps.export.explaining import explain as page_permissions
@@ -29,6 +29,7 @@ from periplus.view.values import sheet_of
 from periplus.view.wording import count, counted, top
 
 from . import options
+from .commands import Option
 from .consoles import stderr_console, stdout_console
 
 NOTHING_WRITTEN = 1
@@ -57,17 +58,17 @@ def export(
     collection: options.Collected,
     form: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--format",
             "-f",
             metavar="FORMAT",
-            autocompletion=lambda: list(FORMATS),
+            shell_complete=lambda *_: list(FORMATS),
             help=f"{', '.join(FORMATS)}; {', '.join(FOLDERS)} are folders, all others one file.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             metavar="OUT",
@@ -76,76 +77,70 @@ def export(
         ),
     ] = None,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Add the main text of each page in Markdown to jsonl, csv or parquet.")
+        bool, Option("--markdown", help="Add the main text of each page in Markdown to jsonl, csv or parquet.")
     ] = False,
     site: Annotated[
         list[str] | None,
-        typer.Option("--site", metavar="HOST", help="Export pages of this site and its subdomains. May be repeated."),
+        Option("--site", metavar="HOST", help="Export pages of this site and its subdomains. May be repeated."),
     ] = None,
     include: Annotated[
         list[str] | None,
-        typer.Option("--include", metavar="PATTERN", help="Export URLs like /docs/* or re:REGEX. May be repeated."),
+        Option("--include", metavar="PATTERN", help="Export URLs like /docs/* or re:REGEX. May be repeated."),
     ] = None,
     lang: Annotated[
         list[str] | None,
-        typer.Option("--lang", metavar="TAG", help="Export pages whose text is in this language: de. May be repeated."),
+        Option("--lang", metavar="TAG", help="Export pages whose text is in this language: de. May be repeated."),
     ] = None,
-    dedupe: Annotated[bool, typer.Option("--dedupe", help="Export pages with the same main text only once.")] = False,
-    where: Annotated[
-        str, typer.Option("--where", metavar="SQL", help="For urls: a condition over the view urls.")
-    ] = "",
-    title: Annotated[str, typer.Option("--title", help="For wacz: what the package is called.")] = "",
+    dedupe: Annotated[bool, Option("--dedupe", help="Export pages with the same main text only once.")] = False,
+    where: Annotated[str, Option("--where", metavar="SQL", help="For urls: a condition over the view urls.")] = "",
+    title: Annotated[str, Option("--title", help="For wacz: what the package is called.")] = "",
     wants_all: Annotated[
-        bool, typer.Option("--all", help="For wacz: list captures of pages that say noarchive, too.")
+        bool, Option("--all", help="For wacz: list captures of pages that say noarchive, too.")
     ] = False,
     sign: Annotated[
         Path | None,
-        typer.Option("--sign", metavar="KEY", help="For wacz: sign with this key (PEM: P-384, or with a certificate)."),
+        Option("--sign", metavar="KEY", help="For wacz: sign with this key (PEM: P-384, or with a certificate)."),
     ] = None,
     timestamp: Annotated[
-        str, typer.Option("--timestamp", metavar="URL", help="With --sign, the authority that confirms the time.")
+        str, Option("--timestamp", metavar="URL", help="With --sign, the authority that confirms the time.")
     ] = "",
     for_: Annotated[
         ExportPurpose | None,
-        typer.Option("--for", help="Leave out pages that may not be used for it, or whose site was not asked."),
+        Option("--for", help="Leave out pages that may not be used for it, or whose site was not asked."),
     ] = None,
     unknown: Annotated[
         UnknownPages,
-        typer.Option("--unknown", help="With --for, whether pages that nothing is stated of are left out."),
+        Option("--unknown", help="With --for, whether pages that nothing is stated of are left out."),
     ] = UnknownPages.KEEP,
     explain: Annotated[
         str | None,
-        typer.Option(
-            "--explain", metavar="URL", help="Show what a page may be used for and why, instead of exporting."
-        ),
+        Option("--explain", metavar="URL", help="Show what a page may be used for and why, instead of exporting."),
     ] = None,
     index: Annotated[
-        str, typer.Option("--index", metavar="NAME", help="With bulk, the index that documents go to.")
+        str, Option("--index", metavar="NAME", help="With bulk, the index that documents go to.")
     ] = DEFAULT_INDEX,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="TIME", help="Only what is new, changed or gone since a date, or 2d ago."),
+        Option("--since", metavar="TIME", help="Only what is new, changed or gone since a date, or 2d ago."),
     ] = None,
     changed: Annotated[
         bool,
-        typer.Option("--changed", help="Only what is new, changed or gone since the last export with --changed."),
+        Option("--changed", help="Only what is new, changed or gone since the last export with --changed."),
     ] = False,
     name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="With --changed, which exports follow each other.")
+        str, Option("--name", metavar="NAME", help="With --changed, which exports follow each other.")
     ] = "",
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="URL", help="With bulk, send documents to this OpenSearch or Elasticsearch."),
+        Option("--to", metavar="URL", help="With bulk, send documents to this OpenSearch or Elasticsearch."),
     ] = None,
-    size: Annotated[
-        int, typer.Option("--size", metavar="N", help="With chunks, how long they are at most.")
-    ] = DEFAULT_SIZE,
+    size: Annotated[int, Option("--size", metavar="N", help="With chunks, how long they are at most.")] = DEFAULT_SIZE,
     unit: Annotated[
         str,
-        typer.Option("--unit", metavar="UNIT", help="With chunks: words, characters, or tokens:NAME of a tokenizer."),
+        Option("--unit", metavar="UNIT", help="With chunks: words, characters, or tokens:NAME of a tokenizer."),
     ] = WORDS,
     overlap: Annotated[
-        int, typer.Option("--overlap", metavar="N", help="With chunks, how much of one the next begins with.")
+        int, Option("--overlap", metavar="N", help="With chunks, how much of one the next begins with.")
     ] = 0,
 ) -> None:
     """Export the last good version of every page, the tables, or the whole archive.
@@ -257,7 +252,7 @@ def _end(found: CollectionSetup, exporting: Export, form: str, exported: Exporte
             hint=f"periplus info {folder} lists the largest sites; --site, --include and --lang must fit a page",
         )
     if not exported.written and not exported.deleted:
-        raise typer.Exit(NOTHING_WRITTEN)
+        raise Exit(NOTHING_WRITTEN)
 
 
 def _print(form: str, exported: Exported, where: str) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-import typer
-
 from periplus.model import UsageError
 from periplus.policy.settings import nearest
 from periplus.view.findings import Severity
+
+from .commands import Option
 
 FAILED = 4
 """The exit code if something was found that `--fail-on` names."""
 FailOn = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--fail-on",
         metavar="WHAT",
         help="Exit with 4 if this was found: error, warning, notice (or worse), or a finding by name. May be repeated.",

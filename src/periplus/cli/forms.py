@@ -6,8 +6,8 @@ import shlex
 from collections import Counter
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 
 from periplus.collection.collection import existing, states
 from periplus.model import UsageError
@@ -17,6 +17,7 @@ from periplus.view.values import FactSheet
 from periplus.view.wording import counted
 
 from . import options
+from .commands import Argument
 from .consoles import stdout_console
 
 _SHOWN = 20
@@ -25,7 +26,7 @@ _SHOWN = 20
 
 def forms(
     collection: options.Collected,
-    site: Annotated[str | None, typer.Argument(metavar="SITE", show_default=False, help="A site of it.")] = None,
+    site: Annotated[str | None, Argument(metavar="SITE", help="A site of it.")] = None,
     json: options.Json = False,
 ) -> None:
     """List the forms of a collection: what each is for, what its queries found, and which come next.
@@ -38,7 +39,7 @@ def forms(
         raise UsageError(f"{collection} has no form of {site}", hint=f"periplus forms {collection} lists all forms")
     if json:
         for each in found:
-            typer.echo(msgspec.json.encode(each))
+            click.echo(msgspec.json.encode(each))
         return
     console = stdout_console()
     print_line(console, _summary(found), "bold")

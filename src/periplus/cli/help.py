@@ -1,74 +1,62 @@
-"""What `--help` prints: plain text in which no name of an option is cut and no bracket is read as markup.
-
-An option without a panel of `model.flags` is one that a newcomer needs. `--help` shows these, and `--help-all` the
-others too.
-"""
+"""`periplus help`: explains a command, or a subject by the pages of docs/."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+import click
 
-_SHOWS_ALL: Final = "periplus.help_all"
+from periplus.model import UsageError
+from periplus.policy.settings import nearest
 
+from .commands import Argument, whole_help
+from .verbs import VERBS, overview
 
-def _show_all(ctx: typer.Context, asked: bool) -> None:
-    if asked:
-        ctx.meta[_SHOWS_ALL] = True
-        typer.echo(ctx.get_help())
-        raise typer.Exit
-
-
-HelpAll = Annotated[
-    bool,
-    typer.Option("--help-all", callback=_show_all, is_eager=True, help="Show all options and exit."),
-]
+_PACKAGE = Path(__file__).resolve().parents[1]
+PAGES = next((each for each in (_PACKAGE / "docs", _PACKAGE.parents[1] / "docs") if each.is_dir()), _PACKAGE)
+"""The pages of an installed package; those of the project where it runs from its sources."""
 
 
-class Command(TyperCommand):
-    """A command whose further options are shown by `--help-all`."""
+def help(  # noqa: A001 - the name of the command
+    topic: Annotated[
+        list[str] | None, Argument(metavar="TOPIC", help="A command, a page of the docs, or words of a title.")
+    ] = None,
+) -> None:
+    """Explain a command with all its options, or a subject: a page of the docs, or a section of one.
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and options, panel by panel."""
-        from periplus.model.flags import PANELS  # the list of all commands needs none of the rooms
+    Example: periplus help exit codes
+    """
+    words = " ".join(topic or ()).lower()
+    if not words:
+        click.echo(overview(), nl=False)
+    elif words in VERBS:
+        from .app import app
 
-        panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        for each in self.get_params(ctx):
-            record = each.get_help_record(ctx)
-            if record is not None:
-                usual = "Arguments" if each.param_type_name == "argument" else "Options"
-                panels.setdefault(getattr(each, "rich_help_panel", None) or usual, []).append(record)
-        hides = any(each.name == "help_all" for each in self.params) and not ctx.meta.get(_SHOWS_ALL)
-        further = [name for name in PANELS if hides and name in panels]
-        left_out = sum(len(panels.pop(name)) for name in further)
-        for name, records in panels.items():
-            if records:
-                with formatter.section(name):
-                    formatter.write_dl(records)
-        if left_out:
-            formatter.write_paragraph()
-            formatter.write_text(f"{left_out} more options: {ctx.command_path} --help-all")
+        click.echo(whole_help(app, words))
+    else:
+        click.echo_via_pager(_text(words))
 
 
-class CommandGroup(TyperGroup):
-    """Commands, listed with the whole first line of each."""
+def _text(words: str) -> str:
+    """The page of this name, or the sections whose titles have these words, the closest first."""
+    sections = dict(_sections())
+    asked = set(words.split())
+    found = [title for title in sections if asked <= set(title.split())]
+    if not found:
+        likely = nearest(words, [*VERBS, *sections])
+        raise UsageError(f"nothing is known of {words}", hint=f"did you mean periplus help {likely}? See {PAGES}")
+    shortest = min(map(len, found))
+    return "\n".join(sections[title] for title in found if len(title) == shortest)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the interface has it
-        """Write the list of commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, (each.help or "").partition("\n\n")[0]) for name, each in self.commands.items()])
 
-
-def command_of(found: Any, name: str) -> Any:
-    """Make a command of a function, or of a `Typer` with one or several."""
-    made = found
-    if not isinstance(found, typer.Typer):
-        made = typer.Typer(add_completion=False)
-        made.command(name=name)(found)
-    made.rich_markup_mode = None
-    made.info.cls = CommandGroup
-    for each in made.registered_commands:
-        each.cls = Command if each.cls is TyperCommand else each.cls
-    return typer.main.get_command(made)
+def _sections() -> Iterator[tuple[str, str]]:
+    """The pages by their names, and their sections by the words of their titles."""
+    for page in sorted(PAGES.glob("*.md")):
+        text = page.read_text("utf-8")
+        yield page.stem.replace("_", " ").lower(), text
+        for section in re.split(r"^(?=##+ )", text, flags=re.MULTILINE)[1:]:
+            title = section.partition("\n")[0]
+            yield " ".join(re.findall(r"[\w.]+", title.lower())), section

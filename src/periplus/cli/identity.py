@@ -7,25 +7,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 
 from periplus.parts.identity.key_files import KeyRotation, load_key, make_key, state_of
 from periplus.parts.identity.key_files import publish as publish_key
 from periplus.parts.identity.key_files import rotate as rotate_key
 
 from . import options
+from .commands import Argument, CommandGroup, Option
 from .consoles import stderr_console, stdout_console
 
-identity = typer.Typer(
-    name="identity",
-    help="Make, replace and publish the key that signs your crawler's requests.\n\n"
+identity = CommandGroup(
+    "identity",
+    "Make, replace and publish the key that signs your crawler's requests.\n\n"
     "Example: periplus identity new ~/.config/periplus/identity.pem",
-    add_completion=False,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
-_Key = Annotated[Path, typer.Argument(metavar="KEY", show_default=False, help="The file of the key.")]
+_Key = Annotated[Path, Argument(metavar="KEY", help="The file of the key.")]
 _NEXT_STEPS = {
     "made-next": "A new key was made beside it. Publish the directory now, and run the same command again in a day.",
     "switched": "Crawls that begin now sign with the new key. Run the same command again in a day to delete the old"
@@ -34,15 +32,7 @@ _NEXT_STEPS = {
 }
 
 
-@identity.callback()
-def _group() -> None:
-    """Make, replace and publish the key that signs your crawler's requests.
-
-    Example: periplus identity new ~/.config/periplus/identity.pem
-    """
-
-
-@identity.command()
+@identity.verb
 def new(key: _Key, json: options.Json = False) -> None:
     """Make a key. Only you can read the file; it must not be in a collection.
 
@@ -56,7 +46,7 @@ def new(key: _Key, json: options.Json = False) -> None:
         )
 
 
-@identity.command()
+@identity.verb
 def rotate(key: _Key, json: options.Json = False) -> None:
     """Take the next step of replacing a key: publish a new one, sign with it, delete the old one, a day apart.
 
@@ -68,7 +58,7 @@ def rotate(key: _Key, json: options.Json = False) -> None:
         stderr_console().print(_NEXT_STEPS[step], markup=False)
 
 
-@identity.command()
+@identity.verb
 def show(key: _Key, json: options.Json = False) -> None:
     """Show the thumbprint of a key, and how far its replacement is. Nothing secret is shown.
 
@@ -77,22 +67,16 @@ def show(key: _Key, json: options.Json = False) -> None:
     _print(state_of(key), json=json)
 
 
-@identity.command()
+@identity.verb
 def publish(
     key: _Key,
-    agent: Annotated[
-        str, typer.Option("--agent", metavar="ORIGIN", show_default=False, help="The host that will serve the files.")
-    ],
-    out: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", show_default=False, help="The folder to write to.")
-    ],
-    name: Annotated[str, typer.Option("--name", help="The name of the crawler.")] = "Periplus",
+    agent: Annotated[str, Option("--agent", metavar="ORIGIN", help="The host that will serve the files.")],
+    out: Annotated[Path, Option("--output", "-o", metavar="DIR", help="The folder to write to.")],
+    name: Annotated[str, Option("--name", help="The name of the crawler.")] = "Periplus",
     contact: Annotated[
-        list[str] | None, typer.Option("--contact", metavar="URI", help="A mailto: or https: URI; may be repeated.")
+        list[str] | None, Option("--contact", metavar="URI", help="A mailto: or https: URI; may be repeated.")
     ] = None,
-    product: Annotated[
-        str, typer.Option("--product", help="The product token that sites use in robots.txt.")
-    ] = "Periplus",
+    product: Annotated[str, Option("--product", help="The product token that sites use in robots.txt.")] = "Periplus",
     json: options.Json = False,
 ) -> None:
     """Write the directory of the key, and a card of the crawler, for the host that publishes them.
@@ -102,7 +86,7 @@ def publish(
     load_key(key)
     written = publish_key(key, out, agent, time.time(), name=name, contacts=tuple(contact or ()), token=product)
     if json:
-        typer.echo(msgspec.json.encode({"written": [str(path) for path in written]}))
+        click.echo(msgspec.json.encode({"written": [str(path) for path in written]}))
         return
     for path in written:
         stdout_console().print(str(path), markup=False, soft_wrap=True)
@@ -110,7 +94,7 @@ def publish(
 
 def _print(state: KeyRotation, *, json: bool) -> None:
     if json:
-        typer.echo(msgspec.json.encode(state))
+        click.echo(msgspec.json.encode(state))
         return
     console = stdout_console()
     console.print(f"key:  {state.key}", markup=False)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 from rich.console import Console
 
 from periplus.collection.collection import held, planned
@@ -20,13 +21,14 @@ from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted, top
 
 from . import INTERRUPTED, options
+from .commands import Argument, Option
 from .consoles import stderr_console
 from .setting_options import takes_settings, typed_settings
 
 _INTERVAL = 5.0
 """Seconds between two lines of progress, at least."""
 
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The collection; archives need a new one.")]
+Out = Annotated[Path, Option("--out", "-o", metavar="DIR", help="The collection; archives need a new one.")]
 
 
 @takes_settings("import")
@@ -34,11 +36,11 @@ def import_(
     out: Out,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE...", show_default=False, help="WARC, ARC and WACZ files, or folders of them."),
+        Argument(metavar="FILE...", help="WARC, ARC and WACZ files, or folders of them."),
     ] = None,
     seeds: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--seeds",
             metavar="LIST",
             help="Add URLs of text, CSV, JSON lines, bookmarks or OPML as seeds instead. May be repeated.",
@@ -46,7 +48,7 @@ def import_(
     ] = None,
     seed: Annotated[
         list[str] | None,
-        typer.Option("--seed", metavar="URL", help="A seed of the collection; by default a page of each site."),
+        Option("--seed", metavar="URL", help="A seed of the collection; by default a page of each site."),
     ] = None,
     *,
     json: options.Json = False,
@@ -74,10 +76,10 @@ def import_(
         done = import_archives(out, paths, seeds=seed or (), settings=asked, say=_progress(console))
     except KeyboardInterrupt:
         print_line(console, f"interrupted: {out} was not made")
-        raise typer.Exit(INTERRUPTED) from None
+        raise Exit(INTERRUPTED) from None
     _print_end(done, out, is_json=json)
     if done.lost:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _import_seeds(out: Path, typed: list[str], found: list[str], asked: dict[str, Any], *, is_json: bool) -> None:
@@ -85,7 +87,7 @@ def _import_seeds(out: Path, typed: list[str], found: list[str], asked: dict[str
         collection = planned(out, typed=typed, found=found, options=asked)
         collection.save()
     if is_json:
-        typer.echo(msgspec.json.encode({"seeds": len(collection.seeds), "collection": str(out)}))
+        click.echo(msgspec.json.encode({"seeds": len(collection.seeds), "collection": str(out)}))
         return
     console = stderr_console()
     print_line(console, f"{counted(len(collection.seeds), 'seed')} in {out}")
@@ -107,7 +109,7 @@ def _progress(console: Console) -> Callable[[int, int], None]:
 
 def _print_end(done: Imported, out: Path, *, is_json: bool) -> None:
     if is_json:
-        typer.echo(msgspec.json.encode(done))
+        click.echo(msgspec.json.encode(done))
         return
     console = stderr_console()
     left_out = {reason: number for reason, number in done.problems.items() if reason != "shared-member"}

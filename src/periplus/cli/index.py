@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 from rich.text import Text
 
 from periplus.apps.search.indexing import Indexed, follow_index, open_index, update_index, with_vectors
@@ -20,6 +20,7 @@ from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted, lasting, size
 
 from . import options
+from .commands import Option
 from .consoles import stderr_console, stdout_console
 
 FOLLOW_EVERY = 20.0
@@ -29,18 +30,18 @@ FOLLOW_EVERY = 20.0
 def index(
     collection: options.Collected,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Keep the index up to date while a crawl or watch runs, until Ctrl-C.")
+        bool, Option("--follow", help="Keep the index up to date while a crawl or watch runs, until Ctrl-C.")
     ] = False,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Read all pages again into a new index, which then replaces the old one.")
+        bool, Option("--rebuild", help="Read all pages again into a new index, which then replaces the old one.")
     ] = False,
     static: Annotated[
         Path | None,
-        typer.Option("--static", metavar="OUT", help="Then write an index of plain files that a browser can search."),
+        Option("--static", metavar="OUT", help="Then write an index of plain files that a browser can search."),
     ] = None,
     vectors: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--vectors",
             metavar="NAME",
             help="Order results by meaning, too: wordllama, or a function of yours as module:function;"
@@ -75,7 +76,7 @@ def _write_static(collection: CollectionSetup, out: Path, *, is_json: bool) -> N
     with open_index(collection) as opened:
         written = write_static_index(opened, out)
     if is_json:
-        typer.echo(msgspec.json.encode(written))
+        click.echo(msgspec.json.encode(written))
         return
     console = stdout_console()
     files = f"{counted(written.files, 'file')}, {size(written.bytes)}"
@@ -90,7 +91,7 @@ def _wait() -> bool:
 
 def _print(collection: CollectionSetup, done: Indexed, seconds: float, *, is_json: bool) -> None:
     if is_json:
-        typer.echo(msgspec.json.encode(done))
+        click.echo(msgspec.json.encode(done))
         sys.stdout.flush()
         return
     facts = f"{count(done.added)} added, {count(done.deleted)} deleted, {count(done.unchanged)} unchanged"

@@ -9,8 +9,8 @@ import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
 import msgspec
-import typer
 from msgspec.structs import asdict, replace
 from rich.console import Console
 
@@ -33,6 +33,7 @@ from periplus.view.values import Column, FactSheet, Sheet, TableRow, counts
 from periplus.view.wording import count, counted, lasting, pace, size, top
 
 from . import options
+from .commands import Argument, Option
 from .consoles import stdout_console
 
 _LIVE_SITES_SHOWN = 10
@@ -46,7 +47,7 @@ def print_live(collection: Path, what: str | None, *, is_json: bool) -> None:
     with ControlClient(collection) as crawl:
         status = crawl.ask("status")
     if is_json:
-        typer.echo(msgspec.json.encode(status))
+        click.echo(msgspec.json.encode(status))
         return
     console = stdout_console()
     print_facts(
@@ -89,15 +90,13 @@ def _queues(sites: list[dict[str, Any]]) -> Sheet:
 
 def info(
     collection: options.Collected,
-    what: Annotated[
-        str | None, typer.Argument(metavar="SITE|URL", show_default=False, help="A site or a URL of it.")
-    ] = None,
+    what: Annotated[str | None, Argument(metavar="SITE|URL", help="A site or a URL of it.")] = None,
     all_: Annotated[
         bool,
-        typer.Option("--all", help="Explain every reason, list more sites, and show each step of a site's budget."),
+        Option("--all", help="Explain every reason, list more sites, and show each step of a site's budget."),
     ] = False,
     live: Annotated[
-        bool, typer.Option("--live", help="Ask the crawl that runs: rates, controls and the longest queues, as of now.")
+        bool, Option("--live", help="Ask the crawl that runs: rates, controls and the longest queues, as of now.")
     ] = False,
     json: options.Json = False,
 ) -> None:
@@ -122,7 +121,7 @@ def info(
                 f"{collection} has no site {what}", hint=f"periplus info {collection} lists the largest sites"
             )
     if json:
-        typer.echo(msgspec.json.encode(facts))
+        click.echo(msgspec.json.encode(facts))
         return
     console = stdout_console()
     match facts:

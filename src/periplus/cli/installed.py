@@ -1,7 +1,7 @@
 """Commands of other distributions: entry points of the group `periplus.commands`.
 
-An entry point is a function with annotated parameters, or a `typer.Typer`; its name is the word that people type. Words
-of the crawler itself cannot be taken, but for those in `ELSEWHERE`, which our own distributions bring.
+An entry point is a function with annotated parameters, or a command of click; its name is the word that people type.
+Words of the crawler itself cannot be taken, but for those in `ELSEWHERE`, which our own distributions bring.
 """
 
 from __future__ import annotations
@@ -10,16 +10,23 @@ from collections.abc import Container
 from importlib.metadata import entry_points
 from typing import Any, Final
 
-from .help import command_of
-
 GROUP: Final = "periplus.commands"
-ELSEWHERE: Final = {"demo": "lab", "lab": "lab", "simulate": "lab"}
+ELSEWHERE: Final = {
+    "demo": "lab",
+    "lab": "lab",
+    "simulate": "lab",
+    "publish": "site",
+    "logs": "site",
+    "frontier": "bridges/urlfrontier",
+}
 """Commands of the distributions of this repository, and the folder of each."""
 
 
 def installed_command(name: str) -> Any:
     """The command of an installed distribution; `None` if there is none of this name."""
     from periplus.model import ConfigError, UsageError
+
+    from .commands import command_of  # not needed to list the commands
 
     offered = entry_points(group=GROUP)
     if name in offered.names:
@@ -31,9 +38,10 @@ def installed_command(name: str) -> Any:
                 hint="reinstall the package that offers it",
             ) from error
     if folder := ELSEWHERE.get(name):
+        package = f"periplus-{folder.rpartition('/')[2]}"
         raise UsageError(
-            f"periplus {name} is in a package of its own, periplus-{folder}, which is not installed",
-            hint=f"pip install periplus-{folder}, or in a clone of the repository: pip install . ./{folder}",
+            f"periplus {name} is in a package of its own, {package}, which is not installed",
+            hint=f"pip install {package}, or in a clone of the repository: pip install . ./{folder}",
         )
     return None
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from time import time
 
+import click
 import msgspec
-import typer
 
 from periplus.collection.collection import existing
 from periplus.collection.judging import judge as judge_collection
@@ -29,7 +29,7 @@ def judge(collection: options.Collected, json: options.Json = False) -> None:
     """
     judged = judge_collection(existing(collection), time())
     if json:
-        typer.echo(msgspec.json.encode(judged))
+        click.echo(msgspec.json.encode(judged))
         return
     console = stdout_console()
     for verdict in chain.from_iterable(judged.values()):

@@ -19,7 +19,7 @@ from tempfile import mkdtemp
 from typing import Annotated, Any
 
 import msgspec
-import typer
+from click.exceptions import Exit
 from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
@@ -38,6 +38,7 @@ from periplus.view.wording import count, counted, lasting, one_line, size, top
 from . import NOTHING_FETCHED, options
 from .app import INTERRUPTED
 from .closed_pipe import unless_closed
+from .commands import Argument, Option
 from .consoles import stderr_console, stdout_console
 from .crawl.running import run
 from .setting_options import takes_settings, typed_settings
@@ -290,14 +291,12 @@ def _refused(verdict: FetchVerdict) -> str:
 
 _SCRATCH = "map.scratch"
 
-Site = Annotated[str, typer.Argument(metavar="SITE", show_default=False, help="A site; https:// may be left out.")]
+Site = Annotated[str, Argument(metavar="SITE", help="A site; https:// may be left out.")]
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out", "-o", metavar="DIR", help="Keep what was fetched in this collection; by default it is deleted."
-    ),
+    Option("--out", "-o", metavar="DIR", help="Keep what was fetched in this collection; by default it is deleted."),
 ]
-All = Annotated[bool, typer.Option("--all", help="Show every file and URL, also on a terminal.")]
+All = Annotated[bool, Option("--all", help="Show every file and URL, also on a terminal.")]
 
 
 @takes_settings("map")
@@ -324,8 +323,8 @@ def map(  # noqa: A001 - the verb
             with unless_closed():
                 summary = _print(collection, crawled, is_json=json, is_whole=all_)
     if summary.ended == "interrupted":
-        raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(0 if summary.urls else NOTHING_FETCHED)
+        raise Exit(INTERRUPTED)
+    raise Exit(0 if summary.urls else NOTHING_FETCHED)
 
 
 def _print(collection: CollectionSetup, crawled: Summary, *, is_json: bool, is_whole: bool) -> MapSummary:

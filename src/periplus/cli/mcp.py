@@ -5,19 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from periplus.bridges.agents.mcp_server import check_installed
 from periplus.view.terminal import print_line
 
+from .commands import Argument, Option
 from .consoles import stderr_console
 
 
 def mcp(
-    collections: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", show_default=False, help="The folders of collections.")
-    ],
-    sql: Annotated[bool, typer.Option("--sql", help="Let agents query the tables in SQL.")] = False,
+    collections: Annotated[list[Path], Argument(metavar="DIR...", help="The folders of collections.")],
+    sql: Annotated[bool, Option("--sql", help="Let agents query the tables in SQL.")] = False,
 ) -> None:
     """Offer collections to an agent: search, read, map, crawl, changes. The agent's program starts this.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import typer
+import click
 
 from periplus.apps.serve.extra import check_installed
 
@@ -18,4 +18,4 @@ def openapi() -> None:
     from periplus.apps.serve.app import described_api
     from periplus.bridges.agents.rest import AgentRoutes
 
-    typer.echo(json.dumps(described_api([AgentRoutes()]), indent=2))
+    click.echo(json.dumps(described_api([AgentRoutes()]), indent=2))

@@ -15,8 +15,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
 import msgspec
-import typer
 from rich.text import Text
 
 from periplus.collection.readable import layout_of
@@ -28,6 +28,7 @@ from periplus.view.wording import one_line
 
 from . import options
 from .closed_pipe import unless_closed
+from .commands import Argument, Option
 from .consoles import stderr_console, stdout_console
 from .options import JobsCluster, executor_at
 
@@ -39,14 +40,12 @@ _LONGEST_QUESTION = 1 << 20
 
 Question = Annotated[
     str | None,
-    typer.Argument(
-        metavar="SQL", show_default=False, help="A query; - reads standard input. Without it, the tables are listed."
-    ),
+    Argument(metavar="SQL", help="A query; - reads standard input. Without it, the tables are listed."),
 ]
 Rows = Annotated[
-    int, typer.Option("--limit", metavar="N", min=1, help="Rows to print as a table; --json and --csv print all.")
+    int, Option("--limit", metavar="N", min=1, help="Rows to print as a table; --json and --csv print all.")
 ]
-Csv = Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")]
+Csv = Annotated[bool, Option("--csv", help="Print all rows as CSV.")]
 Row = Sequence[Any]
 
 
@@ -107,7 +106,7 @@ def _list(folder: Path, *, is_json: bool) -> None:
     if is_json:
         for _, views in groups:
             for view in views:
-                typer.echo(msgspec.json.encode({"name": view.name, "says": view.says, "sql": view.sql}))
+                click.echo(msgspec.json.encode({"name": view.name, "says": view.says, "sql": view.sql}))
         return
     console = stdout_console()
     widest = max(len(view.name) for _, views in groups for view in views)

@@ -18,8 +18,9 @@ from pathlib import Path
 from time import time
 from typing import Annotated
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 from msgspec import Struct
 from rich.text import Text
 
@@ -31,6 +32,7 @@ from periplus.store.warc import WarcRecord, read_records
 from periplus.view.terminal import print_facts, print_table
 from periplus.view.values import Column, FactSheet, Sheet, counts, sheet_of
 
+from .commands import Argument, Option
 from .consoles import stdout_console
 
 ROWS = 12
@@ -224,14 +226,14 @@ class Fields(msgspec.Struct, frozen=True):
 
 
 def read(
-    file: Annotated[str, typer.Argument(help="The file to read; - reads standard input.")],
-    as_: Annotated[FileKind | None, typer.Option("--as", help="Read it as this kind, without guessing.")] = None,
-    url: Annotated[str, typer.Option(help="Its address: relative URLs are resolved against it.")] = "",
-    json: Annotated[bool, typer.Option("--json", help="Print every value as a JSON line.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the main text of a page in Markdown.")] = False,
+    file: Annotated[str, Argument(help="The file to read; - reads standard input.")],
+    as_: Annotated[FileKind | None, Option("--as", help="Read it as this kind, without guessing.")] = None,
+    url: Annotated[str, Option(help="Its address: relative URLs are resolved against it.")] = "",
+    json: Annotated[bool, Option("--json", help="Print every value as a JSON line.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print the main text of a page in Markdown.")] = False,
     trust: Annotated[
         list[Path] | None,
-        typer.Option("--trust", metavar="FILE", help="For wacz: authorities that may vouch for a signature (PEM)."),
+        Option("--trust", metavar="FILE", help="For wacz: authorities that may vouch for a signature (PEM)."),
     ] = None,
 ) -> None:
     """Show what Periplus reads from a file: sitemap, robots.txt, feed, page, access log, metadata archive, archive.
@@ -259,7 +261,7 @@ def read(
         values = READERS[kind](chunks, url, Path(file).name)
     found = _as_json(values) if json else show(f"{file}: read as {kind.value}", values)
     if not found.has_content or (kind is FileKind.WACZ and (found.reasons or found.is_forged)):
-        raise typer.Exit(NOTHING_READ)
+        raise Exit(NOTHING_READ)
 
 
 def _opened(file: str) -> tuple[Iterator[bytes], bytes]:
@@ -387,9 +389,9 @@ def _print_markdown(kind: FileKind, chunks: Iterable[bytes], url: str) -> None:
     text = markdown_of(page, made_html or body, shown)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))
     for problem in page.problems if made_html else ():
-        typer.echo(f"{problem.reason}: {problem.detail}".rstrip(": "), err=True)
+        click.echo(f"{problem.reason}: {problem.detail}".rstrip(": "), err=True)
     if not text:
-        raise typer.Exit(NOTHING_READ)
+        raise Exit(NOTHING_READ)
 
 
 def _page(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:

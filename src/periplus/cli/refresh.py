@@ -8,8 +8,9 @@ from __future__ import annotations
 import shlex
 from typing import Annotated, Any
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
@@ -35,6 +36,7 @@ from periplus.view.wording import count, counted, lasting, pace, top
 
 from . import NOTHING_FETCHED, options
 from .app import INTERRUPTED
+from .commands import Argument, Option
 from .consoles import stderr_console, stdout_console
 from .crawl.live import Row, View, host_rows
 from .crawl.resizing import gathering
@@ -74,22 +76,19 @@ class RefreshResult(Struct, frozen=True):
 @takes_settings("refresh")
 def refresh(
     collection: options.Collected,
-    urls: Annotated[
-        list[str] | None, typer.Argument(metavar="URL", show_default=False, help="Only these pages.")
-    ] = None,
+    urls: Annotated[list[str] | None, Argument(metavar="URL", help="Only these pages.")] = None,
     site: Annotated[
         list[str] | None,
-        typer.Option("--site", metavar="HOST", help="Only pages of this host or below it. May be repeated."),
+        Option("--site", metavar="HOST", help="Only pages of this host or below it. May be repeated."),
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option("--older-than", metavar="TIME", help="Only pages that were last visited before that: 2d, 12h."),
+        Option("--older-than", metavar="TIME", help="Only pages that were last visited before that: 2d, 12h."),
     ] = None,
     new: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--new/--no-new",
-            show_default=False,
             help="Fetch new pages that are found, too. By default if no URL is given and the collection was crawled to"
             " its end.",
         ),
@@ -99,9 +98,9 @@ def refresh(
     cookies: options.Cookies = None,
     cluster: Annotated[
         str | None,
-        typer.Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
+        Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the result as JSON on stdout.")] = False,
     **given: Any,
 ) -> None:
     """Ask every page again, once, and show what changed. Unchanged pages are not sent again (304).
@@ -137,9 +136,9 @@ def refresh(
         announce_refreshed(now, found)
     _print_result(now, found, plan.started_at, is_json=json)
     if not is_complete:
-        raise typer.Exit(INTERRUPTED)
+        raise Exit(INTERRUPTED)
     if has_failed_login:
-        raise typer.Exit(NOTHING_FETCHED)
+        raise Exit(NOTHING_FETCHED)
 
 
 # while it runs
@@ -207,7 +206,7 @@ def _time_left(progress: Progress, pages: int) -> float | None:
 
 def _print_result(collection: CollectionSetup, found: Refreshed, began_at: float, *, is_json: bool) -> None:
     if is_json:
-        typer.echo(msgspec.json.encode(result_of(str(collection.folder), found)))
+        click.echo(msgspec.json.encode(result_of(str(collection.folder), found)))
         return
     console = stdout_console()
     for line, style in _lines(shlex.quote(str(collection.folder)), found, began_at):

@@ -6,8 +6,9 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 from rich.console import Console
 
 from periplus.collection.collection import CollectionSetup, existing, held
@@ -20,12 +21,13 @@ from periplus.view.terminal import print_line
 from periplus.view.wording import count
 
 from . import options
+from .commands import Option
 from .consoles import stderr_console, stdout_console
 
 _NAMES = {"state": "state", "table": "tables", "spool": "tables", "archive": "archive", "index": "indexes"}
 """What the kinds of parts are called in the summary."""
 
-OnlyCheck = Annotated[bool, typer.Option("--dry-run", help="Only report what is damaged; change nothing.")]
+OnlyCheck = Annotated[bool, Option("--dry-run", help="Only report what is damaged; change nothing.")]
 
 
 def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: options.Json = False) -> None:
@@ -47,11 +49,11 @@ def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: opti
             say=lambda what: print_line(console, what, "dim"),
         )
     if json:
-        typer.echo(msgspec.json.encode(repaired))
+        click.echo(msgspec.json.encode(repaired))
     else:
         _show(stdout_console(), collection, repaired, is_dry=dry_run)
     if repaired.remaining:
-        raise typer.Exit(CollectionDamaged.exit_code)
+        raise Exit(CollectionDamaged.exit_code)
 
 
 def _shards(found: CollectionSetup) -> int:

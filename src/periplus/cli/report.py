@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import msgspec
-import typer
 from rich.text import Text
 
 from periplus.apps.report.making import check_report_file, report_of, write_report
@@ -22,6 +22,7 @@ from periplus.model import SignalFacts
 from periplus.view.terminal import print_line
 
 from . import options
+from .commands import Option
 from .consoles import stderr_console, stdout_console
 from .options import JobsCluster, executor_at
 
@@ -35,7 +36,7 @@ _STEP = "report: "
 
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help=f"The file to write; by default {NAME} in the collection."),
+    Option("--out", "-o", metavar="FILE", help=f"The file to write; by default {NAME} in the collection."),
 ]
 
 
@@ -52,7 +53,7 @@ def report(
     else:
         made, file = written_report(found, out, cluster)
     if json:
-        typer.echo(msgspec.json.encode(made))
+        click.echo(msgspec.json.encode(made))
         return
     print_line(stdout_console(), f"{file}")
 

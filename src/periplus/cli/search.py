@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 from rich.text import Text
-from typer.core import TyperCommand
 
 from periplus.apps.search.indexing import open_index
 from periplus.apps.search.widget import write_widget
@@ -21,6 +21,7 @@ from periplus.view.values import Column, counts, sheet_of
 from periplus.view.wording import count, counted
 
 from . import options
+from .commands import Argument, Command, Option, command_of
 from .consoles import stdout_console
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ NOTHING_FOUND = 1
 _EVAL, _EXPORT = "eval", "export-widget"
 
 
-class TypedWords(TyperCommand):
+class TypedWords(Command):
     """A command whose words may begin with a dash (`-m venv`, `--enable-shared`, `-word`): what is no option is one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -53,20 +54,16 @@ class TypedWords(TyperCommand):
         return list(super().parse_args(ctx, [*chosen, "--", *words] if words else chosen))
 
 
-search = typer.Typer(add_completion=False)
-
-
-@search.command(name="search", cls=TypedWords)
 def _search(
     collection: options.Collected,
-    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help='As typed: words, "a phrase", -word, site:.')],
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="Results to show.")] = 10,
-    skip: Annotated[int, typer.Option("--skip", metavar="N", min=0, max=1000, help="Results to skip.")] = 0,
-    newest: Annotated[bool, typer.Option("--newest", help="Show the newest pages first.")] = False,
-    exact: Annotated[bool, typer.Option("--exact", help="Correct no word.")] = False,
-    expand: Annotated[bool, typer.Option("--expand", help="Search again with words of the best pages.")] = False,
+    words: Annotated[list[str], Argument(metavar="WORDS...", help='As typed: words, "a phrase", -word, site:.')],
+    limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, max=1000, help="Results to show.")] = 10,
+    skip: Annotated[int, Option("--skip", metavar="N", min=0, max=1000, help="Results to skip.")] = 0,
+    newest: Annotated[bool, Option("--newest", help="Show the newest pages first.")] = False,
+    exact: Annotated[bool, Option("--exact", help="Correct no word.")] = False,
+    expand: Annotated[bool, Option("--expand", help="Search again with words of the best pages.")] = False,
     also: Annotated[
-        list[Path] | None, typer.Option("--also", metavar="DIR", help="Search this collection, too. Repeatable.")
+        list[Path] | None, Option("--also", metavar="DIR", help="Search this collection, too. Repeatable.")
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -98,11 +95,14 @@ def _search(
         else:
             results = search_many(indexes, query, limit, skip=skip, by_time=newest, expand=expand, exact=exact)
     if json:
-        typer.echo(msgspec.json.encode(results))
+        click.echo(msgspec.json.encode(results))
     else:
         _show(results)
     if not results:
-        raise typer.Exit(NOTHING_FOUND)
+        raise Exit(NOTHING_FOUND)
+
+
+search = command_of(_search, "search", TypedWords)
 
 
 def _show(results: Results) -> None:
@@ -160,7 +160,7 @@ def _evaluate(folder: Path, *, is_json: bool) -> None:
 
     found = evaluate_search(existing(folder))
     if is_json:
-        typer.echo(msgspec.json.encode(found))
+        click.echo(msgspec.json.encode(found))
         return
     console = stdout_console()
     facts = f"{counted(found.queries, 'query', 'queries')} made from links and titles of {counted(found.pages, 'page')}"

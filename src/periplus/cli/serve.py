@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.text import Text
 
 from periplus.apps.serve.extra import check_installed
@@ -16,38 +15,37 @@ from periplus.model import UsageError
 from periplus.view.terminal import print_line
 
 from .app import INTERRUPTED
+from .commands import Argument, Option
 from .consoles import stderr_console
 from .setting_options import takes_settings, typed_settings
 
 
 @takes_settings("serve")
 def serve(
-    collections: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", show_default=False, help="The folders of collections.")
-    ],
+    collections: Annotated[list[Path], Argument(metavar="DIR...", help="The folders of collections.")],
     port: Annotated[
-        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 0: any free port.")
+        int, Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 0: any free port.")
     ] = DEFAULT_PORT,
     host: Annotated[
         str,
-        typer.Option("--host", metavar="ADDRESS", help="Address to listen on; others than this machine need a token."),
+        Option("--host", metavar="ADDRESS", help="Address to listen on; others than this machine need a token."),
     ] = "127.0.0.1",
     token_file: Annotated[
         Path | None,
-        typer.Option("--token-file", metavar="FILE", help="File with the token; if it does not exist, one is made."),
+        Option("--token-file", metavar="FILE", help="File with the token; if it does not exist, one is made."),
     ] = None,
     public_search: Annotated[
-        bool, typer.Option("--public-search", help="Let everyone search; the other pages need the token.")
+        bool, Option("--public-search", help="Let everyone search; the other pages need the token.")
     ] = False,
     public_url: Annotated[
-        str, typer.Option("--public-url", metavar="URL", help="Address behind a reverse proxy on this machine.")
+        str, Option("--public-url", metavar="URL", help="Address behind a reverse proxy on this machine.")
     ] = "",
     receive: Annotated[
-        bool, typer.Option("--receive", help="Receive messages of sites: IndexNow, WebSub, sitemap pings.")
+        bool, Option("--receive", help="Receive messages of sites: IndexNow, WebSub, sitemap pings.")
     ] = False,
-    crawl: Annotated[bool, typer.Option("--crawl", help="Run the crawl of each collection beside the server.")] = False,
-    sql: Annotated[bool, typer.Option("--sql", help="Let agents query the tables in SQL, at /mcp and /api.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Watch each collection beside the server.")] = False,
+    crawl: Annotated[bool, Option("--crawl", help="Run the crawl of each collection beside the server.")] = False,
+    sql: Annotated[bool, Option("--sql", help="Let agents query the tables in SQL, at /mcp and /api.")] = False,
+    watch: Annotated[bool, Option("--watch", help="Watch each collection beside the server.")] = False,
     **given: Any,
 ) -> None:
     """Serve collections in a browser: search, pages about a collection, an API. Ctrl-C stops.

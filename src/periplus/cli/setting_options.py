@@ -12,12 +12,10 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
-import typer
-
-from periplus.collection.options import Option, asked_settings, assigned_settings, options_of
+from periplus.collection.options import SettingOption, asked_settings, assigned_settings, options_of
 from periplus.model.flags import HOW
 
-from .help import HelpAll
+from .commands import HelpAll, Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -56,7 +54,7 @@ def _parameter(name: str, kind: Any, option: Any, default: int | str | None) -> 
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[whole, option])
 
 
-def _type(option: Option) -> Any:
+def _type(option: SettingOption) -> Any:
     """What the command line makes of the text after an option."""
     if option.is_switch:
         return bool
@@ -69,9 +67,9 @@ def _type(option: Option) -> Any:
     return str if option.is_text else option.type
 
 
-def _option(option: Option) -> Any:
+def _option(option: SettingOption) -> Any:
     flag = option.flag
-    return typer.Option(
+    return Option(
         flag.name,
         metavar=flag.metavar,
         min=flag.least,
@@ -79,15 +77,15 @@ def _option(option: Option) -> Any:
         exists=option.is_path,
         file_okay=flag.metavar != "DIR",
         dir_okay=flag.metavar != "FILE",
-        rich_help_panel=flag.panel or None,
+        panel=flag.panel,
         help=flag.help,
     )
 
 
 def _set(panel: str | None) -> Any:
-    return typer.Option(
+    return Option(
         "--set",
         metavar="TABLE.KEY=VALUE",
-        rich_help_panel=panel,
+        panel=panel or "",
         help="Give any setting, as in periplus.toml: politeness.slow_factor=0. May be repeated.",
     )

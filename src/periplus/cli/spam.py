@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 
 from periplus.collection.collection import existing
 from periplus.collection.crawl_parts import setup_of
@@ -19,32 +19,22 @@ from periplus.view.terminal import print_line, print_table
 from periplus.view.values import Column, sheet_of
 
 from . import options
+from .commands import Argument, CommandGroup, Option
 from .consoles import stdout_console
 
-spam = typer.Typer(
-    name="spam",
-    help="Judge a collection for spam, and explain the verdicts.\n\nExample: periplus spam judge docs",
-    add_completion=False,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+spam = CommandGroup(
+    "spam",
+    "Judge a collection for spam, and explain the verdicts.\n\nExample: periplus spam judge docs",
 )
 _SHOWN = 20
 """Rows that a terminal shows."""
-
-
-@spam.callback()
-def _group() -> None:
-    """Judge a collection for spam, and explain the verdicts.
-
-    Example: periplus spam judge docs
-    """
 
 
 def _setup(collection: Path) -> Setup:
     return setup_of(existing(collection), "spam.model")
 
 
-@spam.command()
+@spam.verb
 def judge(collection: options.Collected, json: options.Json = False) -> None:
     """Judge every host and domain of a collection. A crawl that runs follows the verdicts within seconds.
 
@@ -52,7 +42,7 @@ def judge(collection: options.Collected, json: options.Json = False) -> None:
     """
     found = judge_spam(_setup(collection))
     if json:
-        typer.echo(msgspec.json.encode({"hosts": len(found.hosts), "verdicts": found.verdicts}))
+        click.echo(msgspec.json.encode({"hosts": len(found.hosts), "verdicts": found.verdicts}))
         return
     console = stdout_console()
     console.print(f"{len(found.hosts):,} hosts judged, {len(found.verdicts):,} verdicts", soft_wrap=True)
@@ -61,10 +51,10 @@ def judge(collection: options.Collected, json: options.Json = False) -> None:
         print_line(console, line)
 
 
-@spam.command()
+@spam.verb
 def explain(
     collection: options.Collected,
-    what: Annotated[str, typer.Argument(metavar="SITE|URL", help="A host, or a URL of it.")],
+    what: Annotated[str, Argument(metavar="SITE|URL", help="A host, or a URL of it.")],
     json: options.Json = False,
 ) -> None:
     """Show how likely a host is spam, and how much each feature adds to that.
@@ -81,7 +71,7 @@ def explain(
     facts, parts = explained
     score = probability(job.model.intercept + sum(part.weight for part in parts))
     if json:
-        typer.echo(msgspec.json.encode({"host": facts.host, "score": score, "pages": facts.page_count, "parts": parts}))
+        click.echo(msgspec.json.encode({"host": facts.host, "score": score, "pages": facts.page_count, "parts": parts}))
         return
     largest = sorted(parts, key=lambda each: -abs(each.weight))[:_SHOWN]
     rows = [(f"{part.weight:+.2f}", part.words) for part in largest]
@@ -91,7 +81,7 @@ def explain(
     print_table(console, sheet_of("", (Column("weight"), Column("words")), rows), has_head=False, indent=2)
 
 
-@spam.command()
+@spam.verb
 def seeds(collection: options.Collected, json: options.Json = False) -> None:
     """List the domains from which most others are reached. Name the good ones in the setting spam.trusted.
 
@@ -100,22 +90,22 @@ def seeds(collection: options.Collected, json: options.Json = False) -> None:
     with spam_job(_setup(collection)) as job:
         found = job.seeds()
     for domain, rank in found:
-        typer.echo(msgspec.json.encode({"domain": domain, "rank": rank}) if json else f"{rank:.6f}  {domain}")
+        click.echo(msgspec.json.encode({"domain": domain, "rank": rank}) if json else f"{rank:.6f}  {domain}")
 
 
-@spam.command()
+@spam.verb
 def train(
-    labels: Annotated[Path, typer.Argument(metavar="LABELS.csv", help="A CSV file with the columns host and label.")],
+    labels: Annotated[Path, Argument(metavar="LABELS.csv", help="A CSV file with the columns host and label.")],
     collection: Annotated[
         Path | None,
-        typer.Argument(metavar="DIR", show_default=False, help="A collection with pages of these hosts."),
+        Argument(metavar="DIR", help="A collection with pages of these hosts."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the model to this JSON file.")
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write the model to this JSON file.")
     ] = None,
     folds: Annotated[
         int,
-        typer.Option("--folds", metavar="N", min=0, help="Measure the model by N-fold cross-validation; 0: do not."),
+        Option("--folds", metavar="N", min=0, help="Measure the model by N-fold cross-validation; 0: do not."),
     ] = 10,
     json: options.Json = False,
 ) -> None:
@@ -136,13 +126,13 @@ def train(
         output.write_bytes(encoded(model) + b"\n")
     measured = cross_validated(examples, settings, folds=folds) if folds > 1 else None
     if json:
-        typer.echo(msgspec.json.encode({"hosts": len(examples), "measured": measured}))
+        click.echo(msgspec.json.encode({"hosts": len(examples), "measured": measured}))
         return
-    typer.echo(f"{len(examples):,} hosts, {sum(each.is_spam for each in examples):,} of them spam")
+    click.echo(f"{len(examples):,} hosts, {sum(each.is_spam for each in examples):,} of them spam")
     if measured is not None:
-        typer.echo(
+        click.echo(
             f"{folds}-fold: AUC {measured.auc:.3f}, recall {measured.recall_at_1:.2f} at 1 % false positives, "
             f"{measured.recall_at_5:.2f} at 5 %"
         )
     if output is not None:
-        typer.echo(f"wrote {output}: name it in periplus.toml, [spam] model")
+        click.echo(f"wrote {output}: name it in periplus.toml, [spam] model")

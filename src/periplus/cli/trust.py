@@ -6,7 +6,8 @@ import shlex
 import sys
 from typing import Annotated
 
-import typer
+import click
+from click.exceptions import Exit
 from rich.text import Text
 
 from periplus.collection.collection import existing
@@ -18,9 +19,10 @@ from periplus.store.layout import Layout
 from periplus.view.terminal import print_line
 
 from . import NOTHING_FETCHED, options
+from .commands import Option
 from .consoles import stdout_console
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 
 
 def trust(collection: options.Collected, yes: Yes = False) -> None:
@@ -41,7 +43,7 @@ def trust(collection: options.Collected, yes: Yes = False) -> None:
     if not yes:
         _ask(str(collection))
     if not sign(config, collection):
-        raise typer.Exit(NOTHING_FETCHED)
+        raise Exit(NOTHING_FETCHED)
     console.print(Text("accepted"))
 
 
@@ -50,5 +52,5 @@ def _ask(name: str) -> None:
         raise UsageError(
             "there is no terminal to ask on", hint=f"periplus trust {shlex.quote(name)} --yes accepts these"
         )
-    if not typer.confirm("Accept these settings?"):
-        raise typer.Exit(NOTHING_FETCHED)
+    if not click.confirm("Accept these settings?"):
+        raise Exit(NOTHING_FETCHED)

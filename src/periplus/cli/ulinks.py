@@ -10,8 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 from rich.text import Text
 
 from periplus.apps.report.making import SCRATCH, SiteUlinks, WantedLinks, asked, sampled, ulinks_of
@@ -26,6 +27,7 @@ from periplus.view.values import Column, Sheet, counts, sheet_of
 from periplus.view.wording import count, counted
 
 from . import NOTHING_FETCHED, options
+from .commands import Argument, Option
 from .consoles import stderr_console, stdout_console
 from .crawl.running import run
 from .setting_options import takes_settings, typed_settings
@@ -37,23 +39,17 @@ _THERE = """
 select distinct url from pages where text_digest not in (select text_digest from pages where url = ?)
 """
 
-What = Annotated[
-    str, typer.Argument(metavar="SITE|DIR", show_default=False, help="A site, or the folder of a collection.")
-]
-Number = Annotated[int, typer.Option("--number", "-k", metavar="K", min=1, max=1000, help="Number of links.")]
+What = Annotated[str, Argument(metavar="SITE|DIR", help="A site, or the folder of a collection.")]
+Number = Annotated[int, Option("--number", "-k", metavar="K", min=1, max=1000, help="Number of links.")]
 Parts = Annotated[
     int | None,
-    typer.Option(
-        "-m", metavar="M", min=1, max=100_000, help="Minimum number of leaves of the folded tree; by default K."
-    ),
+    Option("-m", metavar="M", min=1, max=100_000, help="Minimum number of leaves of the folded tree; by default K."),
 ]
-Exact = Annotated[
-    bool, typer.Option("--exact", help="Use the Berkeley report's algorithm unchanged, including its faults.")
-]
-Pages = Annotated[bool, typer.Option("--pages", help="Of a site: also fetch the chosen pages, for their titles.")]
+Exact = Annotated[bool, Option("--exact", help="Use the Berkeley report's algorithm unchanged, including its faults.")]
+Pages = Annotated[bool, Option("--pages", help="Of a site: also fetch the chosen pages, for their titles.")]
 OfSite = Annotated[
     str | None,
-    typer.Option("--site", metavar="SITE", help="Of a collection: only this site; by default the largest ones."),
+    Option("--site", metavar="SITE", help="Of a collection: only this site; by default the largest ones."),
 ]
 
 
@@ -80,7 +76,7 @@ def ulinks(
         settings = {"crawl.workers": 1, **typed_settings("ulinks", given)}
         found = [_of_site(what, wanted, settings, looks=pages)]
     _print(found, is_json=json)
-    raise typer.Exit(0 if any(each.ulinks for each in found) else NOTHING_FETCHED)
+    raise Exit(0 if any(each.ulinks for each in found) else NOTHING_FETCHED)
 
 
 # of a site, over the wire
@@ -132,7 +128,7 @@ def _looked_at(
 def _print(found: list[SiteUlinks], *, is_json: bool) -> None:
     if is_json:
         for each in found:
-            typer.echo(msgspec.json.encode(each))
+            click.echo(msgspec.json.encode(each))
         return
     console = stdout_console()
     for each in found:

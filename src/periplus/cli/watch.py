@@ -18,8 +18,9 @@ from contextlib import contextmanager, suppress
 from subprocess import DEVNULL, PIPE, Popen
 from typing import Annotated, Any
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
@@ -39,6 +40,7 @@ from periplus.view.wording import count, counted, lasting, top
 
 from . import options
 from .app import INTERRUPTED
+from .commands import Option
 from .consoles import stderr_console, stdout_console
 from .crawl.live import PLAIN_EVERY, Row, View, host_rows
 from .crawl.resizing import gathering
@@ -259,16 +261,16 @@ def watch(
     collection: options.Collected,
     budget: Annotated[
         str | None,
-        typer.Option("--budget", metavar="VISITS", help="Requests a day over all sites: 10000, 10000/day."),
+        Option("--budget", metavar="VISITS", help="Requests a day over all sites: 10000, 10000/day."),
     ] = None,
     *,
     login: options.Login = None,
     cookies: options.Cookies = None,
     cluster: Annotated[
         str | None,
-        typer.Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
+        Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="For programs: a JSON line every 10 s on stdout.")] = False,
+    json: Annotated[bool, Option("--json", help="For programs: a JSON line every 10 s on stdout.")] = False,
     **given: Any,
 ) -> None:
     """Keep a collection fresh: visit pages again when it is worth it, within a budget. Ctrl-C keeps everything.
@@ -282,7 +284,7 @@ def watch(
         with _following_index(now):
             ended = _run(now, parts, gather, most, is_json=json)
     if ended == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+        raise Exit(INTERRUPTED)
 
 
 @contextmanager
@@ -348,7 +350,7 @@ class ProgressReporter:
 
 
 def _print(line: msgspec.Struct) -> None:
-    typer.echo(msgspec.json.encode(line))
+    click.echo(msgspec.json.encode(line))
 
 
 _ENDS = {"time": "done: the time is over", "interrupted": "stopped: everything is kept"}

@@ -30,7 +30,7 @@ from .typed_values import addresses, byte_count, duration, several
 _PATHS: Final = ("FILE", "DIR")
 
 
-class Option(Struct, frozen=True):
+class SettingOption(Struct, frozen=True):
     """An option of a command, and the setting that it gives, as `table.key`. `type` is that of the setting."""
 
     setting: str
@@ -82,10 +82,10 @@ class Option(Struct, frozen=True):
 
 
 @cache
-def options_of(verb: str) -> tuple[Option, ...]:
+def options_of(verb: str) -> tuple[SettingOption, ...]:
     """The options that settings declare for a command, by the panels of its help and in the order of the settings."""
     found = [
-        Option(name, field.type, note)
+        SettingOption(name, field.type, note)
         for name, field in all_settings(Config).items()
         for note in field.notes
         if isinstance(note, Flag) and verb in note.verbs

@@ -12,6 +12,5 @@ list, `revisit` decides when pages are visited again, and `part` is the protocol
 Around it: `engine` is the loop that waits, archives, logs (`log`), applies and commits; `fetch` is the wire, `shard`
 all of that for some of the sites, and `sharding` runs several shards: the coordinator, and processes of this machine.
 `settings` and `machine_settings` are what they obey, `stats` and `overview` what they report; `standstill` notices a
-crawl that does not move, and `plugins` loads a program's own functions. `client_frontier` is the frontier that other
-crawlers use. docs/internals.md continues from here.
+crawl that does not move, and `plugins` loads a program's own functions. docs/internals.md continues from here.
 """

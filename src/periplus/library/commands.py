@@ -11,6 +11,7 @@ from typing import Unpack, cast
 from msgspec.structs import replace
 
 from periplus.collection import collection as plans
+from periplus.collection.clusters import installed_cluster
 from periplus.collection.options import asked_settings
 from periplus.collection.seeds import read_seeds
 from periplus.engine.plugins import EXTRACTORS, load_plugin, own_parts
@@ -85,11 +86,9 @@ def _gathering(address: str | None) -> Gathering | None:
 
     @contextmanager
     def on_cluster(plan: plans.CollectionSetup) -> Iterator[tuple[plans.CollectionSetup, Gather | None]]:
-        from periplus.apps.cluster import gathered
-
         asked, lease = plan.config.crawl.workers, plan.config.cluster.lease
         coordinator = plan.layout.coordinator.resolve()
-        with gathered(address, coordinator, asked or plan.workers, lease) as (gather, processors):
+        with installed_cluster().gathered(address, coordinator, asked or plan.workers, lease) as (gather, processors):
             config = plan.config.with_options({"crawl.workers": asked or processors})
             yield replace(plan, config=config), gather
 

@@ -3,7 +3,7 @@
 Ports take batches, because the most constrained implementation decides the shape: a seen set on disk answers for a
 whole batch in one pass. Every port of storage has a full in-memory implementation, and a suite in `tests/conformance`
 that every implementation passes. `Executor`, the port for independent jobs, is implemented in
-`periplus.insight.executors` (this process, or several of this machine) and `periplus.apps.cluster` (tasks on Ray).
+`periplus.insight.executors` (this process, or several of this machine) and `periplus_ray` (tasks on Ray).
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.lab.scripted_web import ScriptedWeb
 from tests.library.small_web import SEED, attentive, quick, shop
 from tests.system.typed import run_program
-from typer.testing import CliRunner
 
 import periplus
 from periplus.apps.export.exporting import FORMATS

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from tests.apps.serve.asking import PATIENCE, Site
 from tests.apps.serve.browsed import HURRIED
 from tests.lab.crawling import by_proxy
-from typer.testing import CliRunner
 
 import periplus
 from periplus.apps.report.making import report_of

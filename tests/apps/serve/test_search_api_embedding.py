@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 from tests.apps.serve.asking import PATIENCE, Site
 from tests.apps.serve.manual import (
     HOST,
@@ -25,7 +26,6 @@ from tests.apps.serve.manual import (
     until,
 )
 from tests.lab.chromium_page import Chromium
-from typer.testing import CliRunner, Result
 
 import periplus
 from periplus.apps.search.widget import SCRIPTS, write_widget

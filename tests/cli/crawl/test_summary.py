@@ -6,13 +6,15 @@ import re
 import shlex
 from pathlib import Path
 
+import msgspec
 import pytest
+from click.testing import CliRunner
 from tests.library.small_web import SEED, quick, shop
-from typer.testing import CliRunner
 
 import periplus
 from periplus.cli.app import app
 from periplus.cli.crawl.summary import print_end
+from periplus.collection.summary import SiteFailure
 
 
 def test_export_that_is_shown_works_again_and_again(
@@ -28,3 +30,9 @@ def test_export_that_is_shown_works_again_and_again(
         assert shown
         assert CliRunner().invoke(app, shlex.split(shown[1])).exit_code == 0
         assert len(list(Path(folder).rglob("*.md"))) == 4
+    unreached = (SiteFailure(SEED, "dns", "no such name", "try again later"),) * 9
+    troubled = {"errors": {"dns": 9}, "failures": unreached, "max_depth": 2, "refused": {"link-depth": 9}}
+    print_end(msgspec.structs.replace(summary, ended="limit", queued=9, **troubled), is_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 15
+    assert lines[-4] == "next:"

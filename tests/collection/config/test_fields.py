@@ -11,6 +11,7 @@ from tests.each_case import each_case
 
 from periplus.collection.config.fields import duration_text, parse_duration, parse_size, settings_of, size_text
 from periplus.collection.config.settings import Config
+from periplus.collection.config.toml_files import HEADER, dump
 from periplus.model import ConfigError
 
 
@@ -160,9 +161,20 @@ def test_quantities_are_written_as_people_would() -> None:
     assert [size_text(each) for each in (10 * 2**20, 1000, 1024)] == ["10MiB", "1000", "1KiB"]
 
 
-def test_what_is_written_explains_itself() -> None:
+def test_what_was_asked_is_written_with_a_line_on_each_setting() -> None:
+    """Nothing else is: settings of a usual crawl are read at a glance."""
+    text = Config().with_options({"crawl.limit": 9, "crawl.ordering": "opic", "politeness.delay": 2.0}).dump()
+    words = text.removeprefix(HEADER).split()
+    assert len(text.splitlines()) <= 20
+    assert [word for word in words if word.startswith("[")] == ["[crawl]", "[politeness]"]
+    assert "\n# Minimum seconds between two visits of a site.\ndelay = 2.0\n" in text
+    assert text.count("\n#") == HEADER.count("\n#") + 3
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_a_file_with_defaults_explains_every_setting() -> None:
     """Every table and setting is there; a default is commented out, and what was asked is not."""
-    text = Config().with_options({"crawl.limit": 9}).dump()
+    text = dump(Config().with_options({"crawl.limit": 9}), has_defaults=True)
     assert re.search(r"^limit = 9$", text, re.MULTILINE)
     assert re.search(r"^# delay = 1\.0$", text, re.MULTILINE)
     assert max(map(len, text.splitlines())) <= 120

@@ -18,8 +18,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.apps.publish import Publisher, PublishSettings, RowInventory
-from periplus.apps.publish.settings import ArchiveSettings, SiteSettings
 from periplus.engine.frontier import SiteRecords
 from periplus.engine.revisit.budget import Watching
 from periplus.engine.revisit.revisits import Revisits
@@ -49,6 +47,8 @@ from periplus.urls import site_of
 from periplus_lab.simulate.brandman import FITTED
 from periplus_lab.simulate.freshness import simulate_freshness
 from periplus_lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
+from periplus_site.publish import Publisher, PublishSettings, RowInventory
+from periplus_site.publish.settings import ArchiveSettings, SiteSettings
 
 BASE = "https://www.example.org/"
 SITE = site_of(Url(BASE))

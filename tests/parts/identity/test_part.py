@@ -15,9 +15,6 @@ import pytest
 from tests.lab.crawling import crawl, rows
 
 from periplus.apps.identity.verifier import DirectoryAnswer
-from periplus.apps.publish import Publisher, PublishSettings
-from periplus.apps.publish.middleware.live import SIGNATURE
-from periplus.apps.publish.settings import SignatureSettings, SiteSettings
 from periplus.engine.clock import SystemClock
 from periplus.formats.web_bot_auth import RequestSigning, SignatureVerdict, read_private_key
 from periplus.model import ConfigError, Fetched, FetchTask, Lane, Purpose, Site, Url, UsageError
@@ -34,6 +31,9 @@ from periplus.parts.identity.part import Signer
 from periplus.parts.identity.settings import IdentitySettings
 from periplus.store.warc import read_records
 from periplus.store.warc.reading import WarcRecord
+from periplus_site.publish import Publisher, PublishSettings
+from periplus_site.publish.middleware.live import SIGNATURE
+from periplus_site.publish.settings import SignatureSettings, SiteSettings
 
 pytest.importorskip("cryptography.x509", reason="certificates need the extra `lab`")
 

@@ -16,10 +16,10 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from msgspec.structs import replace
 from tests.lab.scripted_web import ScriptedWeb
 from tests.library.small_web import SEED, shop
-from typer.testing import CliRunner
 
 import periplus
 from periplus.cli.app import app

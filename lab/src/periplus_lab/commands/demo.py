@@ -13,9 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from click.exceptions import Exit
 from rich.console import Console
 
+from periplus.cli.commands import Option
 from periplus.cli.consoles import stderr_console, stdout_console
 from periplus.cli.crawl.running import exit_code, run
 from periplus.cli.crawl.summary import print_places
@@ -64,7 +65,7 @@ OPTIONS: dict[str, object] = {
 def demo(
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="The folder of the collection; by default a new one."),
+        Option("--out", "-o", metavar="DIR", help="The folder of the collection; by default a new one."),
     ] = None,
     **given: Any,
 ) -> None:
@@ -98,7 +99,7 @@ def demo(
     print_line(
         console, f"  {file}   (one file, for any browser; periplus report {shlex.quote(str(folder))} writes it again)"
     )
-    raise typer.Exit(exit_code(summary))
+    raise Exit(exit_code(summary))
 
 
 def _print_found(console: Console, collection: CollectionSetup, summary: Summary, log: RequestLog) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import msgspec
-import typer
 
 from periplus.cli.consoles import stderr_console, stdout_console
 from periplus.view.terminal import print_line, print_table
@@ -23,7 +23,7 @@ def list_cases(*, json: bool) -> None:
     """Print every case with the rule behind it."""
     cases = listed_cases()
     if json:
-        typer.echo(msgspec.json.encode(cases))
+        click.echo(msgspec.json.encode(cases))
         return
     rows = [(f"{case.group}/{case.name}", case.says, case.source) for case in cases]
     title = f"{counted(len(cases), 'case')} in {counted(len({(case.group, case.trial) for case in cases}), 'trial')}"
@@ -40,7 +40,7 @@ def judge_shown(
         adapter, only, at_once=at_once, is_enclosed=is_enclosed, keep=keep, on_verdicts=_print_progress
     )  # fmt: skip
     if json:
-        typer.echo(msgspec.json.encode(judgement))
+        click.echo(msgspec.json.encode(judgement))
     else:
         _print_judgement(judgement)
     return judgement

@@ -14,11 +14,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 from rich.text import Text
 
 from periplus.cli import options
+from periplus.cli.commands import Argument, CommandGroup, Option
 from periplus.cli.consoles import stderr_console, stdout_console
 from periplus.model import UsageError
 from periplus.view.terminal import print_line, print_table
@@ -46,45 +48,37 @@ class Listening(msgspec.Struct, frozen=True):
     pages: int
 
 
-lab = typer.Typer(
-    name="lab",
-    add_completion=False,
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+lab = CommandGroup("lab")
 
 
-@lab.callback()
+@lab.alone
 def serve_lab(
-    context: typer.Context,
-    sites: Annotated[int, typer.Option(min=1, help="Number of sites.")] = 200,
-    speed: Annotated[
-        float, typer.Option(min=0, help="Virtual seconds for each real one; 86400: a day a second.")
-    ] = 3600,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same web, byte for byte.")] = 7,
+    sites: Annotated[int, Option(min=1, help="Number of sites.")] = 200,
+    speed: Annotated[float, Option(min=0, help="Virtual seconds for each real one; 86400: a day a second.")] = 3600,
+    seed: Annotated[int, Option(help="The same seed gives the same web, byte for byte.")] = 7,
     pages: Annotated[
-        int | None, typer.Option(min=1, help="Approximate number of pages in all; by default it follows from --sites.")
+        int | None, Option(min=1, help="Approximate number of pages in all; by default it follows from --sites.")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on at 127.0.0.1; 0: any free port.")] = 0,
-    tls: Annotated[bool, typer.Option("--tls", help="Also serve TLS, on a port of its own.")] = False,
-    tls_port: Annotated[int, typer.Option(min=0, max=65535, help="The port for TLS; 0: any free one.")] = 0,
+    port: Annotated[int, Option(min=0, max=65535, help="Port to listen on at 127.0.0.1; 0: any free port.")] = 0,
+    tls: Annotated[bool, Option("--tls", help="Also serve TLS, on a port of its own.")] = False,
+    tls_port: Annotated[int, Option(min=0, max=65535, help="The port for TLS; 0: any free one.")] = 0,
     hostile_web: Annotated[
-        bool, typer.Option("--hostile-web", help="Add a link farm and other spam, with links from honest sites.")
+        bool, Option("--hostile-web", help="Add a link farm and other spam, with links from honest sites.")
     ] = False,
     scripts: Annotated[
-        bool, typer.Option("--scripts", help="Add an application of 300 pages that are shown by scripts.")
+        bool, Option("--scripts", help="Add an application of 300 pages that are shown by scripts.")
     ] = False,
-    latency: Annotated[float, typer.Option(min=0, help="Seconds before the first byte of every answer.")] = 0,
-    log: Annotated[Path | None, typer.Option(help="Write every request to this file, as JSON lines.")] = None,
+    latency: Annotated[float, Option(min=0, help="Seconds before the first byte of every answer.")] = 0,
+    log: Annotated[Path | None, Option(help="Write every request to this file, as JSON lines.")] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print where it listens as one JSON object, and nothing else.")
+        bool, Option("--json", help="Print where it listens as one JSON object, and nothing else.")
     ] = False,
 ) -> None:
     """Serve a generated web on loopback whose every fact is known.
 
     Example: periplus lab --sites 200 --speed 3600 --seed 7
     """
-    if context.invoked_subcommand:
+    if click.get_current_context().invoked_subcommand:
         return
     if hostile_web and scripts:
         raise UsageError("--hostile-web and --scripts are two different webs", hint="start one lab for each")
@@ -109,33 +103,29 @@ def serve_lab(
 EXIT_FAILED = 4
 
 
-@lab.command("judge")
-def judge_crawler(
+@lab.verb
+def judge(
     command: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="COMMAND...", show_default=False, help="The crawler, with {seed}, {folder}, {limit}, {ca}."
-        ),
+        Argument(metavar="COMMAND...", help="The crawler, with {seed}, {folder}, {limit}, {ca}."),
     ] = None,
     adapter: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Read the crawler's command from this adapter (TOML).")
+        Path | None, Option(metavar="FILE", help="Read the crawler's command from this adapter (TOML).")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="CASE", help="Judge only this group, trial or case: robots/wildcard.")
+        list[str] | None, Option(metavar="CASE", help="Judge only this group, trial or case: robots/wildcard.")
     ] = None,
-    at_once: Annotated[int, typer.Option("--at-once", min=1, max=64, help="Trials that run at the same time.")] = 4,
+    at_once: Annotated[int, Option("--at-once", min=1, max=64, help="Trials that run at the same time.")] = 4,
     loopback: Annotated[
         bool,
-        typer.Option("--loopback", help="Serve at addresses of loopback, without host names: fewer cases apply."),
+        Option("--loopback", help="Serve at addresses of loopback, without host names: fewer cases apply."),
     ] = False,
     keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep what the crawler writes, a folder for each trial.")
+        Path | None, Option(metavar="DIR", help="Keep what the crawler writes, a folder for each trial.")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write one page that explains every failure.")
-    ] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for CI systems.")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the cases, and judge nothing.")] = False,
+    html: Annotated[Path | None, Option(metavar="FILE", help="Write one page that explains every failure.")] = None,
+    junit: Annotated[Path | None, Option(metavar="FILE", help="Write JUnit XML for CI systems.")] = None,
+    listed: Annotated[bool, Option("--list", help="List the cases, and judge nothing.")] = False,
     json: options.Json = False,
 ) -> None:
     """Put a crawler through a hostile web, and judge it by what the servers saw.
@@ -166,7 +156,7 @@ def judge_crawler(
         html.write_text(to_html([judgement]), "utf-8")
     if junit:
         junit.write_text(to_junit(judgement), "utf-8")
-    raise typer.Exit(EXIT_FAILED if failures(judgement) else 0)
+    raise Exit(EXIT_FAILED if failures(judgement) else 0)
 
 
 async def _serve(server: Server, *, is_for_programs: bool) -> None:
@@ -176,7 +166,7 @@ async def _serve(server: Server, *, is_for_programs: bool) -> None:
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         if is_for_programs:
-            typer.echo(msgspec.json.encode(_listening(server)))
+            click.echo(msgspec.json.encode(_listening(server)))
         else:
             _print_lab(server)
         await stopping.wait()

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.each_case import each_case
@@ -43,7 +42,7 @@ VERBS = ("ordering", "speedup", "batch", "freshness", "signals", "balance", "foc
 
 
 def verb(name: str) -> Any:
-    group: Any = typer.main.get_command(app)
+    group: Any = app
     return group.get_command(None, "simulate").get_command(None, name)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 import time
-import tomllib
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -15,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from periplus.apps.report.making import described, report_of
-from periplus.collection.config.fields import settings_of
+from periplus.collection.config.fields import all_settings
 from periplus.collection.config.toml_files import written
 from periplus.model import PeriplusError
 from periplus.view.values import Column
@@ -42,22 +41,16 @@ def settings(asked: Asked) -> BrowsePage:
     """Every setting with its effective value, where that came from, and what it means."""
     config = asked.found.config
     path = asked.found.layout.settings
-    named = _named(path.read_text(encoding="utf-8"))
-    rows: list[dict[str, Any]] = []
-    for section, each in settings_of(type(config)).items():
-        values = getattr(config, each.attribute)
-        for name, field in settings_of(type(values)).items():
-            value = getattr(values, field.attribute)
-            is_set = name in named.get(section, {}) and value != field.default
-            rows.append(
-                {
-                    "setting": f"{section}.{name}",
-                    "value": _shown(value, field),
-                    "from": path.name if is_set else "default",
-                    "default": _shown(field.default, field),
-                    "meaning": " ".join(field.doc.split()),
-                }
-            )
+    rows: list[dict[str, Any]] = [
+        {
+            "setting": name,
+            "value": _shown(config.value(name), field),
+            "from": "default" if config.value(name) == field.default else path.name,
+            "default": _shown(field.default, field),
+            "meaning": field.doc,
+        }
+        for name, field in all_settings(type(config)).items()
+    ]
     if asked.parameter("only") != "all" and not asked.wanted:
         rows = [row for row in rows if row["from"] != "default"]
     table = Table(
@@ -67,7 +60,7 @@ def settings(asked: Asked) -> BrowsePage:
                  Column("default", "default", "code"), Column("meaning", "meaning")),
         rows=rows,
         says="Options of the command line are written to periplus.toml, and count as settings of that file.",
-        command=f"cat {asked.folder}/{path.name}",
+        command=f"periplus settings {asked.folder}",
         per_page=1000,
         empty="Every setting has its default.",
     )  # fmt: skip
@@ -78,14 +71,6 @@ def settings(asked: Asked) -> BrowsePage:
         tables=(table,),
         form="settings",
     )
-
-
-def _named(text: str) -> dict[str, dict[str, Any]]:
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return {}
-    return {name: value for name, value in found.items() if isinstance(value, dict)}
 
 
 def _shown(value: object, field: Any) -> str:

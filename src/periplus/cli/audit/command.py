@@ -16,8 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
+import click
 import msgspec
-import typer
+from click.exceptions import Exit
 from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
@@ -35,6 +36,7 @@ from periplus.view.wording import count, counted, one_line, size
 
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
+from ..commands import Argument, Option
 from ..consoles import stderr_console, stdout_console
 from ..fail_on import FAILED, wanted_findings
 from ..setting_options import takes_settings, typed_settings
@@ -102,13 +104,11 @@ CHECKS = 200
 """Embedded files, and external links, that are requested: at one request a second, three minutes of each."""
 _SHOWN = 5
 
-What = Annotated[
-    str, typer.Argument(metavar="SITE|DIR", show_default=False, help="A site to crawl, or the folder of a collection.")
-]
-OfSite = Annotated[str | None, typer.Option("--site", metavar="SITE", help="Of a collection with several: this site.")]
+What = Annotated[str, Argument(metavar="SITE|DIR", help="A site to crawl, or the folder of a collection.")]
+OfSite = Annotated[str | None, Option("--site", metavar="SITE", help="Of a collection with several: this site.")]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--out",
         "-o",
         metavar="DIR",
@@ -119,7 +119,7 @@ NEW = "new"
 """The word of `--fail-on` for findings that an earlier audit did not have."""
 FailOn = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--fail-on",
         metavar="WHAT",
         help="Exit with 4 if this was found: error, warning, notice (or worse), or a finding by name; new: only what is"
@@ -127,47 +127,41 @@ FailOn = Annotated[
     ),
 ]
 _FORMATS = "Output"
-Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", rich_help_panel=_FORMATS, help="Write one HTML file.")
-]
-Csv = Annotated[
-    Path | None, typer.Option("--csv", metavar="FILE", rich_help_panel=_FORMATS, help="Write one row for each fault.")
-]
+Html = Annotated[Path | None, Option("--html", metavar="FILE", panel=_FORMATS, help="Write one HTML file.")]
+Csv = Annotated[Path | None, Option("--csv", metavar="FILE", panel=_FORMATS, help="Write one row for each fault.")]
 Junit = Annotated[
     Path | None,
-    typer.Option("--junit", metavar="FILE", rich_help_panel=_FORMATS, help="Write JUnit XML for CI systems."),
+    Option("--junit", metavar="FILE", panel=_FORMATS, help="Write JUnit XML for CI systems."),
 ]
 Sarif = Annotated[
     Path | None,
-    typer.Option("--sarif", metavar="FILE", rich_help_panel=_FORMATS, help="Write SARIF 2.1.0 for code scanners."),
+    Option("--sarif", metavar="FILE", panel=_FORMATS, help="Write SARIF 2.1.0 for code scanners."),
 ]
 Grid = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--grid",
         metavar="FILE",
-        rich_help_panel=_FORMATS,
+        panel=_FORMATS,
         help="Write a table of all pages, as HTML if the name ends in .html, else as CSV.",
     ),
 ]
 Baseline = Annotated[
     Path | None,
-    typer.Option(
-        "--baseline", metavar="FILE", help="Compare with this earlier --json output, not with the last audit."
-    ),
+    Option("--baseline", metavar="FILE", help="Compare with this earlier --json output, not with the last audit."),
 ]
 External = Annotated[
-    bool, typer.Option("--external", help="Of a site: request links to other sites, too, each once with HEAD.")
+    bool, Option("--external", help="Of a site: request links to other sites, too, each once with HEAD.")
 ]
 CheckLimit = Annotated[
     int,
-    typer.Option("--checks", metavar="N", min=0, help="Of a site: maximum number of images, styles, ... to request."),
+    Option("--checks", metavar="N", min=0, help="Of a site: maximum number of images, styles, ... to request."),
 ]
 Clicks = Annotated[
-    int, typer.Option("--clicks", metavar="N", min=1, help="How many clicks from the home page a page may be.")
+    int, Option("--clicks", metavar="N", min=1, help="How many clicks from the home page a page may be.")
 ]
-Slow = Annotated[float, typer.Option("--slow", metavar="SECONDS", min=0.001, help="How long a page may take.")]
-Examples = Annotated[int, typer.Option("--examples", metavar="N", min=0, max=1000, help="Examples of each finding.")]
+Slow = Annotated[float, Option("--slow", metavar="SECONDS", min=0.001, help="How long a page may take.")]
+Examples = Annotated[int, Option("--examples", metavar="N", min=0, max=1000, help="Examples of each finding.")]
 
 
 @takes_settings("audit")
@@ -231,7 +225,7 @@ def audit(
     is_dead = not found.pages or (found.seen_until or 0.0) < began_at
     if is_dead:
         _print_dead(found)
-    raise typer.Exit(FAILED if failed else NOTHING_FETCHED if is_dead else 0)
+    raise Exit(FAILED if failed else NOTHING_FETCHED if is_dead else 0)
 
 
 def _baseline(path: Path | None) -> Audit | None:
@@ -297,7 +291,7 @@ def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[
             has_pages = not collection.is_new and bool(tally_of(collection.layout).pages)
             pages = _ask_again(collection, title) if has_pages else _crawl(collection, title)
         if not pages:
-            raise typer.Exit(INTERRUPTED)
+            raise Exit(INTERRUPTED)
         yield collection
 
 
@@ -376,7 +370,7 @@ def _write_files(
             case _:
                 text = page(found, now, comparison, trend)
         if path == Path("-"):
-            typer.echo(text, nl=False)
+            click.echo(text, nl=False)
             continue
         try:
             path.write_text(text, encoding="utf-8", newline="")
@@ -398,7 +392,7 @@ def _print(
     found = replace(found, findings=tuple(shown))
     if is_json:
         more = {"failed_on": failed, "comparison": comparison, "trend": trend}
-        typer.echo(msgspec.json.encode({**msgspec.structs.asdict(found), **more}))
+        click.echo(msgspec.json.encode({**msgspec.structs.asdict(found), **more}))
         return
     print_audit(stdout_console(), found, failed, comparison, written)
 

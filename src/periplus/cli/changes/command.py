@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
-import typer
 from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
@@ -45,6 +44,7 @@ from periplus.view.wording import moment, one_line
 
 from .. import options
 from ..closed_pipe import unless_closed
+from ..commands import Argument, Option
 from ..consoles import stderr_console, stdout_console
 from .output import Asked, VersionPlace, iso, nothing_of, place_of, print_json, share_of, write_feed
 from .terminal import counted_links, percent, print_changes, print_difference, print_first, print_since
@@ -209,72 +209,66 @@ _HOW = "Output"
 
 Page = Annotated[
     str | None,
-    typer.Argument(metavar="URL", show_default=False, help="Show only this page: its versions, and a diff."),
+    Argument(metavar="URL", help="Show only this page: its versions, and a diff."),
 ]
 Since = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--since",
         metavar="TIME",
-        rich_help_panel=_WHICH,
+        panel=_WHICH,
         help="2026-11-14, 2026-11-14T10:30Z, or how long ago: 2d, 1h. By default the last run that found something.",
     ),
 ]
 Until = Annotated[
     str | None,
-    typer.Option(
-        "--until", metavar="TIME", rich_help_panel=_WHICH, help="Until when, written likewise; by default now."
-    ),
+    Option("--until", metavar="TIME", panel=_WHICH, help="Until when, written likewise; by default now."),
 ]
 Sites = Annotated[
     list[str] | None,
-    typer.Option(
-        "--site", metavar="SITE", rich_help_panel=_WHICH, help="Only this host and its subdomains. May be repeated."
-    ),
+    Option("--site", metavar="SITE", panel=_WHICH, help="Only this host and its subdomains. May be repeated."),
 ]
 Paths = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--path",
         metavar="PATTERN",
-        rich_help_panel=_WHICH,
+        panel=_WHICH,
         help="Only URLs like /docs/*, */docs/* or re:REGEX. May be repeated.",
     ),
 ]
 Kinds = Annotated[
     list[ChangeKind] | None,
-    typer.Option(
+    Option(
         "--kind",
         metavar="KIND",
-        rich_help_panel=_WHICH,
+        panel=_WHICH,
         help="Only appeared, changed, vanished, or elsewhere: outside of the main text. May be repeated.",
     ),
 ]
 Least = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--least",
         metavar="SHARE",
-        rich_help_panel=_WHICH,
+        panel=_WHICH,
         help="Only pages of which at least this share of the text changed: 5%.",
     ),
 ]
 Limit = Annotated[
     int | None,
-    typer.Option(
+    Option(
         "--limit",
         metavar="N",
         min=1,
-        rich_help_panel=_WHICH,
+        panel=_WHICH,
         help="Maximum number, newest first; by default 20, in a feed 500.",
     ),
 ]
-Diff = Annotated[
-    bool, typer.Option("--diff/--no-diff", rich_help_panel=_HOW, help="Show what differs; --no-diff is faster.")
-]
+Diff = Annotated[bool, Option("--diff/--no-diff", panel=_HOW, help="Show what differs; --no-diff is faster.")]
 Atom = Annotated[
     str | None,
-    typer.Option("--atom", metavar="FILE", rich_help_panel=_HOW, help="Write an Atom feed; - is standard output."),
+    Option("--atom", metavar="FILE", panel=_HOW, help="Write an Atom feed; - is standard output."),
 ]
 
 ChangeWithDetail = tuple[Change, Detail | None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-import typer
+from click.exceptions import Exit
 
 from .. import options
 from ..consoles import stderr_console
@@ -85,7 +85,7 @@ def crawl(
         if extraction is not None:
             extraction.finish()
     print_end(summary, is_json=json)
-    raise typer.Exit(exit_code(summary))
+    raise Exit(exit_code(summary))
 
 
 def _extractor(name: str | None) -> Callable[[CollectionSetup], Extraction | None]:

@@ -73,7 +73,7 @@ class Display:
         self._aside = aside
         self._view = view or PAGES
         self._live = (
-            Live(console=console, auto_refresh=False, transient=False, redirect_stdout=False, redirect_stderr=False)
+            Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
             if console.is_terminal
             else None
         )

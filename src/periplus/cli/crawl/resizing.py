@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 from rich.console import Console
 
+from periplus.collection.clusters import installed_cluster
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.resizing import MAX_SHARDS, Resized, ResizingStep, requested, resize
 from periplus.collection.restarting import RestartRequest, begin_restart, drop_restart, end_restart, requested_restart
@@ -38,16 +39,13 @@ def gathering(address: str | None, collection: CollectionSetup) -> Iterator[tupl
     if address is None:
         yield collection, None, MAX_SHARDS
         return
-    from periplus.apps.cluster import gathered
-
     words = "Ray begins on this machine ..." if address == "local" else f"connecting to Ray at {address} ..."
     stderr_console().print(words, style="dim", highlight=False)
     asked = collection.config.crawl.workers
     lease = collection.config.cluster.lease
-    with gathered(address, collection.layout.coordinator.resolve(), asked or collection.workers, lease) as (
-        gather,
-        processors,
-    ):
+    coordinator = collection.layout.coordinator.resolve()
+    team = installed_cluster().gathered(address, coordinator, asked or collection.workers, lease)
+    with team as (gather, processors):
         config = collection.config.with_options({"crawl.workers": asked or processors})
         yield replace(collection, config=config), gather, MAX_SHARDS if address == "local" else processors
 

@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import msgspec
-import typer
 from msgspec import Struct
 from rich.console import Console
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from periplus.apps.mapping.cost import CrawlCost
 
 _SEEDS_SHOWN = _SITES_SHOWN = 10
-_FAILURES_SHOWN = 5
+_FAILURES_SHOWN = 3
+_MOST_LINES = 15
+"""Lines at the end of a crawl: `periplus info` has everything else."""
 _SCHEME_HINT = "; a seed typed without http:// is taken for https://"
 """Added where an https URL failed: its seed may have been meant as http."""
 _PRIVATE = "private-address"
@@ -85,7 +87,7 @@ def print_plan(collection: CollectionSetup, cost: CrawlCost | None = None, *, is
     """What would be done, on stdout."""
     plan = plan_of(collection, cost)
     if is_json:
-        typer.echo(msgspec.json.encode(plan))
+        click.echo(msgspec.json.encode(plan))
         return
     console = stdout_console()
     for line in (*_plan_lines(plan), f"  {expected(collection, tally_of(collection.layout))}"):
@@ -135,30 +137,31 @@ def _cost_lines(cost: CrawlCost) -> list[str]:
 def print_end(summary: Summary, *, is_json: bool) -> None:
     """Print what was done, why the crawl ended, what is left and what to type next, on stdout."""
     if is_json:
-        typer.echo(msgspec.json.encode(summary))
+        click.echo(msgspec.json.encode(summary))
         return
     console = stdout_console()
     if summary.pages or summary.ended == "interrupted":
-        _print(console, _end_lines(summary))
-        print_places(console, summary)
+        places = _places(summary)
+        _print(console, [*_end_lines(summary)[: _MOST_LINES - len(places)], *places])
     else:
         _print(console, _nothing_lines(summary))
 
 
 def print_places(console: Console, summary: Summary) -> None:
-    """Print the paths of the results, and the commands to try next."""
+    """Print where the results are, and the commands to try next."""
+    _print(console, _places(summary))
+
+
+def _places(summary: Summary) -> list[tuple[str, str]]:
     folder = shlex.quote(summary.collection)
-    lines = [
-        (f"  {folder}/warc/           every answer, as it came (WARC 1.1, with a CDXJ index)", "dim"),
-        (f"  {folder}/tables/         what happened (Parquet)", "dim"),
-        (f"  {folder}/periplus.toml   what was asked; edit it and continue", "dim"),
+    return [
+        (f"  in {folder}: WARC files, Parquet tables, and periplus.toml, which you can edit to continue", "dim"),
         ("next:", "bold"),
         (f"  periplus info {folder}", ""),
         (f"  periplus {_look_at(summary, folder)}", ""),
         *((f"  periplus {work.command.format(folder=folder)}", "") for work in summary.open_work),
         (f"  periplus {_further(summary, folder)}", ""),
     ]
-    _print(console, lines)
 
 
 def _look_at(summary: Summary, folder: str) -> str:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
-import typer
+from click.exceptions import Exit
 from msgspec import Struct
 from msgspec.structs import replace
 from rich.console import Console
@@ -30,6 +30,7 @@ from periplus.urls import canonical, site_of
 
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
+from ..commands import Argument, Option
 from ..consoles import stderr_console
 from ..crawl.running import run, title_of
 from ..setting_options import takes_settings, typed_settings
@@ -132,12 +133,10 @@ _NEVER_AGAIN = 10 * 365 * 86_400.0
 
 Domains = Annotated[
     str | None,
-    typer.Argument(
-        metavar="DOMAINS.txt", show_default=False, help="A file of domains or URLs, one a line; - is standard input."
-    ),
+    Argument(metavar="DOMAINS.txt", help="A file of domains or URLs, one a line; - is standard input."),
 ]
 TablesOnly = Annotated[
-    bool, typer.Option("--tables-only", help="Fetch nothing: count what was fetched, also while a survey runs.")
+    bool, Option("--tables-only", help="Fetch nothing: count what was fetched, also while a survey runs.")
 ]
 
 
@@ -171,10 +170,10 @@ def survey(
     summary = summary_of_survey(collection, crawled, bad_lines=found.bad_lines)
     if summary.ended == "interrupted":
         print_survey(summary, is_json=json)
-        raise typer.Exit(INTERRUPTED)
+        raise Exit(INTERRUPTED)
     surveyed = counted(collection, console)
     print_survey(replace(summary, survey=summary_of(surveyed)), surveyed, is_json=json)
-    raise typer.Exit(0 if has_answers(surveyed) else NOTHING_FETCHED)
+    raise Exit(0 if has_answers(surveyed) else NOTHING_FETCHED)
 
 
 def _survey_settings(out: Path, asked: dict[str, object]) -> dict[str, object]:
@@ -210,7 +209,7 @@ def counted(collection: CollectionSetup, console: Console) -> Survey:
 def _print_counted(collection: CollectionSetup, console: Console, *, is_json: bool) -> None:
     surveyed = counted(collection, console)
     print_survey(replace(counts_of(collection), survey=summary_of(surveyed)), surveyed, is_json=is_json)
-    raise typer.Exit(0 if has_answers(surveyed) else NOTHING_FETCHED)
+    raise Exit(0 if has_answers(surveyed) else NOTHING_FETCHED)
 
 
 def has_answers(surveyed: Survey) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+import click
 import msgspec
-import typer
 from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
@@ -140,7 +140,7 @@ def print_bad_lines(found: DomainList, console: Console) -> None:
 def print_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_json: bool) -> None:
     """What was done and found, on stdout."""
     if is_json:
-        typer.echo(msgspec.json.encode(summary))
+        click.echo(msgspec.json.encode(summary))
         return
     console = stdout_console()
     for line, style in _end_lines(summary):

@@ -383,7 +383,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         return toml_files.with_options(self, options, source)
 
     def dump(self) -> str:
-        """The text of a file with every setting and its explanation; defaults are commented out."""
+        """The text of a file with the settings that are not at their defaults, each explained in a line."""
         return toml_files.dump(self)
 
     def check(self) -> None:

@@ -1,8 +1,7 @@
 """Reads settings from TOML strictly, and writes them as TOML for people to edit.
 
 A number may be written as text: a duration (`"1h30m"`) for a setting with a decimal point, a size (`"10MiB"`) for a
-whole number. A written file has every setting with its explanation, defaults commented out, and reads back as the same
-settings.
+whole number. A written file has the settings that are not at their defaults, and reads back as the same settings.
 """
 
 from __future__ import annotations
@@ -260,10 +259,10 @@ def _did_you_mean(name: str, known: Mapping[str, object], form: str) -> str:
 
 
 HEADER = """\
-# What this crawl was asked to do. Edit it, and continue with the same command.
-# A line that begins with "#" shows a default. Options of the command line go over what stands here and are written
-# down here; this file is then written again, without your own comments. After a change of private addresses, programs,
-# proxies or files elsewhere, run `periplus trust` on this folder once.
+# What this crawl was asked to do. Edit it, and continue with the same command. `periplus settings` shows every setting.
+# Options of the command line go over what stands here and are written down here; this file is then written again,
+# without your own comments. After a change of private addresses, programs, proxies or files elsewhere, run
+# `periplus trust` on this folder once.
 """
 
 _WIDTH = 100
@@ -271,27 +270,30 @@ _ESCAPED = re.compile(r'[\x00-\x1f\x7f"\\]')
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
-def dump(config: Struct, header: str = HEADER) -> str:
-    """A file that is read back as the same settings."""
-    lines = [header]
+def dump(config: Struct, header: str = HEADER, *, has_defaults: bool = False) -> str:
+    """A file that is read back as the same settings: those that were changed, each below a line on what it is.
+
+    With `has_defaults` it has the others, too, commented out, and all explanations in full.
+    """
+    lines, most = [header], None if has_defaults else 1
     for name, table in settings_of(type(config)).items():
         settings = getattr(config, table.attribute)
-        lines += ["", "", *_comment(table.doc), f"[{name}]"]
+        body: list[str] = []
         for field in settings_of(type(settings)).values():
-            lines += _setting(field, getattr(settings, field.attribute))
+            value = getattr(settings, field.attribute)
+            mark = "# " if value == field.default else ""
+            if has_defaults or not mark:
+                assignment = (mark + line for line in _assignment(field, value))
+                body += [*([""] if has_defaults else ()), *_comment(field.doc, most), *assignment]
+        if body:
+            lines += ["", *(["", *_comment(table.doc)] if has_defaults else ()), f"[{name}]", *body]
     return "\n".join(lines) + "\n"
 
 
-def _setting(field: SettingField, value: object) -> list[str]:
-    lines = _assignment(field, value)
-    if value == field.default:
-        lines = [f"# {line}" for line in lines]
-    return ["", *_comment(field.doc), *lines]
-
-
 @functools.cache
-def _comment(text: str) -> tuple[str, ...]:
-    return tuple(f"# {line}" for line in textwrap.wrap(text, _WIDTH))
+def _comment(text: str, most: int | None = None) -> tuple[str, ...]:
+    """The lines of an explanation, at most `most`."""
+    return tuple(f"# {line}" for line in textwrap.wrap(text, _WIDTH, max_lines=most, placeholder=" ..."))
 
 
 def _assignment(field: SettingField, value: object) -> list[str]:

@@ -434,8 +434,9 @@ def _rows(
 
 
 def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
+    from periplus.engine.revisit.facts import price_of
     from periplus.engine.revisit.setup import weights_of
-    from periplus.engine.revisit.show import of_page, price_of
+    from periplus.engine.revisit.show import of_page
 
     config, site, setup = collection.config, site_of(url), setup_of(collection)
     number = owner_of(site, max(collection.layout.shards, 1))

@@ -3,7 +3,7 @@
 It decides how many pages each shard may fetch (`PageBudget`), how many visits per day it may make
 (`Market`), its share of every address (`ClaimRegistry`), whether it is started again after its worker
 died, and when the crawl is finished. It does no I/O, has no clock and knows no transport: processes of one machine
-(`processes`) and Ray actors (`periplus.apps.cluster`) carry its messages. A shard reports several times a second and
+(`processes`) and Ray actors (`periplus_ray`) carry its messages. A shard reports several times a second and
 gets its `Orders` in the answer. Orders state everything that holds now, so that one that is lost costs nothing, and are
 numbered, so that a report says which of them it follows.
 

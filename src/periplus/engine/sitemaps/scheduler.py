@@ -47,7 +47,7 @@ from .discovery import HELD, SitemapDiscovery
 from .file import SitemapFile, source_of, unpack_slice
 from .held_seeds import HeldSeeds
 from .parser import ARCHIVE
-from .revisit import IndexTrust
+from .revisit import IndexTrust, RevisitSettings
 from .scores import Priorities, RankOf, sitemap_score
 from .settings import ScoreSettings, SitemapCrawlSettings, SitemapRules, SitemapTables
 from .store import (
@@ -68,6 +68,7 @@ from .visits import (
     dated,
     is_back,
     is_dead,
+    sooner,
     trust_after,
     unlisted,
     woken,
@@ -366,18 +367,27 @@ class SitemapScheduler:
         self.discovery.free(sites)
 
     def restart(self, now: float, *, is_set_back: bool) -> None:
-        """Continue in a new process: listed pages go by the ranks computed for it.
+        """Continue in a new process: listed pages go by the ranks computed for it, files by the settings of now.
 
         If the clock was set back, files visited after now count as visited now.
         """
         self.discovery.free(self.discovery.held)
         if self._rules.scores.score != "priority":
             self._frontier.rescore_listed(self._rank_of, now)
-        if not is_set_back:
-            return
-        latest = now + self._rules.revisit.longest
-        for node in [after for each in self._store if (after := clamped_to(each, now, latest)) != each]:
-            self._store.put(node)
+        if is_set_back:
+            latest = now + self._rules.revisit.longest
+            for node in [after for each in self._store if (after := clamped_to(each, now, latest)) != each]:
+                self._store.put(node)
+        if (self._state.meta(RevisitSettings) or RevisitSettings()) != self._rules.revisit:
+            for node in [each for each in self._store if each.due_at > now and not math.isinf(each.due_at)]:
+                self._store.put(self._due_by_settings(node, now))
+            self._state.put_meta(self._rules.revisit)
+
+    def _due_by_settings(self, node: SitemapNode, now: float) -> SitemapNode:
+        """A file that may be due sooner by settings that were changed since its visit."""
+        index = self._store.get(node.parent) if node.parent is not None and node.lastmod is not None else None
+        trust, least = None if index is None else index.trust, self._revisits.file_interval(site_of(node.url))
+        return sooner(node, now, self._rules.revisit, trust, min(least, self._rules.revisit.longest))
 
     # results of fetches
 

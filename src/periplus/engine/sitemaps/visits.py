@@ -233,10 +233,17 @@ def dated(
 ) -> SitemapNode:
     """Its index was read again, and says this of it. It may be wanted sooner, and never later than it was."""
     node = replace(node, lastmod=lastmod)
-    if node.visited_at is None or node.failures or not node.is_hinted:
+    return sooner(node, now, revisit, trust) if node.is_hinted else node
+
+
+def sooner(
+    node: SitemapNode, now: float, revisit: RevisitSettings, trust: IndexTrust | None, least: float = 0.0
+) -> SitemapNode:
+    """A file that was read, due as these settings say if that is sooner, at least `least` seconds after its visit."""
+    if node.visited_at is None or node.failures:
         return node
-    due_at = max(node.visited_at + interval(node.rate, revisit, trust, is_hinted=True), now)
-    return replace(node, due_at=min(node.due_at, due_at))
+    wait = max(interval(node.rate, revisit, trust, is_hinted=node.is_hinted), least)
+    return replace(node, due_at=min(node.due_at, max(node.visited_at + wait, now)))
 
 
 def is_back(node: SitemapNode, lastmod: Lastmod | None, now: float) -> bool:

@@ -10,7 +10,6 @@ the number of a site, so that the links of a page, which mostly stay on its site
 a machine is not the place to lose a state with, `replica` copies every commit to another; `redo` is the format of the
 copy. `moving` moves whole sites from one state to others; `upgrading` reads rows of the format before. `files` also
 tells apart a new shard and one whose state was lost, and notices a file that has changed since it was closed.
-`client_queues` are the queues of other crawlers, in environments of their own.
 """
 
 from typing import TYPE_CHECKING

@@ -9,8 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
+from periplus.cli.commands import CommandGroup, Option
 from periplus.model import UsageError
 
 from . import reproduce as simulate_reproduce
@@ -24,11 +25,7 @@ from .scaling import ScalingExperiment
 from .shares import BalanceExperiment, ReputationExperiment
 from .speedup import SpeedupExperiment
 
-simulate = typer.Typer(
-    name="simulate",
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+simulate = CommandGroup("simulate")
 for experiment in (
     OrderingExperiment,
     FocusedExperiment,
@@ -40,33 +37,30 @@ for experiment in (
     ReputationExperiment,
     ScalingExperiment,
 ):
-    simulate.command()(command(experiment))
+    simulate.verb(command(experiment))
 
 
-@simulate.callback(invoke_without_command=True)
+@simulate.alone
 def _alone(
-    context: typer.Context,
     reproduce: Annotated[
-        Paper | None, typer.Option("--reproduce", help="Reproduce the experiments of a paper and compare the numbers.")
+        Paper | None, Option("--reproduce", help="Reproduce the experiments of a paper and compare the numbers.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out", "-o", metavar="DIR", help="The folder for the results of --reproduce; by default PAPER-results."
         ),
     ] = None,
     scale: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--scale",
             metavar="PAGES",
             min=1,
             help="Pages of the web: castillo (30,000; at least 20,000) or sitemaps (1,000).",
         ),
     ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Reproduce castillo on 100,000 pages, which takes longer.")
-    ] = False,
+    full: Annotated[bool, Option("--full", help="Reproduce castillo on 100,000 pages, which takes longer.")] = False,
     seed: Annotated[int | None, SEED.typed] = None,
     repetitions: Annotated[int | None, REPETITIONS.typed] = None,
     workers: Annotated[int | None, WORKERS.typed] = None,
@@ -78,6 +72,7 @@ def _alone(
 
     Example: periplus simulate --reproduce castillo -o castillo
     """
+    context = click.get_current_context()
     if context.invoked_subcommand is not None:
         if reproduce:
             raise UsageError(
@@ -85,7 +80,7 @@ def _alone(
             )
         return
     if reproduce is None:
-        typer.echo(context.get_help())
+        click.echo(context.get_help())
         return
     if full and scale is not None:
         raise UsageError("--full and --scale are two sizes", hint="give one of them")

@@ -11,10 +11,10 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.cli.commands import Option
 from periplus.model import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class RunOption(Struct, frozen=True):
     """An option of an experiment.
 
     `sets` is the setting that it stands for, if there is one; `read` makes its value of the flag and the text. `more`
-    is for typer.
+    is for click.
     """
 
     flag: str
@@ -47,9 +47,9 @@ class RunOption(Struct, frozen=True):
 
     @property
     def typed(self) -> Any:
-        """The option for typer."""
-        return typer.Option(
-            self.flag, metavar=self.metavar, help=self.help, rich_help_panel=self.panel, min=self.least, max=self.most,
+        """The option as it is declared."""
+        return Option(
+            self.flag, metavar=self.metavar, help=self.help, panel=self.panel or "", min=self.least, max=self.most,
             **self.more,
         )  # fmt: skip
 

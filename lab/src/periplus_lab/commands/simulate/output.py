@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-import typer
+from click.exceptions import Exit
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
@@ -118,7 +118,7 @@ def stoppable(files: Files) -> Iterator[None]:
     except KeyboardInterrupt:
         stderr_console().print(Text("interrupted: results are printed at the end, so only these files are kept:"))
         files.say()
-        raise typer.Exit(INTERRUPTED) from None
+        raise Exit(INTERRUPTED) from None
     files.say()
 
 

@@ -1,0 +1,1 @@
+"""Commands of this distribution, found by its entry points: `publish` and `logs`."""
