@@ -17,7 +17,7 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
 import periplus
 from periplus.apps.report.drawing import FIGURES
-from periplus.apps.report.questions import BY_CHAPTER
+from periplus.apps.report.questions import BY_NAME
 from periplus.cli.app import app
 from periplus.cli.crawl.summary import print_end
 from periplus.insight.views import Views
@@ -285,7 +285,7 @@ def test_the_next_queries_are_shown(tmp_path: Path) -> None:
 
 
 def test_the_report_draws_records_against_requests(found: Found) -> None:
-    [question] = [each for each in BY_CHAPTER if each.name == "form_records"]
+    question = BY_NAME["form_records"]
     rows = table(found.folder, question.sql)
     drawn = FIGURES[question.figure](rows, question.title)
     assert rows[-1]["records"] == found.records

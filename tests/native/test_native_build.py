@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
+from zipfile import ZipFile
 
 import pytest
 from hatch_build import SUFFIX, ScannerBuildHook, compile_scanner, compile_search, search_digest, sources_digest
@@ -80,6 +81,10 @@ def test_wheels(
     assert (built.returncode == 0) == (tag is not None)
     content = b"".join(wheel.read_bytes() for wheel in wheels)
     assert [f"{name}{SUFFIX}".encode() in content for name in ("_native", "_find")] == [has_module, has_module]
+    sources = ROOT / "src"
+    data = {file.relative_to(sources).as_posix() for kind in ("sql", "toml") for file in sources.rglob(f"*.{kind}")}
+    assert "periplus/apps/audit/findings.toml" in data
+    assert all(data <= set(ZipFile(wheel).namelist()) for wheel in wheels)
 
 
 def test_hook_is_named_in_pyproject() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import msgspec
+import pytest
 from rich.console import Console
 from tests.markup import elements
 
-from periplus.view.findings import FaultyUrl, Finding, FindingKind, Severity, failing, in_order
+from periplus.view.findings import FaultyUrl, Finding, FindingKind, Severity, failing, in_order, load_kinds
 from periplus.view.html import html_finding
 from periplus.view.terminal import print_finding
 
@@ -29,6 +31,33 @@ def test_texts_are_filled_in() -> None:
         "error",
     )
     assert list(value["examples"]) == ["a: 1"]
+
+
+DECLARED = """\
+[dead]
+severity = "error"
+title = "Dead: {count} of {of}"
+why = "{who} get an error."
+advice = "Restore them."
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (DECLARED.replace('why = "{who} get an error."\n', ""), "missing required field `why`"),
+        (DECLARED + 'reason = "They are gone."\n', "unknown field `reason`"),
+        (DECLARED.replace('"error"', '"fatal"'), "Invalid enum value 'fatal'"),
+    ],
+)
+def test_kinds_are_declared_in_a_file(tmp_path: Path, text: str, problem: str) -> None:
+    """With every text and no other; what is wrong with a file is said as soon as it is read."""
+    file = tmp_path / "findings.toml"
+    file.write_text(DECLARED)
+    assert load_kinds(file, FindingKind) == {"dead": DEAD}
+    file.write_text(text)
+    with pytest.raises(msgspec.ValidationError, match=problem):
+        load_kinds(file, FindingKind)
 
 
 def test_the_most_severe_are_first_and_can_fail() -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, convert, toml
 
 
 class Severity(StrEnum):
@@ -30,7 +31,7 @@ SIGNS: Final = {"error": "✗", "warning": "!", "notice": "i", "good": "✓", "u
 """The sign of each verdict, for readers who do not see the colours."""
 
 
-class FindingKind(Struct, frozen=True):
+class FindingKind(Struct, frozen=True, forbid_unknown_fields=True):
     """What all findings of one name have in common."""
 
     name: str
@@ -52,6 +53,15 @@ class FindingKind(Struct, frozen=True):
             "why": self.why.format(**known),
             "advice": self.advice,
         }
+
+
+_Kind = TypeVar("_Kind", bound=FindingKind)
+
+
+def load_kinds(file: Path, kind: type[_Kind]) -> dict[str, _Kind]:
+    """The kinds that a TOML file declares, a table each. A key that is missing or unknown is a `ValidationError`."""
+    declared = toml.decode(file.read_bytes(), type=dict[str, dict[str, Any]])
+    return {name: convert({"name": name, **fields}, kind) for name, fields in declared.items()}
 
 
 class FaultyUrl(Struct, frozen=True):

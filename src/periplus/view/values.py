@@ -52,6 +52,17 @@ class Sheet(Struct, frozen=True, kw_only=True):
     figure: str = ""
 
 
+class SheetQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """A sheet that is not read yet: the query for its rows, and how they are shown."""
+
+    name: str
+    title: str
+    sql: str = ""
+    columns: tuple[Column, ...] = ()
+    says: str = ""
+    figure: str = ""
+
+
 def _titled(title: str) -> Column:
     kinds: dict[str, Kind] = {"<": "text", "~": "picture"}
     return Column(title.lstrip("<~"), kind=kinds.get(title[:1], "number"))

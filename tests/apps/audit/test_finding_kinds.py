@@ -22,12 +22,15 @@ from periplus.apps.audit import (
     SiteFindingKind,
     UrlCheck,
     audit,
+    finding_kinds,
     page,
 )
 from periplus.apps.audit.html_page import summary
 from periplus.apps.audit.robots_file import check_robots
 from periplus.model import RobotsFile, Site
 from periplus.view.findings import FaultyUrl, Severity
+
+CODE = Path(finding_kinds.__file__).parent
 
 
 def test_every_finding_is_documented() -> None:
@@ -38,6 +41,14 @@ def test_every_finding_is_documented() -> None:
     assert dict(rows) == {kind.name: kind.severity.value for kind in KINDS.values()}
     assert all(kind.fault and kind.fix for kind in KINDS.values())
     assert {kind.area for kind in KINDS.values()} == set(Area) == set(QUESTIONS)
+
+
+def test_every_kind_is_made_by_a_check() -> None:
+    """By its name, somewhere in the code of the audit: the texts of a check that is gone go, too."""
+    code = "".join(file.read_text("utf-8") for file in CODE.glob("*.py"))
+    named = set(re.findall(r"\"([a-z0-9-]+)\"", code))
+    by_field = {f"{field}-{fault}" for field in ("title", "description") for fault in ("missing", "duplicate", "long")}
+    assert KINDS.keys() - named == by_field
 
 
 def test_every_finding_says_why_and_what_to_do() -> None:
@@ -76,7 +87,7 @@ def audit_of(*findings: SiteFinding) -> Audit:
 
 
 def found(url: str, note: str = "") -> SiteFinding:
-    kind = SiteFindingKind("orphans", Severity.WARNING, "{count} of {of}", "why", "do", Area.LINKS)
+    kind = SiteFindingKind("orphans", Severity.WARNING, "{count} of {of}", "why", "do", Area.LINKS, "fault", "fix")
     return SiteFinding(**kind.filled(1, 2), area=kind.area, examples=(FaultyUrl(url, note, url),))
 
 

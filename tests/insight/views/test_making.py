@@ -13,7 +13,7 @@ from tests.insight.asked_collection import Made
 
 from periplus.insight.executors import SerialExecutor, Workplace
 from periplus.insight.views import Views, ViewSettings
-from periplus.insight.views.making import BELIEVED
+from periplus.insight.views.making import SQL
 from periplus.model import Executor, Url, UsageError
 from periplus.policy.duplicates import Hint, HintKind, HintTarget, believe
 
@@ -114,7 +114,7 @@ def test_a_canonical_that_is_not_believed_keeps_no_page_from_the_index(tmp_path:
 
 
 def test_the_rule_in_sql_is_that_of_the_policy() -> None:
-    """`BELIEVED` and `believe` agree on every combination of what may be known of a target."""
+    """`believed` in SQL and `believe` agree on every combination of what may be known of a target."""
     targets = (f"{A}/p", f"{A}/", f"{A}/x", f"{B}/x", f"{B}/")
     database = duckdb.connect()
     for target, is_asked, is_there, likes, names in product(
@@ -130,5 +130,5 @@ def test_the_rule_in_sql_is_that_of_the_policy() -> None:
         row = {"canonical": target, "url": f"{A}/p", "site": "a.test", "is_asked": is_asked, "is_there": is_there}
         row |= {"names": name, "named_cluster": 1, "cluster": 1 if likes else 2}
         columns = ", ".join(f"${key} as {key}" for key in row)
-        (found,) = database.execute(f"select {BELIEVED} from (select {columns})", row).fetchone() or (None,)
+        (found,) = database.execute(f"select {SQL['believed']} from (select {columns})", row).fetchone() or (None,)
         assert (found is not None) == (belief.is_believed and target != f"{A}/p"), (row, belief)

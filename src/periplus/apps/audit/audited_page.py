@@ -1,8 +1,9 @@
 """A stored page as its checks see it, and how a check is declared.
 
-A check of single pages is a function from an `AuditedPage` to the places with the fault, with `@page_check` and the
-texts of its finding above it. A check of the whole site is a query over the tables (`site_checks`). Nothing else has to
-know of a check: `page_facts` runs them, `site_audit` makes findings, docs/findings.md is written from them.
+A check of single pages is a function from an `AuditedPage` to the places with the fault, below `@page_check` with the
+name of its finding. A check of the whole site is a query over the tables (`site_checks`). The texts of both are in
+`findings.toml`, under that name. Nothing else has to know of a check: `page_facts` runs them, `site_audit` makes
+findings, docs/findings.md is written from them.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from periplus.content.scan import ListedTag, TagList
 from periplus.formats.headers import read_links
 from periplus.model import Url
 from periplus.urls import resolve_all
-from periplus.view.findings import Severity
 
-from .results import Area, SiteFindingKind
+from .finding_kinds import KINDS
+from .results import SiteFindingKind
 
 MAX_TEXT: Final = 120
 """Characters of a page that are shown with a fault."""
@@ -164,27 +165,11 @@ DECLARED: Final[list[PageCheck]] = []
 """Every check that was declared, in the order of the source."""
 
 
-def page_check(
-    area: Area,
-    name: str,
-    severity: Severity,
-    title: str,
-    why: str,
-    advice: str,
-    *,
-    fault: str,
-    fix: str,
-    sure: str = "certain",
-    is_relative: bool = False,
-    of_all: bool = False,
-    needs: str = "",
-) -> Callable[[Find], Find]:
-    """Declare a check of single pages. `title` begins a sentence that ends with how many pages there are."""
+def page_check(name: str, *, of_all: bool = False, needs: str = "") -> Callable[[Find], Find]:
+    """Declare a check of single pages. `findings.toml` has the texts of its finding."""
 
     def declared(find: Find) -> Find:
-        kind = SiteFindingKind(name, severity, f"{title}: {{count}} of {{of}} pages", why, advice, area)
-        kind = kind.with_example(fault, fix, sure=sure, is_relative=is_relative)
-        DECLARED.append(PageCheck(kind, find, of_all, frozenset(needs.split())))
+        DECLARED.append(PageCheck(KINDS[name], find, of_all, frozenset(needs.split())))
         return find
 
     return declared

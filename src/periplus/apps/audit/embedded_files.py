@@ -16,11 +16,14 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
+from periplus.model.statements import Statements
 from periplus.store.durable import write_file
 
 from .page_facts import CARD, IMAGE, SCRIPT, STYLE, AuditedFacts
 from .results import SiteFinding
 from .site_table import SiteTable, finding
+
+SQL: Final = Statements(__file__)
 
 FOLDER: Final = "audit"
 """The folder of a collection where audits keep their files."""
@@ -102,41 +105,6 @@ _UNREAD: Final = "the pages are not stored in the collection"
 _UNCHECKED: Final = "not requested: an audit of a site requests them, an audit of a collection does not"
 _EXTERNAL: Final = "not requested: add --external"
 
-_FILES: Final = """
-create or replace temp table audited_embeds as
-select url, kind, min(page) as page, count(distinct page) as pages from audited_embedded
-semi join (select url as page from audited where is_page) using (page) group by url, kind
-"""
-_DEAD: Final = """
-select url, answer || ', used by ' || case when pages = 1 then 'one page' else pages || ' pages' end as note,
-    page as via, answer as kind, pages as weight
-from {files} as files join audited_checks using (url) where is_dead
-"""
-_CHECKED: Final = "select count(*) from {files} join audited_checks using (url)"
-_DOCUMENTS: Final = """
-create or replace temp table audited_documents as select * from audited_targets where list_contains($sites, site)
-    and url in (select url from discoveries where refused = 'extension')
-"""
-"""Linked files of the site that a crawl does not fetch, by their extension."""
-_OUTSIDE: Final = """
-create or replace temp table audited_outside as select * from audited_targets where not list_contains($sites, site)
-"""
-_ALTERNATES: Final = """
-create or replace temp table audited_pairs as
-select distinct alternates.page, alternates.url, alternates.hreflang from audited_alternates as alternates
-    join audited as target on target.url = alternates.url and target.is_page
-    join audited as source on source.url = alternates.page and source.is_page
-where alternates.page <> alternates.url and alternates.url in (select url from audited_read)
-"""
-_ONE_WAY: Final = """
-select page as url, 'hreflang ' || any_value(hreflang) || ': ' || url || ' does not link back' as note, '' as via,
-    '' as kind, 0.0 as weight
-from audited_pairs as pairs where not exists (
-    select 1 from audited_alternates as back left join audited as source on source.url = pairs.page
-    where back.page = pairs.url and back.url in (pairs.page, source.canonical))
-group by page, url
-"""
-
 
 class EmbeddedChecks(Struct, frozen=True):
     """The findings, what could not be checked, and the URLs to request for it: the most used first."""
@@ -151,9 +119,9 @@ def check_embedded(table: SiteTable, facts: AuditedFacts, checks: Checks) -> Emb
     """Check embedded files and external links by the answers in `checks`, and hreflang links by the stored pages."""
     _register(table, checks)
     database = table.views.database
-    database.execute(_FILES)
-    database.execute(_ALTERNATES)
-    for sql in (_DOCUMENTS, _OUTSIDE):
+    database.execute(SQL["files"])
+    database.execute(SQL["alternates"])
+    for sql in (SQL["documents"], SQL["outside"]):
         database.execute(sql, {"sites": table.sites})
     findings: list[SiteFinding] = []
     unjudged: dict[str, str] = {}
@@ -163,13 +131,13 @@ def check_embedded(table: SiteTable, facts: AuditedFacts, checks: Checks) -> Emb
         ("dead-external-links", "audited_outside", _UNCHECKED if checks.external else _EXTERNAL),
     ):
         total = table.number(f"select count(*) from {files}")
-        checked = table.number(_CHECKED.format(files=files)) if total else 0
+        checked = table.number(SQL["checked"].format(files=files)) if total else 0
         if checked:
-            findings += finding(name, table.found(_DEAD.format(files=files)), checked)
+            findings += finding(name, table.found(SQL["dead"].format(files=files)), checked)
         if checked < total:
             unjudged[name] = f"{total - checked:,} of {total:,} were {why}" if checked else f"{total:,} were {why}"
     pairs = table.number("select count(*) from audited_pairs")
-    findings += finding("hreflang-no-return", table.found(_ONE_WAY), pairs)
+    findings += finding("hreflang-no-return", table.found(SQL["one_way"]), pairs)
     if not facts.pages and table.count("is_page"):
         unjudged |= dict.fromkeys((*_NAMES.values(), "hreflang-no-return"), _UNREAD)
     wanted = [*_wanted(table, "audited_embeds"), *_wanted(table, "audited_documents")]

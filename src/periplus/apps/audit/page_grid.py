@@ -20,6 +20,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from periplus.model.statements import Statements
 from periplus.store.durable import write_file
 from periplus.view.csv_text import csv_chunks, inert
 from periplus.view.html import STYLE_FILE, html_file, html_table
@@ -30,6 +31,8 @@ from .comparison import kept_path
 
 if TYPE_CHECKING:
     import duckdb
+
+SQL: Final = Statements(__file__)
 
 GRID_COLUMNS: Final = (
     Column("url", "URL", "url"),
@@ -76,37 +79,10 @@ _PER_PAGE: Final = 100
 """Rows that the HTML file shows at a time, and those it has without its script."""
 _SCRIPT: Final = STYLE_FILE.with_name("grid.js").read_text()
 
-_GRID: Final = """
-create or replace temp table audited_grid as
-with answers as (
-    select url, arg_max(bytes, ended_at) filter (where outcome = 'fetched') as weight from fetches
-    where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site) group by url),
-readings as (
-    select url, arg_max(words, read_at) as words from pages where list_contains($sites, site) group by url)
-select url, case when status = 304 then 200 else status end as status, case
-        when is_error then 'error'
-        when is_redirect then 'redirect'
-        when not is_page then 'file'
-        when is_soft_error then 'soft-error'
-        when noindex then 'noindex'
-        when believed_canonical is not null then 'canonical'
-        when not is_first then 'duplicate'
-        when is_indexable then 'indexable'
-        else 'unsearchable' end as state,
-    title, h1, description, words, clicks as depth, inlinks, outlinks, weight, seconds, canonical, language,
-    is_listed as listed, epoch(lastmod) as lastmod, epoch(first_seen_at) as first_seen, epoch(visited_at) as fetched,
-    pagerank
-from audited left join answers using (url) left join readings using (url)
-    left join (select url, lastmod from audited_entries) using (url)
-    left join (select url, nullif(any_value(h1), '') as h1 from audited_read group by url) using (url)
-where is_crawled order by pagerank desc, url
-"""
-_HEADINGS: Final = "select url, any_value(h1) as h1 from audited_read where h1 <> '' group by url order by url"
-
 
 def make_grid(database: duckdb.DuckDBPyConnection, sites: Sequence[str]) -> None:
     """Make `audited_grid`, after `site_table.SiteTable` and `audited_read`."""
-    database.execute(_GRID, {"sites": list(sites)})
+    database.execute(SQL["grid"], {"sites": list(sites)})
 
 
 def grid_rows(database: duckdb.DuckDBPyConnection) -> list[TableRow]:
@@ -120,7 +96,7 @@ def keep_headings(database: duckdb.DuckDBPyConnection, folder: Path, site: str) 
     path = kept_path(folder, site, "headings", "parquet")
     path.parent.mkdir(parents=True, exist_ok=True)
     sink = pa.BufferOutputStream()
-    pq.write_table(database.sql(_HEADINGS).to_arrow_table(), sink, compression="zstd")
+    pq.write_table(database.sql(SQL["headings"]).to_arrow_table(), sink, compression="zstd")
     write_file(path, sink.getvalue().to_pybytes())
 
 

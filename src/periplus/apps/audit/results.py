@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from periplus.view.findings import FaultyUrl, Finding, FindingKind, Severity
 from periplus.view.notebook import Displayed
@@ -44,22 +43,16 @@ QUESTIONS = {
 
 
 class SiteFindingKind(FindingKind, frozen=True):
-    """A kind of finding about an area of a site. `fault` and `fix` are an example, for docs/findings.md.
+    """A kind of finding about an area of a site (`findings.toml`). `fault` and `fix` are an example.
 
     `is_relative`: what most pages of a site do alike is its way, and reported once; only pages that differ are named.
     """
 
     area: Area
-    fault: str = ""
-    fix: str = ""
+    fault: str
+    fix: str
     sure: str = "certain"
     is_relative: bool = False
-
-    def with_example(
-        self, fault: str, fix: str, *, sure: str = "certain", is_relative: bool = False
-    ) -> SiteFindingKind:
-        """The same kind with an example."""
-        return replace(self, fault=fault, fix=fix, sure=sure, is_relative=is_relative)
 
 
 class SiteFinding(Finding, frozen=True, kw_only=True):

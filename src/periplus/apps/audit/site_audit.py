@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from periplus.collection.config.settings import AuditBudgets
 from periplus.formats.headers import Headers
 from periplus.model import RobotsFile
+from periplus.model.statements import Statements
 from periplus.store.warc import read_records
 from periplus.store.warc.reading import WarcRecord
 from periplus.view.findings import FaultyUrl, in_order
@@ -36,27 +37,22 @@ from .page_grid import grid_rows, make_grid
 from .page_texts import LinkChecks, TextLimits, check_links, check_texts
 from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
 from .robots_file import check_robots, check_rules
-from .site_checks import FAULTS, FAULTS_BY_KIND, JUDGED, SITE_CHECKS
+from .site_checks import SITE_CHECKS
 from .site_table import Found, SiteTable, finding
 from .sitemap_contents import SitemapStatus, check_cleanliness, check_completeness, sitemap_status, unread_files
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
 
+SQL: Final = Statements(__file__)
+
 _MIN_ENTRIES: Final = 10
 """Entries with the field below which a constant value may be chance."""
-
-_HINTS: Final = """
-select count(priority) as priorities, count(distinct priority) as different_priorities,
-    any_value(priority) as priority, count(changefreq) as changefreqs,
-    count(distinct changefreq) as different_changefreqs, any_value(changefreq) as changefreq
-from audited_entries
-"""
 
 
 def check_hints(table: SiteTable) -> list[SiteFinding]:
     """Check whether the fields are constant."""
-    row = table.row(_HINTS)
+    row = table.row(SQL["hints"])
     found = []
     for name, field, fields in (
         ("priority-constant", "priority", "priorities"),
@@ -77,53 +73,9 @@ _MIN_UNCHANGED: Final = 10
 _MAX_FULL: Final = 0.5
 """Share of unchanged pages that may be sent in full: a crawl itself omits validators now and then to verify them."""
 
-_REQUESTS: Final = """
-select count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes,
-    count(*) filter (where purpose = 'page') as visits
-from fetches where outcome <> 'excluded' and list_contains($sites, site) and epoch(ended_at) >= $since
-"""
-_AGAIN: Final = """
-create or replace temp table audited_again as
-with visits as (
-    select url, outcome, bytes, warc_file, warc_offset, epoch(ended_at) as ended_at,
-        epoch(started_at) - lag(epoch(ended_at)) over (partition by url order by started_at) as pause
-    from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site))
-select visits.url, visits.outcome = 'fetched' as is_full, bytes, warc_file, warc_offset, visits.ended_at
-from changes join visits on visits.url = changes.url and abs(visits.ended_at - epoch(changes.seen_at)) < 1
-where level = 'same' and pause >= $pause and list_contains($sites, changes.site) and visits.ended_at >= $since
-"""
-"""Visits that found a page unchanged, without pairs of visits by which a crawl learns what differs every time."""
-_NEEDLESS: Final = """
-with visits as (
-    select url, outcome = 'redirected' as has_moved, outcome = 'failed' or coalesce(status >= 400, false) as is_failure,
-        coalesce(is_soft_error, false) as is_soft_error,
-        coalesce(is_copy, false) as is_copy,
-        (url, epoch(ended_at)) in (select (url, ended_at) from audited_again where is_full) as is_full
-    from (select * from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site)
-        and epoch(ended_at) >= $since) as fetches
-    left join (select url, is_copy, is_soft_error from audited) using (url)),
-wasted as (
-    select url, case when has_moved then 'redirects' when is_failure then 'errors' when is_soft_error then 'soft_errors'
-        when is_copy then 'duplicates' when is_full then 'unchanged' end as kind
-    from visits)
-select kind, case when kind in ('duplicates', 'soft_errors') then count(distinct url) else count(*) end as visits
-from wasted where kind is not null group by kind
-"""
-"""Every visit has one reason at most for which it was needless, so there are no more of these than visits."""
 _WASTED: Final = ("redirects", "errors", "duplicates", "soft_errors", "unchanged")
-_FULL: Final = """
-select url, bytes || ' bytes' as note, '' as via, '' as kind, bytes as weight from audited_again where is_full
-"""
 _MAX_ASKED: Final = 1000
 """Answers whose requests are looked up."""
-_STORED: Final = """
-select distinct warc_file, warc_offset from audited_again where is_full and warc_file is not null
-order by warc_file, warc_offset limit $most
-"""
-_UNASKED_ROWS: Final = """
-delete from audited_again where is_full and (warc_file is null
-    or (warc_file, warc_offset) not in (select (warc_file, warc_offset) from audited_asked_well))
-"""
 _VALIDATORS: Final = ("etag", "last-modified")
 _CONDITIONS: Final = ("if-none-match", "if-modified-since")
 
@@ -138,13 +90,13 @@ def _keep_well_asked(table: SiteTable) -> None:
     archive = table.views.folder / "warc"
     asked = [
         row
-        for row in database.execute(_STORED, {"most": _MAX_ASKED}).fetchall()
+        for row in database.execute(SQL["stored"], {"most": _MAX_ASKED}).fetchall()
         if _could_be_304(archive / row[0], row[1])
     ]
     columns = {"warc_file": pa.array([file for file, _ in asked], pa.string())}
     columns["warc_offset"] = pa.array([offset for _, offset in asked], pa.int64())
     database.register("audited_asked_well", pa.table(columns))
-    database.execute(_UNASKED_ROWS)
+    database.execute(SQL["unasked_rows"])
 
 
 def _could_be_304(path: Path, offset: int) -> bool:
@@ -160,12 +112,12 @@ def _could_be_304(path: Path, offset: int) -> bool:
 
 def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[list[SiteFinding], Cost]:
     """Compute the cost, and what of it was wasted. Visits less than `pause` seconds apart count as one."""
-    table.views.database.execute(_AGAIN, {"sites": table.sites, "pause": pause, "since": since})
-    row = table.row(_REQUESTS, since=since)
+    table.views.database.execute(SQL["again"], {"sites": table.sites, "pause": pause, "since": since})
+    row = table.row(SQL["requests"], since=since)
     requests, size, visits = (int(str(row.get(name) or 0)) for name in ("requests", "bytes", "visits"))
     _keep_well_asked(table)
-    again, unchanged = table.number("select count(*) from audited_again"), table.found(_FULL)
-    rows = table.views.database.execute(_NEEDLESS, {"sites": table.sites, "since": since}).fetchall()
+    again, unchanged = table.number("select count(*) from audited_again"), table.found(SQL["full"])
+    rows = table.views.database.execute(SQL["needless"], {"sites": table.sites, "since": since}).fetchall()
     counts = {str(kind): int(number) for kind, number in rows}
     cost = Cost(
         requests=requests,
@@ -191,7 +143,7 @@ _MIN_GROUP: Final = 3
 
 def check_declared(table: SiteTable, facts: AuditedFacts, *, is_whole: bool) -> list[SiteFinding]:
     """Run the declared checks: the queries, then those of single pages."""
-    table.views.database.execute(JUDGED)
+    table.views.database.execute(SQL["judged"])
     found: list[SiteFinding] = []
     for site_check in SITE_CHECKS:
         if (is_whole or not site_check.needs_whole) and (facts.pages or not site_check.needs_pages):
@@ -201,7 +153,7 @@ def check_declared(table: SiteTable, facts: AuditedFacts, *, is_whole: bool) -> 
     for page_check in PAGE_CHECKS:
         words = {"name": page_check.kind.name, "of_all": page_check.of_all}
         is_relative = page_check.kind.is_relative
-        rows = _relative(table, facts, words) if is_relative else table.found(FAULTS, **words)
+        rows = _relative(table, facts, words) if is_relative else table.found(SQL["faults"], **words)
         of = judged["pages"] if page_check.of_all else judged["indexed"]
         found += finding(page_check.kind.name, rows, int(str(of)))
     return found
@@ -212,14 +164,15 @@ def _relative(table: SiteTable, facts: AuditedFacts, words: dict[str, object]) -
 
     A fault of most pages of a group is one example; what most of all pages go without, the site does not use.
     """
-    kinds = table.views.database.execute(FAULTS_BY_KIND, words).fetchall()
+    kinds = table.views.database.execute(SQL["faults_by_kind"], words).fetchall()
     usual = {
         kind: (group, n)
         for kind, group, n in kinds
         if n > max(_MIN_GROUP if group else 0, _MOST * facts.groups.get(group, 0))
     }
     rows = table.found(
-        f"{FAULTS} and not list_contains($usual, kind) qualify row_number() over (partition by url order by kind) = 1",
+        SQL["faults"]
+        + " and not list_contains($usual, kind) qualify row_number() over (partition by url order by kind) = 1",
         **words,
         usual=list(usual),
     )
@@ -326,16 +279,6 @@ _UNASKED = "this crawl did not ask for sitemaps"
 _UNREADABLE = "no sitemap could be read"
 _FEW_VISITS = "too few pages were visited again"
 _WAITING = "not is_crawled and refused is null and forbidden_by is null"
-_SEEN = """
-select epoch(min(answered_at) filter (where coalesce(status, 0) not in (404, 410))) as first,
-    epoch(max(answered_at)) as last from audited
-"""
-"""Pages that are gone are left out: they are asked for again only while something refers to them."""
-_WHY = """
-select url, '' as note, '' as via, coalesce(reason, status::varchar, outcome) as kind, 0.0 as weight
-from fetches where purpose in ('page', 'robots') and list_contains($sites, site)
-    and (outcome in ('failed', 'excluded') or (purpose = 'page' and coalesce(status, 0) <> 200))
-"""
 
 
 class AuditSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -430,7 +373,7 @@ def judge(
     findings = in_order(findings, KINDS)
     if settings.has_grid or settings.budgets != AuditBudgets():
         make_grid(views.database, sites)
-    listed, pages, seen = table.count("is_listed"), table.count("is_page"), table.row(_SEEN)
+    listed, pages, seen = table.count("is_listed"), table.count("is_page"), table.row(SQL["seen"])
     waiting = 0 if is_whole else table.count(_WAITING)
     found = Audit(
         site=sites[0],
@@ -491,5 +434,5 @@ def _unfollowed(links: LinkChecks) -> dict[str, str]:
 
 
 def _why_unread(table: SiteTable) -> str:
-    reasons = table.found(_WHY).parts
+    reasons = table.found(SQL["why"]).parts
     return "No page could be read" + (f" ({', '.join(reasons)})" if reasons else "")

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from msgspec import Struct
 
+from periplus.model.statements import Statements
 from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 from periplus.urls import resolve_all
 from periplus.view.findings import FaultyUrl, Severity
@@ -37,39 +38,11 @@ if TYPE_CHECKING:
 
     from periplus.insight.views import Views
 
+SQL: Final = Statements(__file__)
+
 
 _ROWS_AT_ONCE: Final = 50_000
 """Locations that are made canonical at once: some 10 MB of text."""
-_FILES: Final = """
-create or replace temp table audited_files as
-select url as sitemap from sitemap_files where kind in ('urlset', 'text')
-    and coalesce(retired, '') not in ('gone', 'not-a-sitemap', 'unlisted', 'moved')
-"""
-_WRITTEN: Final = """
-create or replace temp table audited_written as
-select entries.* from listed_entries as entries join audited_files using (sitemap) where list_contains($sites, site)
-"""
-_LOCATIONS: Final = """
-create or replace temp table audited_locations as select distinct url from audited_written where url is not null
-"""
-_BATCH: Final = "select url from audited_locations where rowid >= $start and rowid < $end"
-_NAMES: Final = "create or replace temp table audited_names (written varchar, url varchar)"
-_LISTED: Final = """
-create or replace temp table audited_listed as
-select url from audited_names union
-select url from discoveries where source = 'sitemap' and list_contains($sites, site) and (referrer is null
-    or referrer not in (select sitemap from sitemap_entries where kind = 'summary' and sitemap is not null))
-"""
-_ENTRIES: Final = """
-create or replace temp table audited_entries as
-with named as (
-    select names.url, entries.* exclude (url), coalesce(epoch_us(lastmod), -(1::bigint << 62)) as said
-    from audited_written as entries join audited_names as names on names.written = entries.url
-    semi join (select url from audited where is_listed) as listed on listed.url = names.url)
-select url, max(read_at) as read_at, max(lastmod) as lastmod, arg_max(lastmod_granularity, said) as lastmod_granularity,
-    arg_max(changefreq, said) as changefreq, arg_max(priority, said) as priority
-from named group by url
-"""
 
 
 def make_listed(database: duckdb.DuckDBPyConnection, sites: Sequence[str]) -> None:
@@ -78,12 +51,12 @@ def make_listed(database: duckdb.DuckDBPyConnection, sites: Sequence[str]) -> No
     The last complete reading of every file counts; files that were removed do not. Of a file that was never read to its
     end, the URLs found so far count as listed.
     """
-    database.execute(_FILES)
-    database.execute(_WRITTEN, {"sites": list(sites)})
-    database.execute(_LOCATIONS)
-    database.execute(_NAMES)
+    database.execute(SQL["files"])
+    database.execute(SQL["written"], {"sites": list(sites)})
+    database.execute(SQL["locations"])
+    database.execute(SQL["names"])
     _resolve(database, f"http://{sites[0]}/")
-    database.execute(_LISTED, {"sites": list(sites)})
+    database.execute(SQL["listed"], {"sites": list(sites)})
 
 
 def make_entries(database: duckdb.DuckDBPyConnection) -> None:
@@ -92,7 +65,7 @@ def make_entries(database: duckdb.DuckDBPyConnection) -> None:
     A URL in several files, or in several spellings, is one row: its lastmod is the latest of all files, and its other
     fields are those beside it. URLs out of scope, which `audited` does not have, are left out.
     """
-    database.execute(_ENTRIES)
+    database.execute(SQL["entries"])
     for name in ("audited_files", "audited_written", "audited_locations", "audited_names"):
         database.execute(f"drop table {name}")
 
@@ -101,7 +74,7 @@ def _resolve(database: duckdb.DuckDBPyConnection, base: str) -> None:
     """Fill `audited_names` with the canonical URL of every location; what is not a URL is left out."""
     [(total,)] = database.execute("select count(*) from audited_locations").fetchall()
     for start in range(0, total, _ROWS_AT_ONCE):
-        rows = database.execute(_BATCH, {"start": start, "end": start + _ROWS_AT_ONCE}).fetchall()
+        rows = database.execute(SQL["batch"], {"start": start, "end": start + _ROWS_AT_ONCE}).fetchall()
         written = [text for (text,) in rows]
         pairs = [(text, url) for text, url in zip(written, resolve_all(written, base), strict=True) if url is not None]
         names = pa.table({"written": [text for text, _ in pairs], "url": [str(url) for _, url in pairs]})
@@ -128,63 +101,6 @@ _LONGEST_SOFT_ERROR: Final = 3000
 _TABLES: Final = (
     "urls discoveries fetches current_links pages sitemap_entries sitemap_files changes listed_entries redirect_chains"
 )
-_LAST: Final = """
-create or replace temp table audited_last as
-select url, max(ended_at) filter (where outcome <> 'failed') as answered_at,
-    arg_max(status, ended_at) as last_status, arg_max(reason, ended_at) as last_reason,
-    coalesce(arg_max(outcome, ended_at) = 'failed', false)
-        and arg_max(coalesce(reason, ''), ended_at) <> 'unwanted-type'
-        or coalesce(arg_max(coalesce(status, 0), ended_at) >= 500, false) as fails_now
-from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site) group by url
-"""
-_AUDITED: Final = f"""
-create or replace temp table audited as
-with forbidden as (
-    select url, any_value(rule) as rule from fetches
-    where purpose = 'page' and outcome = 'excluded' and reason = 'robots' and list_contains($sites, site) group by url),
-described as (
-    select url, arg_max(description, read_at) as description, arg_max(main_digest, read_at) as main_digest
-    from pages where list_contains($sites, site) group by url),
-known as (
-    select urls.* replace (
-            is_page and not coalesce(fails_now, false) as is_page,
-            is_indexable and not coalesce(fails_now, false) as is_indexable,
-            case when fails_now then last_status else status end as status,
-            case when fails_now then last_reason else reason end as reason,
-            case when fails_now then 'failed' else outcome end as outcome),
-        coalesce(fails_now, false) as fails_now, answered_at,
-        description, main_digest, audited_listed.url is not null as is_listed,
-        case when not is_crawled then forbidden.rule end as forbidden_by,
-        is_page and not coalesce(fails_now, false) and coalesce(text_length, 0) <= {_LONGEST_SOFT_ERROR}
-            and regexp_matches(coalesce(title, ''), $soft_error) as is_soft_error
-    from urls left join audited_listed using (url) left join forbidden using (url) left join audited_last using (url)
-        left join described using (url)
-    where list_contains($sites, site)),
-groups as (
-    select cluster, arg_min(url, row(believed_canonical is not null, not is_listed, length(url), url)) as first
-    from known where is_page group by cluster)
-select * exclude (same_as, first_title, first_digest),
-    is_page and not is_first and coalesce(
-        contains(lower(trim(title)), nullif(first_title, '')) or contains(first_title, nullif(lower(trim(title)), ''))
-        or main_digest = first_digest, false) as is_copy,
-    case when not is_page then null when believed_canonical is not null then believed_canonical
-        when not is_first then first end as same_as,
-    is_crawled and (fails_now or (coalesce(status, 0) >= 400 and coalesce(reason, '') <> 'unwanted-type')) as is_error,
-    is_crawled and not fails_now and (outcome = 'redirected' or (leads_to is not null and leads_to <> url))
-        as is_redirect,
-    is_page and not is_soft_error and is_indexable and leads_to is null as is_good
-from (
-    select known.*, first, first_title, first_digest, is_page and first = url as is_first
-    from known left join groups using (cluster)
-        left join (select url as first, lower(trim(title)) as first_title, main_digest as first_digest from known)
-        using (first))
-"""
-_TARGETS: Final = """
-create or replace temp table audited_targets as
-select target as url, target_site as site, min(page) as page, count(distinct page) as pages
-from current_links semi join (select url as page from audited where is_page) using (page)
-where page <> target group by target, target_site
-"""
 
 
 class Found(Struct, frozen=True):
@@ -204,10 +120,13 @@ class SiteTable:
         self.examples = examples
         views.prepare(_TABLES)
         make_listed(views.database, self.sites)
-        views.database.execute(_LAST, {"sites": self.sites})
-        views.database.execute(_AUDITED, {"sites": self.sites, "soft_error": _SOFT_ERROR})
+        views.database.execute(SQL["last"], {"sites": self.sites})
+        views.database.execute(
+            SQL["audited"].format(longest_soft_error=_LONGEST_SOFT_ERROR),
+            {"sites": self.sites, "soft_error": _SOFT_ERROR},
+        )
         make_entries(views.database)
-        views.database.execute(_TARGETS)
+        views.database.execute(SQL["targets"])
 
     def number(self, sql: str, **parameters: object) -> int:
         """The number that a query returns; 0 if it returns nothing."""
@@ -266,24 +185,6 @@ def finding(
 
 
 _REFERENCE_TABLES: Final = "current_links pages fetches discoveries sitemap_entries sitemap_files listed_entries"
-_REFERRED: Final = """
-with last as (
-    select url, arg_max(status, ended_at) as status,
-        arg_max_null(target, ended_at) filter (where outcome <> 'failed') as target
-    from fetches where purpose = 'page' and outcome <> 'excluded' group by url),
-present as (select * from last where coalesce(status, 0) not in (404, 410)),
-read as (
-    select pages.url, canonical, refresh, script_redirect from pages semi join present using (url)
-    qualify row_number() over (partition by pages.url order by read_at desc) = 1),
-named as (
-    select target as url from current_links semi join present on present.url = page where page <> target
-    union all select target from present
-    union all select canonical from read where canonical <> url
-    union all select refresh from read
-    union all select script_redirect from read
-    union all select url from audited_listed)
-select url from audited_asked semi join named using (url) order by url
-"""
 
 
 def referred(views: Views, sites: Sequence[str], urls: Iterable[str]) -> list[str]:
@@ -295,4 +196,4 @@ def referred(views: Views, sites: Sequence[str], urls: Iterable[str]) -> list[st
     views.prepare(_REFERENCE_TABLES)
     make_listed(views.database, sites)
     views.database.register("audited_asked", pa.table({"url": list(urls)}))
-    return [str(url) for (url,) in views.database.execute(_REFERRED).fetchall()]
+    return [str(url) for (url,) in views.database.execute(SQL["referred"]).fetchall()]

@@ -10,11 +10,14 @@ from typing import Final
 
 from periplus.formats.robots import parse
 from periplus.model import RobotsFile
+from periplus.model.statements import Statements
 from periplus.urls import resolve_all, site_of
 from periplus.view.findings import Severity
 
 from .results import SiteFinding
 from .site_table import Found, SiteTable, finding
+
+SQL: Final = Statements(__file__)
 
 _MAX_MISSING: Final = 0.5
 """Share of the pages that a sitemap may leave out before that is an error, not a warning."""
@@ -22,62 +25,6 @@ _OLD_DAYS: Final = 180
 """Age of the newest lastmod from which on a sitemap may be outdated: half a year without any change is rare."""
 _MISMATCH: Final = 0.1
 """Share of pages missing, or of listed URLs without a page, from which on a sitemap no longer matches the site."""
-
-_FILES: Final = """
-select count(*) from sitemap_files where list_contains($sites, site)
-    and (kind in ('urlset', 'index', 'text') or (kind is null and origin <> 'well-known')
-        or (kind in ('html', 'unknown') and origin not in ('well-known', 'page')))
-    and not list_contains($dropped, url)
-"""
-_READABLE: Final = """
-select count(*) from sitemap_files where list_contains($sites, site) and kind in ('urlset', 'index', 'text')
-"""
-_LISTS: Final = """
-select count(*) from sitemap_files where list_contains($sites, site) and kind in ('urlset', 'text')
-"""
-_NAMED: Final = """
-select count(*) from sitemap_files where list_contains($sites, site) and origin not in ('well-known', 'page')
-    and not list_contains($dropped, url)
-"""
-_ONCE_NAMED: Final = """
-select url from sitemap_files where site = $site and origin = 'robots' and parent is null
-    and outcome is not null and read_at is null
-"""
-_LOOKED_FOR: Final = """
-select count(*) from sitemap_files where list_contains($sites, site) and origin <> 'page'
-"""
-_CHILDREN: Final = """
-select entries.url, entries.sitemap from sitemap_entries as entries join (
-    select sitemap, max(read_at) as read_at from sitemap_entries where kind = 'summary' group by sitemap)
-using (sitemap, read_at) where kind = 'sitemap' and list_contains($sites, site) order by entries.sitemap
-"""
-_VISITED: Final = "select url from sitemap_files where list_contains($sites, site)"
-_UNREAD: Final = """
-select url, coalesce(outcome, kind) as note, coalesce(parent, '') as via, coalesce(outcome, kind) as kind,
-    0.0 as weight
-from sitemap_files where list_contains($sites, site) and origin not in ('well-known', 'page')
-    and ((outcome is not null and read_at is null) or kind in ('html', 'unknown'))
-    and not list_contains($dropped, url)
-"""
-_REPEATED: Final = """
-select url, count(*) || ' times' as note, sitemap as via, '' as kind, count(*) as weight
-from listed_entries semi join (select url as sitemap from sitemap_files where kind in ('urlset', 'text'))
-    using (sitemap)
-where list_contains($sites, site) and url is not null group by url, sitemap having count(*) > 1
-"""
-_INVALID: Final = """
-select url, array_to_string(problems, ', ') as note, '' as via, '' as kind, problem_count as weight
-from sitemap_files where list_contains($sites, site) and kind in ('urlset', 'index', 'text') and len(problems) > 0
-"""
-_PROBLEMS: Final = """
-select problem, count(*) as files from (
-    select unnest(problems) as problem from sitemap_files
-    where list_contains($sites, site) and kind in ('urlset', 'index', 'text'))
-group by problem order by files desc, problem
-"""
-_NEWEST: Final = """
-select (epoch(max(read_at)) - epoch(max(lastmod))) / 86400 from audited_entries
-"""
 
 
 class SitemapStatus(StrEnum):
@@ -95,12 +42,12 @@ class SitemapStatus(StrEnum):
 
 def sitemap_status(table: SiteTable, robots: RobotsFile | None) -> SitemapStatus:
     """Whether the site has a sitemap, as far as the crawl has looked."""
-    if table.number(_READABLE) or table.count("is_listed"):
+    if table.number(SQL["readable"]) or table.count("is_listed"):
         return SitemapStatus.READ
-    if table.number(_NAMED, dropped=dropped_files(table, robots)):
+    if table.number(SQL["named"], dropped=dropped_files(table, robots)):
         return SitemapStatus.UNREADABLE
     is_named = robots is not None and robots.access == "rules" and bool(parse(robots.body).sitemaps)
-    return SitemapStatus.NONE if table.number(_LOOKED_FOR) and not is_named else SitemapStatus.UNASKED
+    return SitemapStatus.NONE if table.number(SQL["looked_for"]) and not is_named else SitemapStatus.UNASKED
 
 
 def dropped_files(table: SiteTable, robots: RobotsFile | None) -> list[str]:
@@ -110,7 +57,7 @@ def dropped_files(table: SiteTable, robots: RobotsFile | None) -> list[str]:
     written = parse(robots.body).sitemaps if robots.access == "rules" else ()
     bases = (f"http://{robots.site}/robots.txt", f"https://{robots.site}/robots.txt")
     named = {url for base in bases for url in resolve_all(list(written), base)}
-    rows = table.views.database.execute(_ONCE_NAMED, {"site": robots.site}).fetchall()
+    rows = table.views.database.execute(SQL["once_named"], {"site": robots.site}).fetchall()
     return ["", *(url for (url,) in rows if url not in named)]
 
 
@@ -118,12 +65,12 @@ def unread_files(table: SiteTable) -> int:
     """How many files that the site's sitemap indexes name were not fetched yet."""
     database = table.views.database
     by_index: dict[str, list[str]] = {}
-    for url, index in database.execute(_CHILDREN, {"sites": table.sites}).fetchall():
+    for url, index in database.execute(SQL["children"], {"sites": table.sites}).fetchall():
         by_index.setdefault(index, []).append(url or "")
     if not by_index:
         return 0
     named = {url for index, urls in by_index.items() for url in resolve_all(urls, index) if url is not None}
-    visited = {url for (url,) in database.execute(_VISITED, {"sites": table.sites}).fetchall()}
+    visited = {url for (url,) in database.execute(SQL["visited"], {"sites": table.sites}).fetchall()}
     return sum(1 for url in named if url not in visited and site_of(url) in table.sites)
 
 
@@ -131,7 +78,7 @@ def check_completeness(table: SiteTable, status: SitemapStatus, unread: int) -> 
     """Check whether there is a sitemap with all pages. `unread` files of it were not fetched yet."""
     if status is SitemapStatus.NONE:
         return finding("no-sitemap", Found(1)) if table.count("is_page") else []
-    if status is not SitemapStatus.READ or unread or not (table.number(_LISTS) or table.count("is_listed")):
+    if status is not SitemapStatus.READ or unread or not (table.number(SQL["lists"]) or table.count("is_listed")):
         return []
     good = table.count("is_good and is_first")
     missing = table.of_urls("is_good and is_first and not is_listed and by_discovery", note="coalesce(title, '')")
@@ -140,7 +87,7 @@ def check_completeness(table: SiteTable, status: SitemapStatus, unread: int) -> 
 
 
 def _stale(table: SiteTable, missing: int, good: int) -> list[SiteFinding]:
-    days = table.number(_NEWEST)
+    days = table.number(SQL["newest"])
     useless = table.count("is_listed and (is_error or is_soft_error or is_redirect)")
     visited = table.count("is_listed and is_crawled")
     no_longer_matches = missing > _MISMATCH * good or useless > _MISMATCH * visited
@@ -166,18 +113,18 @@ def check_cleanliness(table: SiteTable, robots: RobotsFile | None) -> list[SiteF
         *finding("listed-noindex", hidden, visited),
         *finding("listed-canonical", others, visited),
         *finding("listed-duplicates", copies, visited),
-        *finding("listed-twice", table.found(_REPEATED), listed),
+        *finding("listed-twice", table.found(SQL["repeated"]), listed),
         *_files(table, dropped_files(table, robots)),
     ]
 
 
 def _files(table: SiteTable, dropped: list[str]) -> list[SiteFinding]:
-    files = table.number(_FILES, dropped=dropped)
-    invalid = table.found(_INVALID)
+    files = table.number(SQL["files"], dropped=dropped)
+    invalid = table.found(SQL["invalid"])
     if invalid.count:
-        rows = table.views.database.execute(_PROBLEMS, {"sites": table.sites}).fetchall()
+        rows = table.views.database.execute(SQL["problems"], {"sites": table.sites}).fetchall()
         invalid = Found(invalid.count, invalid.examples, {str(name): int(number) for name, number in rows})
     return [
-        *finding("sitemap-errors", table.found(_UNREAD, dropped=dropped), files),
+        *finding("sitemap-errors", table.found(SQL["unread"], dropped=dropped), files),
         *finding("sitemap-format", invalid, files),
     ]

@@ -1,6 +1,6 @@
 """The report of a collection as one HTML file: problems, numbers, figures, and what to do about them.
 
-`gather_report` runs every question (`questions`; `few_sites` below five sites), audits the sites (`summary`) and
+`gather_report` runs every question (`questions`), audits the sites (`summary`) and
 returns a `Report` (`values`). `page` renders it: `summary` writes the sentences at the top, `drawing` and `bar_figures`
 turn rows into charts of `view`. Nothing is loaded from elsewhere. What only the state of a crawl knows is passed in as
 `CrawlState`. `docs/report.md` explains every part.

@@ -9,7 +9,7 @@ from periplus.view.charts import Bar, horizontal_bars, vertical_bars
 from periplus.view.values import TableRow
 from periplus.view.wording import count, counted, duration, share, short, size
 
-from .few_sites import FEW_SITES, NOT_LINKED
+from .values import FEW_SITES, NOT_LINKED
 
 _BARS: Final = 8
 """Horizontal bars of a figure at most: the table has the rest."""

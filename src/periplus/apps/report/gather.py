@@ -22,10 +22,9 @@ from periplus.insight.views import Views
 from periplus.view.charts import STEPS
 from periplus.view.values import Column, counts
 
-from .few_sites import FEW_SITES, RATE
 from .questions import WAITS, questions_for
 from .summary import audit_parts, audits_of
-from .values import AnsweredQuestion, CrawlState, Question, Report, UsefulLinks
+from .values import FEW_SITES, AnsweredQuestion, CrawlState, Question, Report, UsefulLinks
 
 _MOST_STEPS: Final = 60
 """Steps of a plot over time at most: as many as can be distinguished on a phone."""
@@ -69,7 +68,9 @@ def gather_report(
 
 
 def _answered(views: Views, question: Question, state: CrawlState) -> AnsweredQuestion:
-    sql = question.sql or _OVER_TIME[question.name](views)
+    sql = question.sql
+    if question.name in _OVER_TIME:
+        sql = sql.format(step=_step(views, *_OVER_TIME[question.name]), where="")
     rows = [{key: _plain(value) for key, value in row.items()} for row in views.rows(sql)]
     if any(column.name == "meaning" for column in question.columns):
         rows = [row | {"meaning": _meaning(str(row["reason"]), state)} for row in rows]
@@ -77,9 +78,18 @@ def _answered(views: Views, question: Question, state: CrawlState) -> AnsweredQu
         rows = [row | (state.tries.get(str(row["site"]), {}) if row["until"] is None else {}) for row in rows]
     kept = rows[: question.most]
     is_cut = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
-    asked = asdict(question)
-    del asked["most"]
-    return AnsweredQuestion(**asked | {"sql": sql}, rows=kept, is_cut=is_cut)
+    return AnsweredQuestion(
+        name=question.name,
+        chapter=question.chapter,
+        title=question.title,
+        says=question.says,
+        advice=question.advice,
+        sql=sql,
+        columns=question.columns,
+        figure=question.figure,
+        rows=kept,
+        is_cut=is_cut,
+    )
 
 
 def _meaning(reason: str, state: CrawlState) -> str:
@@ -100,25 +110,8 @@ def _step(views: Views, column: str, table: str) -> int:
     return next((each for each in STEPS if seconds / each < _MOST_STEPS), STEPS[-1])
 
 
-def _new_urls(views: Views) -> str:
-    """The query for new URLs over time."""
-    step = _step(views, "first_seen_at", "urls")
-    return (
-        f"select since, sum(sitemaps)::bigint as sitemaps, sum(discovery)::bigint as discovery from (\n"
-        f"    select floor(epoch(sitemaps_at) / {step}) * {step} as since, 1 as sitemaps, 0 as discovery\n"
-        f"    from urls where by_sitemaps union all\n"
-        f"    select floor(epoch(discovery_at) / {step}) * {step}, 0, 1 from urls where by_discovery)\n"
-        f"group by since order by since\nlimit 200"
-    )
-
-
-def _request_rate(views: Views) -> str:
-    """The query for requests over time."""
-    return RATE.format(step=_step(views, "started_at", "fetches"), where="")
-
-
-_OVER_TIME: Final[dict[str, Callable[[Views], str]]] = {"new_urls": _new_urls, "request_rate": _request_rate}
-"""Questions whose SQL has steps that fit the collection, by name."""
+_OVER_TIME: Final = {"new_urls": ("first_seen_at", "urls"), "request_rate": ("started_at", "fetches")}
+"""Questions whose SQL has steps that fit the collection: the column and the table of the times."""
 
 
 def _parts_of_state(state: CrawlState, folder: str) -> list[AnsweredQuestion]:

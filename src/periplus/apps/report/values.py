@@ -7,29 +7,28 @@ the SQL or command that returns the same rows again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from periplus.apps.ulinks import Ulink
 from periplus.model import RobotsFile
-from periplus.view.values import Column, Sheet, TableRow
+from periplus.view.values import Sheet, SheetQuery, TableRow
+
+FEW_SITES: Final = 5
+"""Sites. A collection with fewer is shown by status, depth, type, time and rate; four points are not a distribution."""
+NOT_LINKED: Final = "not linked"
+"""The depth of URLs that no chain of links reaches from a seed: sitemaps and feeds alone list them."""
 
 
-class Question(Struct, frozen=True):
-    """A query of the report. `says`: what the answer shows; `advice`: what to do about it.
+class Question(SheetQuery, frozen=True, kw_only=True):
+    """A query of the report, as `questions.toml` declares it; that file explains the fields."""
 
-    `figure` names the drawing; without one the answer is shown as a table. At most `most` rows are kept.
-    """
-
-    name: str
     chapter: str
-    title: str
-    says: str
-    advice: str
-    sql: str
-    columns: tuple[Column, ...]
-    figure: str = ""
+    advice: str = ""
+    shared: str = ""
     most: int = 50
+    sites: Literal["few", "many", ""] = ""
 
 
 class AnsweredQuestion(Sheet, frozen=True, kw_only=True):

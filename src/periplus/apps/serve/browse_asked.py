@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from periplus.apps.report.few_sites import RATE
+from periplus.apps.report.questions import SQL
 from periplus.collection.collection import CollectionSetup
 from periplus.view.charts import STEPS
 
@@ -73,14 +73,15 @@ class Asked(Struct, frozen=True):
 
     def rate_sql(self, where: str) -> str:
         """The query for requests over time, with steps that fit how long the crawl took."""
+        rate = SQL["request_rate"].removesuffix("\nlimit 200")
         try:
             span = self.reader.read(_SPAN, 0, 1)
         except TableProblem:
-            return RATE.format(step=STEPS[-1], where="").removesuffix("\nlimit 200")
+            return rate.format(step=STEPS[-1], where="")
         row = span.rows[0]
         seconds = (row["ended"] or 0.0) - (row["began"] or 0.0)
         step = next((each for each in STEPS if seconds / each < _MOST_STEPS), STEPS[-1])
-        return RATE.format(step=step, where=f" where {where}" if where else "").removesuffix("\nlimit 200")
+        return rate.format(step=step, where=f" where {where}" if where else "")
 
 
 def asked_of(request: Request) -> Asked:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from periplus.apps.report.drawing import drawn as drawing
 from periplus.insight.reasons import explained
 from periplus.view.html import LINKS, LONGEST_CELL, LinkWriter, breakable, html_table
-from periplus.view.values import Column, Lines, Sheet
+from periplus.view.values import Lines, Sheet, SheetQuery
 from periplus.view.wording import clean
 
 PER_PAGE = 25
@@ -26,18 +26,12 @@ MAX_EXPORT = 100_000
 """Rows of a table that is downloaded; `periplus query --csv` has no limit."""
 
 
-class TableQuery(Struct, frozen=True):
+class TableQuery(SheetQuery, frozen=True):
     """A table to be read. Without `columns` all columns of the answer are shown.
 
     `figure` names a drawing of `apps.report`. `empty` is what the page says if there are no rows.
     """
 
-    name: str
-    title: str
-    sql: str
-    columns: tuple[Column, ...] = ()
-    says: str = ""
-    figure: str = ""
     per_page: int = PER_PAGE
     empty: str = "Nothing."
 

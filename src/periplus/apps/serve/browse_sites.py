@@ -1,7 +1,5 @@
 """Pages about a whole collection, its sites, and one site."""
 
-# ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted
-
 from __future__ import annotations
 
 import shlex
@@ -23,8 +21,7 @@ from periplus.view.values import Column, Sheet
 from .browse_asked import Asked
 from .browse_cells import BrowsePage, Table, TableQuery, Text, quoted
 from .browse_state import read_state
-from .browse_tables import TableProblem
-from .sites_api import DECLARED_LANGUAGES
+from .browse_tables import SQL, TableProblem, tables_of
 
 _ROBOTS_BYTES: Final = 32 << 10
 """Of a robots.txt that are shown; RFC 9309 has crawlers read at least 500 KiB."""
@@ -32,10 +29,6 @@ _USEFUL: Final = 8
 """Useful links of a site."""
 _EMPTY: Final = {"signals": "Nothing was learnt yet: signals are judged when pages are visited again."}
 """What is shown if a table has no rows, by its name."""
-LAST: Final = """\
-select * from fetches where purpose = 'page' and outcome <> 'excluded'
-    qualify row_number() over (partition by url order by started_at desc) = 1"""
-"""The last request for each URL."""
 
 
 def overview(asked: Asked) -> BrowsePage:
@@ -55,45 +48,8 @@ def overview(asked: Asked) -> BrowsePage:
 
 def _figures(asked: Asked, where: str = "") -> tuple[TableQuery, ...]:
     """Status, depth, types, response times and rate, as the report draws them, of all sites or of some."""
-    last = f"({LAST.replace('qualify', f'and {where} qualify')})" if where else f"({LAST})"
-    count = Column("urls", "URLs", "count")
-    return (
-        TableQuery(
-            "status",
-            "Status codes",
-            "select coalesce(status::varchar, 'no response') as status, count(*) as urls,\n"
-            "    coalesce(case when status is null then min(reason) end, '') as reason\n"
-            f"from {last}\ngroup by status order by urls desc, status",
-            (Column("status", "status"), count, Column("reason", "reason", "reason")),
-            figure="status",
-        ),
-        TableQuery(
-            "depth",
-            "Depth",
-            f"select depth as clicks, count(*) as urls from {last}\ngroup by depth order by depth",
-            (Column("clicks", "links from a seed", "count"), count),
-            figure="page_depth",
-        ),
-        TableQuery(
-            "types",
-            "Content types",
-            "select coalesce(nullif(lower(trim(split_part(content_type, ';', 1))), ''), 'not given') as type,\n"
-            f"    count(*) as urls, sum(bytes)::bigint as bytes\nfrom {last}\ngroup by type order by urls desc, type",
-            (Column("type", "type"), count, Column("bytes", "size", "bytes")),
-            figure="content_types",
-        ),
-        TableQuery(
-            "times",
-            "Response times",
-            "select case when duration <= 0.1 then 0.1 when duration <= 0.2 then 0.2 when duration <= 0.5 then 0.5\n"
-            "    when duration <= 1 then 1 when duration <= 2 then 2 when duration <= 5 then 5\n"
-            f"    when duration <= 10 then 10 else 1e9 end::double as up_to, count(*) as urls\nfrom {last}\n"
-            "where duration is not null group by up_to order by up_to",
-            (Column("up_to", "up to", "seconds"), count),
-            figure="response_times",
-        ),
-        TableQuery("rate", "Requests over time", asked.rate_sql(where), figure="rate", per_page=200),
-    )
+    last = SQL["last"].format(where=f"and {where} " if where else "")
+    return tables_of("figures", last=last, rate=asked.rate_sql(where))
 
 
 # sites
@@ -155,6 +111,7 @@ def site(asked: Asked) -> BrowsePage:
     facts = None if url is None else read_state(site_facts, asked.found, site_of(url))
     if facts is None:
         raise HTTPException(404, f"This collection has no site {name[:200]}. The page Sites lists all of them.")
+    of_site = quoted(str(facts.site))
     robots = read_state(robots_text, asked.found, facts.site, _ROBOTS_BYTES + 1)
     text = Text("robots.txt", _readable(robots[:_ROBOTS_BYTES].replace("\r\n", "\n")), len(robots) > _ROBOTS_BYTES)
     return BrowsePage(
@@ -163,10 +120,10 @@ def site(asked: Asked) -> BrowsePage:
         about="What is known of this site, and why it is visited as it is.",
         lines=site_lines(facts),
         tables=(
-            *_figures(asked, f"site = {quoted(str(facts.site))}"),
+            *_figures(asked, f"site = {of_site}"),
             _useful(asked, facts.site),
             *_of_state(facts, asked.folder),
-            *_of_tables(str(facts.site)),
+            *tables_of("site", site=of_site, last=SQL["last"].format(where=f"and site = {of_site} ")),
         ),
         texts=(text,) if robots else (),
         facts=facts,
@@ -208,63 +165,3 @@ def _of_state(facts: SiteFacts, folder: str) -> tuple[Table, ...]:
 
 def _shown(sheet: Sheet, command: str) -> Table:
     return Table(**asdict(sheet) | {"command": command}, empty=_EMPTY.get(sheet.name, "Nothing."))
-
-
-def _of_tables(name: str) -> tuple[TableQuery, ...]:
-    site = quoted(name)
-    urls = Column("urls", "URLs", "count")
-    return (
-        TableQuery(
-            "languages",
-            "Languages that pages declare",
-            DECLARED_LANGUAGES.format(site=site).strip(),
-            (Column("language", "language"), Column("pages", "pages", "count")),
-            empty="No page was read yet.",
-        ),
-        TableQuery(
-            "sitemaps",
-            "Sitemaps and feeds",
-            "select url, kind, origin, entries, outcome, problem_count, changes, visits, epoch(read_at) as read_at,\n"
-            f"    epoch(due_at) as due_at, retired\nfrom sitemap_files where site = {site}\norder by entries desc, url",
-            FILES,
-            empty="No sitemap or feed of this site is known.",
-        ),
-        TableQuery(
-            "troubles",
-            "Troubles",
-            "select coalesce(reason, 'http-' || status) as reason, count(*) as urls, max(url) as url,\n"
-            f"    epoch(max(started_at)) as last_at\nfrom ({LAST.replace('qualify', f'and site = {site} qualify')})\n"
-            "where outcome = 'failed' or status >= 400 or reason is not null\n"
-            "group by all order by urls desc, reason",
-            (Column("reason", "reason", "reason"), urls, Column("url", "for example", "url"),
-             Column("last_at", "last", "moment")),
-            says="How the last request for a URL failed.",
-            empty="None: the last request for every URL succeeded.",
-        ),
-        TableQuery(
-            "pages",
-            "Pages",
-            "select url, arg_max(title, read_at) as title, arg_max(language, read_at) as language,\n"
-            "    arg_max(main_length, read_at) as main_length, epoch(max(read_at)) as read_at\n"
-            f"from pages where site = {site}\ngroup by url order by read_at desc, url",
-            (Column("url", "URL", "url"), Column("title", "title"), Column("language", "language"),
-             Column("main_length", "characters", "count"), Column("read_at", "read", "moment")),
-            empty="No page was read yet.",
-        ),
-    )  # fmt: skip
-
-
-FILES: Final = (
-    Column("url", "file", "url"),
-    Column("kind", "kind"),
-    Column("origin", "found by"),
-    Column("entries", "entries", "count"),
-    Column("outcome", "failure", "reason"),
-    Column("problem_count", "problems", "count"),
-    Column("changes", "changes", "count"),
-    Column("visits", "visits", "count"),
-    Column("read_at", "read", "moment"),
-    Column("due_at", "next visit", "moment"),
-    Column("retired", "no longer visited", "reason"),
-)
-"""Columns of sitemap files."""

@@ -1,5 +1,7 @@
 """The tables of a collection, read in SQL: our own queries, and those that viewers type.
 
+Our own are in `browse_tables.toml`, page by page, with their titles and columns, and `browse_tables.sql`.
+
 One database a collection stays open for a few seconds, so that a page with ten tables opens it once, and longer if what
 it needed took long to compute. A viewer's query runs in another process (`insight.query_worker`), which reads the
 tables and nothing else, with limits on time, memory, rows and bytes.
@@ -11,11 +13,12 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from msgspec import Struct
+from msgspec import Struct, convert, toml
 from msgspec.structs import asdict, replace
 
 from periplus.insight.plain_values import plain
@@ -23,6 +26,7 @@ from periplus.insight.query_worker import CollectionQuery
 from periplus.insight.query_worker import QueryRows as QueryRows
 from periplus.insight.views.catalogue import names_in, needs_computed, tables_in
 from periplus.model import PeriplusError
+from periplus.model.statements import Statements
 from periplus.store.tables import Spooled
 from periplus.store.tables.files import intact_files_of
 from periplus.view.values import Column, TableRow
@@ -164,6 +168,24 @@ def reader_of(collection: ServedCollection) -> TableReader:
     """The reader of a collection."""
     with _MAKING:
         return _READERS.setdefault(collection, TableReader(collection))
+
+
+SQL: Final = Statements(__file__)
+
+
+@cache
+def _declared() -> dict[str, tuple[TableQuery, ...]]:
+    """The tables of each page, in the order of the file."""
+    pages = toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=dict[str, dict[str, dict[str, Any]]])
+    return {
+        page: tuple(convert({"name": name, **fields}, TableQuery) for name, fields in tables.items())
+        for page, tables in pages.items()
+    }
+
+
+def tables_of(page: str, **words: str) -> tuple[TableQuery, ...]:
+    """The tables of a page that are queries; `words` stand in their SQL as they are."""
+    return tuple(replace(each, sql=SQL[f"{page}.{each.name}"].format(**words)) for each in _declared()[page])
 
 
 def filled(query: TableQuery, reader: TableReader, first: int, most: int) -> Table:

@@ -1,10 +1,9 @@
 """The page about one URL: why it was or was not fetched, where it was found, its visits, readings, header and links."""
 
-# ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted
-
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -21,7 +20,7 @@ from periplus.view.wording import when
 from .browse_asked import Asked
 from .browse_cells import BrowsePage, Table, TableQuery, quoted
 from .browse_state import read_state
-from .browse_tables import TableProblem
+from .browse_tables import TableProblem, tables_of
 
 _MAX_HEADERS: Final = 200
 """Header fields of an answer that are shown."""
@@ -99,82 +98,9 @@ def _unknown(facts: UrlFacts) -> str:
     return "It was not fetched: no page, sitemap or feed that was read names it."
 
 
-def _of_tables(url: str) -> tuple[TableQuery, ...]:
-    name = quoted(url)
-    at = Column("at", "when", "moment")
-    return (
-        TableQuery(
-            "found",
-            "Where was it found?",
-            "select source, referrer, anchor, depth, epoch(found_at) as at, is_new, refused, rule\n"
-            f"from discoveries where url = {name}\norder by found_at, referrer",
-            (Column("source", "by"), Column("referrer", "on", "url"), Column("anchor", "text of the link"),
-             Column("depth", "depth", "count"), at, Column("is_new", "new"), Column("refused", "refused", "reason"),
-             Column("rule", "rule")),
-            empty="Nowhere: no page, sitemap or feed that was read names it.",
-        ),
-        TableQuery(
-            "visits",
-            "Visits",
-            "select epoch(started_at) as at, outcome, status, reason, rule, lane, duration, bytes, content_type,\n"
-            f"    target, attempt, ip\nfrom fetches where url = {name}\norder by started_at desc",
-            (at, Column("outcome", "outcome"), Column("status", "status"), Column("reason", "reason", "reason"),
-             Column("rule", "rule"), Column("lane", "budget"), Column("duration", "time", "seconds"),
-             Column("bytes", "size", "bytes"), Column("content_type", "type"), Column("target", "leads to", "url"),
-             Column("attempt", "attempt", "count"), Column("ip", "address")),
-            empty="It was not requested yet.",
-        ),
-        TableQuery(
-            "versions",
-            "Readings",
-            "select epoch(read_at) as at, title, language, mime, main_length, links, forms, noindex, canonical\n"
-            f"from pages where url = {name}\norder by read_at desc",
-            (at, Column("title", "title"), Column("language", "language"), Column("mime", "type"),
-             Column("main_length", "characters", "count"), Column("links", "links", "count"),
-             Column("forms", "forms", "count"), Column("noindex", "noindex"),
-             Column("canonical", "canonical URL", "url")),
-            empty="It was not read as a page.",
-        ),
-        TableQuery(
-            "changes",
-            "Changes",
-            f"select epoch(seen_at) as at, level, is_change from changes where url = {name}\norder by seen_at desc",
-            (at, Column("level", "difference"), Column("is_change", "counts as a change")),
-            empty="It was not visited twice yet.",
-        ),
-        *((_permitted(name),) if "permitted" in QUESTIONS else ()),
-        TableQuery(
-            "outlinks",
-            "Links on this page",
-            "select target, anchor, rel, kind, is_internal from links\n"
-            f"where page = {name} and read_at = (select max(read_at) from pages where url = {name})",
-            (Column("target", "leads to", "url"), Column("anchor", "text"), Column("rel", "rel"),
-             Column("kind", "element"), Column("is_internal", "same site")),
-            empty="None.",
-        ),
-        TableQuery(
-            "inlinks",
-            "Links to this page",
-            "select page, max(anchor) as anchor, max(rel) as rel, bool_or(is_internal) as is_internal\n"
-            f"from links where target = {name}\ngroup by page order by page",
-            (Column("page", "page", "url"), Column("anchor", "text"), Column("rel", "rel"),
-             Column("is_internal", "same site")),
-            empty="No page that was read links to it.",
-        ),
-    )  # fmt: skip
-
-
-def _permitted(name: str) -> TableQuery:
-    return TableQuery(
-        "permitted",
-        "What may it be used for?",
-        "select use, answer, decided_by, conditions, conflict, explained, evidence\n"
-        f"from permitted where url = {name}\norder by use",
-        (Column("use", "use"), Column("answer", "answer"), Column("decided_by", "decided by"),
-         Column("conditions", "conditions"), Column("conflict", "conflict"), Column("explained", "explained"),
-         Column("evidence", "evidence")),
-        empty="Not recorded: periplus crawl --permissions records what sites permit.",
-    )  # fmt: skip
+def _of_tables(url: str) -> Iterator[TableQuery]:
+    """The tables, without that of a part which is not there."""
+    return (each for each in tables_of("url", url=quoted(url)) if each.name != "permitted" or "permitted" in QUESTIONS)
 
 
 _STORED: Final = """\

@@ -19,6 +19,7 @@ from periplus.collection.facts.lookup import RobotsFacts, SiteFacts, site_facts
 from periplus.model import SiteFreshness, UsageError
 from periplus.urls import canonical, site_of
 
+from .browse_tables import SQL
 from .rendering import json_response
 from .routing import Audience, Operation, Parameter, route
 from .search_api import COLLECTION
@@ -35,13 +36,6 @@ select count(*) as pages, count(*) filter (where noindex) as noindex, max(read_a
 from (select noindex, read_at from pages where site = $site
     qualify row_number() over (partition by url order by read_at desc) = 1)
 """
-DECLARED_LANGUAGES = """
-select coalesce(nullif(split_part(lower(language), '-', 1), ''), 'unknown') as language, count(*) as pages
-from (select language from pages where site = {site}
-    qualify row_number() over (partition by url order by read_at desc) = 1)
-group by 1 order by 2 desc, 1
-"""
-_MOST_DECLARED = f"{DECLARED_LANGUAGES.format(site='$site')} limit 50"
 _HUBS = """
 select referrer as url, count(*) as introduced from discoveries
 where source = 'link' and is_new and referrer in (select url from pages where site = $site)
@@ -162,6 +156,7 @@ def _site_named(text: str) -> str:
 def _known(collection: ServedCollection, facts: SiteFacts) -> SiteAnswer:
     one: dict[str, object] = {"site": str(facts.site)}
     several = one | {"limit": _LISTED}
+    declared = SQL["site.languages"].format(site="$site")
     with collection.views() as views:
         pages = views.rows(_PAGES, one)[0]
         files = views.rows(_SITEMAPS, one)[0]
@@ -170,7 +165,7 @@ def _known(collection: ServedCollection, facts: SiteFacts) -> SiteAnswer:
             pages=pages["pages"],
             noindex=pages["noindex"],
             last_read_at=pages["last_read_at"],
-            languages={row["language"]: row["pages"] for row in views.rows(_MOST_DECLARED, one)},
+            languages={row["language"]: row["pages"] for row in views.rows(f"{declared} limit 50", one)},
             hubs=tuple(Hub(**row) for row in views.rows(_HUBS, several)),
             feeds=tuple(Feed(**row) for row in views.rows(_FEEDS, several)),
             sitemap_files=files["files"],

@@ -16,31 +16,22 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from periplus.model.statements import Statements
+
 from .choosing import Ulink
 from .sampling import Listed
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
 
+SQL: Final = Statements(__file__)
+
 _WWW: Final = "www."
-_SITES: Final = "select site, count(distinct url) as pages from pages group by site"
-_PAGES: Final = """
-with seen as (
-    select url, arg_max(coalesce(title, ''), read_at) as title, arg_max(coalesce(noindex, false), read_at) as noindex,
-           arg_max(coalesce(canonical, url), read_at) as canonical
-    from pages where list_contains($sites, site) group by url
-), told as (
-    select url, max(priority) as priority, max(epoch(lastmod)) as lastmod
-    from discoveries where source = 'sitemap' and refused is null and list_contains($sites, site) group by url
-)
-select seen.url, priority, lastmod, title from seen left join told using (url)
-where not noindex and canonical = seen.url order by seen.url
-"""
 
 
 def sites_of(views: Views) -> list[tuple[str, int]]:
     """Every site with how many pages of it were read."""
-    return [(str(row["site"]), int(row["pages"])) for row in views.rows(_SITES)]
+    return [(str(row["site"]), int(row["pages"])) for row in views.rows(SQL["sites"])]
 
 
 def grouped(sites: Iterable[tuple[str, int]]) -> dict[str, list[str]]:
@@ -53,7 +44,7 @@ def grouped(sites: Iterable[tuple[str, int]]) -> dict[str, list[str]]:
 
 def pages_of(views: Views, sites: Sequence[str]) -> Iterator[Listed]:
     """Every page of some sites that may be a useful link, in alphabetical order."""
-    for batch in views.ask(_PAGES, {"sites": list(sites)}):
+    for batch in views.ask(SQL["pages"], {"sites": list(sites)}):
         for url, priority, lastmod, title in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield Listed(url, priority, lastmod, title)
 
@@ -65,13 +56,6 @@ _NOTHING: Final = frozenset({
 })  # fmt: skip
 """Link texts that do not describe their target."""
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u00bb:-]\s+")
-_ANCHORS: Final = """
-select target, anchor, count(distinct page) as pages from links
-where target in (select unnest($urls)) and page <> target and anchor <> '' and length(anchor) <= 200 group by all
-"""
-_TITLES: Final = """
-select url, arg_max(title, read_at) as title from pages where url in (select unnest($urls)) and title <> '' group by url
-"""
 
 
 def entitled(found: Sequence[Ulink], views: Views) -> list[Ulink]:
@@ -82,8 +66,10 @@ def entitled(found: Sequence[Ulink], views: Views) -> list[Ulink]:
 def entitled_sites(found: Sequence[Sequence[Ulink]], views: Views) -> list[list[Ulink]]:
     """The same for several sites, whose links are read once."""
     urls = [link.url for links in found for link in links if link.is_listed]
-    anchors = anchors_of((row["target"], row["anchor"], row["pages"]) for row in views.rows(_ANCHORS, {"urls": urls}))
-    titles = {row["url"]: row["title"] for row in views.rows(_TITLES, {"urls": urls})}
+    anchors = anchors_of(
+        (row["target"], row["anchor"], row["pages"]) for row in views.rows(SQL["anchors"], {"urls": urls})
+    )
+    titles = {row["url"]: row["title"] for row in views.rows(SQL["titles"], {"urls": urls})}
     return [_named(links, anchors, titles) for links in found]
 
 

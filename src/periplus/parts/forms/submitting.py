@@ -169,8 +169,8 @@ def count_request(row: FormRow, settings: FormSettings, now: float) -> bool:
 
 
 def next_day(now: float) -> float:
-    """When the next day begins, in UTC."""
-    return (now // DAY + 1) * DAY
+    """When the next day begins, in UTC, and in an hour at the earliest: a crawl that has nothing else left ends."""
+    return max((now // DAY + 1) * DAY, now + 3600.0)
 
 
 def is_refusal(status: int) -> bool:
