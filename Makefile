@@ -12,7 +12,7 @@ help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 # The folders of the distributions that extend the crawler.
-DISTRIBUTIONS := lab site bridges/ray bridges/scrapy bridges/urlfrontier
+DISTRIBUTIONS := lab sites bridges/ray bridges/scrapy bridges/urlfrontier
 
 .venv/core: pyproject.toml $(DISTRIBUTIONS:%=%/pyproject.toml) requirements/core.txt hatch_build.py src/periplus/content/common_words.py $(wildcard src/periplus/*/*/native/*)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -23,7 +23,7 @@ TESTS = ROOT / "tests"
 SOURCE = ROOT / "src" / "periplus"
 DISTRIBUTIONS = {
     "lab": "periplus_lab",
-    "site": "periplus_site",
+    "sites": "periplus_sites",
     "bridges/ray": "periplus_ray",
     "bridges/scrapy": "periplus_scrapy",
     "bridges/urlfrontier": "periplus_urlfrontier",

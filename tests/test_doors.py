@@ -77,7 +77,7 @@ WIRES = {
     "collection/fresh_pages.py:FreshPages.__init__",
     "apps/export/timestamps.py:stamping",
     "apps/identity/verifier.py:fetch_directory",
-    "site/address_ranges.py:range_requests",
+    "sites/address_ranges.py:range_requests",
     "parts/focus/reading.py:_fetched",
     "parts/render/wire.py:rendering_wire",
     "apps/serve/receivers/intake.py:Intake.requests",
@@ -110,7 +110,7 @@ SOCKETS = {
     "engine/fetch/single.py": "the wire",
     "engine/fetch/wire.py": "the wire",
     "parts/render/gate.py": "the browser's proxy, with a guard",
-    "site/identity.py": "name lookups of addresses in access logs",
+    "sites/identity.py": "name lookups of addresses in access logs",
     "bridges/exchange.py": "servers that a person names: hubs and search engines, OpenSearch",
 }
 """Modules that can open a connection, or look up a name."""

@@ -3,11 +3,11 @@
     with periplus.publish.Publisher("public", periplus.publish.settings_for("https://www.example.org/")) as publisher:
         publisher.scan([periplus.publish.FolderInventory(Path("public"), publisher.base_url, skip=publisher.is_own)])
 
-A thin public module: `periplus_site.publish` does the work where `periplus-site` is installed, `docs/publish.md`
+A thin public module: `periplus_sites.publish` does the work where `periplus-sites` is installed, `docs/publish.md`
 describes it.
 """
 
-from periplus_site.publish import (
+from periplus_sites.publish import (
     AsgiInventory,
     FolderInventory,
     Inventory,

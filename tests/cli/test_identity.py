@@ -14,8 +14,8 @@ from periplus.cli.app import app
 from periplus.formats.web_bot_auth import SignaturePolicy, SignedMessage, read_card, read_directory
 from periplus.model import ConfigError, UsageError
 from periplus.parts.identity.key_files import CACHE_LIFETIME
-from periplus_site.publish import Publisher, PublishSettings
-from periplus_site.publish.settings import SignatureSettings, SiteSettings
+from periplus_sites.publish import Publisher, PublishSettings
+from periplus_sites.publish.settings import SignatureSettings, SiteSettings
 
 pytest.importorskip("cryptography", reason="signatures need the extra `identity`")
 

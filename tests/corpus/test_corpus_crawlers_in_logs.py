@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.published.log_lines import BROWSER, line
 
-from periplus_site.logs import AgentTable, LogReport, read_logs
+from periplus_sites.logs import AgentTable, LogReport, read_logs
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 import periplus
 from periplus.collection.summary import Summary
-from periplus_site.publish import FolderInventory, Publisher, settings_for
-from periplus_site.publish.settings import RobotsSettings, SitemapSettings
+from periplus_sites.publish import FolderInventory, Publisher, settings_for
+from periplus_sites.publish.settings import RobotsSettings, SitemapSettings
 
 FILES = 10_000
 HTML_SHARE = 0.66

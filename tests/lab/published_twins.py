@@ -31,10 +31,10 @@ from periplus.store.layout import Layout
 from periplus_lab import World
 from periplus_lab.server import SteppedClock
 from periplus_lab.sites import Profile
-from periplus_site.publish import FolderInventory, Publisher, PublishSettings
-from periplus_site.publish.inventory.application import Wsgi
-from periplus_site.publish.settings import RobotsSettings, SiteSettings
-from periplus_site.publish.trial_server import folder_app, trial_server
+from periplus_sites.publish import FolderInventory, Publisher, PublishSettings
+from periplus_sites.publish.inventory.application import Wsgi
+from periplus_sites.publish.settings import RobotsSettings, SiteSettings
+from periplus_sites.publish.trial_server import folder_app, trial_server
 
 HONEST, TWIN = "honest.test", "twin.test"
 TWIN_BASE = f"http://{TWIN}/"

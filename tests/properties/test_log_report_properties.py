@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.published.log_lines import line
 
-from periplus_site.commands.logs.tables import page
-from periplus_site.logs import LogReport, read_logs
+from periplus_sites.commands.logs.tables import page
+from periplus_sites.logs import LogReport, read_logs
 
 PIECES = st.one_of(
     st.binary(max_size=80),

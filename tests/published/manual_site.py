@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from periplus_site.publish import FolderInventory, Published, Publisher, settings_for
+from periplus_sites.publish import FolderInventory, Published, Publisher, settings_for
 
 BASE = "https://www.example.org/"
 DAY = 86_400.0

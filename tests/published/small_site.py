@@ -6,8 +6,8 @@ import os
 import random
 from pathlib import Path
 
-from periplus_site.publish import FolderInventory, Published, Publisher, PublishSettings, settings_for
-from periplus_site.publish.settings import SitemapSettings, SiteSettings
+from periplus_sites.publish import FolderInventory, Published, Publisher, PublishSettings, settings_for
+from periplus_sites.publish.settings import SitemapSettings, SiteSettings
 
 DAY = 86_400.0
 BASE = "https://www.example.org/"

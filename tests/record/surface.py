@@ -39,7 +39,7 @@ from periplus.insight.views import VIEWS, Views
 from periplus.model import PeriplusError
 from periplus.store.tables import SCHEMAS
 from periplus_lab.simulate.scenario import Scenario
-from periplus_site.publish.settings import PublishSettings
+from periplus_sites.publish.settings import PublishSettings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -66,7 +66,7 @@ UNWANTED = ("periplus_lab.pytest_plugin", "periplus_lab.simulate")
 def preload() -> None:
     """Import whatever a command may need; extras that are not installed are left out."""
     packages = [
-        importlib.import_module(name) for name in ("periplus", "periplus_lab", "periplus_site", "periplus_urlfrontier")
+        importlib.import_module(name) for name in ("periplus", "periplus_lab", "periplus_sites", "periplus_urlfrontier")
     ]
     found = (
         module.name

@@ -15,8 +15,8 @@ ELSEWHERE: Final = {
     "demo": "lab",
     "lab": "lab",
     "simulate": "lab",
-    "publish": "site",
-    "logs": "site",
+    "publish": "sites",
+    "logs": "sites",
     "frontier": "bridges/urlfrontier",
 }
 """Commands of the distributions of this repository, and the folder of each."""

@@ -47,8 +47,8 @@ from periplus.urls import site_of
 from periplus_lab.simulate.brandman import FITTED
 from periplus_lab.simulate.freshness import simulate_freshness
 from periplus_lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
-from periplus_site.publish import Publisher, PublishSettings, RowInventory
-from periplus_site.publish.settings import ArchiveSettings, SiteSettings
+from periplus_sites.publish import Publisher, PublishSettings, RowInventory
+from periplus_sites.publish.settings import ArchiveSettings, SiteSettings
 
 BASE = "https://www.example.org/"
 SITE = site_of(Url(BASE))

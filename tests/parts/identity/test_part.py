@@ -31,9 +31,9 @@ from periplus.parts.identity.part import Signer
 from periplus.parts.identity.settings import IdentitySettings
 from periplus.store.warc import read_records
 from periplus.store.warc.reading import WarcRecord
-from periplus_site.publish import Publisher, PublishSettings
-from periplus_site.publish.middleware.live import SIGNATURE
-from periplus_site.publish.settings import SignatureSettings, SiteSettings
+from periplus_sites.publish import Publisher, PublishSettings
+from periplus_sites.publish.middleware.live import SIGNATURE
+from periplus_sites.publish.settings import SignatureSettings, SiteSettings
 
 pytest.importorskip("cryptography.x509", reason="certificates need the extra `lab`")
 
