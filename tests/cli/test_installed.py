@@ -29,17 +29,29 @@ def crawl() -> None:
 '''
 
 
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+
+
 @pytest.fixture
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed package with three commands, of which one cannot be imported and one has a word of the crawler."""
     (tmp_path / "price_lists.py").write_text(COMMANDS)
+    (tmp_path / "documented.py").write_text(DOCS.read_text().partition("```python\n")[2].partition("```")[0])
     package = tmp_path / "price_lists-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: price-lists\nVersion: 1.0\n")
     (package / "entry_points.txt").write_text(
         "[periplus.commands]\nlowest = price_lists:lowest\ncrawl = price_lists:crawl\nbroken = price_lists.none:x\n"
+        "prices = documented:prices\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.mark.usefixtures("packaged")
+def test_the_documented_command_is_one() -> None:
+    usage = CliRunner().invoke(app, ["prices", "--help"], prog_name="periplus").stdout
+    assert "Usage: periplus prices [OPTIONS] DIR" in usage
+    assert "List the prices of a collection" in usage
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> int | str | None:
