@@ -65,7 +65,7 @@ def test_info_loads_no_tables_and_no_wire() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, check=True)
     modules = set(done.stdout.decode().split())
     assert "periplus.collection.facts.lookup" in modules
-    assert not modules & (HEAVY - {"lmdb"} | {"periplus.parts.sitemaps.parser"})
+    assert not modules & (HEAVY - {"lmdb"} | {"periplus.engine.sitemaps.parser"})
 
 
 def test_numpy_starts_no_threads() -> None:
@@ -94,7 +94,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 NEVER = {
-    "pydantic", "tantivy", "ssl", "concurrent.futures", "periplus.parts.forms.part", "periplus.parts.revisit.part",
+    "pydantic", "tantivy", "ssl", "concurrent.futures", "periplus.parts.forms.part", "periplus.engine.revisit.revisits",
     "periplus.formats.compression_dictionary",
 }  # fmt: skip
 """What none of these commands loads: parts that are put together for a crawl, and what checks options that are odd."""
@@ -130,7 +130,7 @@ def test_commands_load_what_they_use(indexed: str, words: tuple[str, ...], unuse
     assert sorted(ran(words[0], indexed, *words[1:]) & unused) == []
 
 
-DECIDING = {f"periplus.parts.revisit.{name}" for name in ("crawl_value", "estimation", "ledger", "objectives", "part")}
+DECIDING = {f"periplus.engine.revisit.{name}" for name in ("crawl_value", "estimation", "ledger", "objectives")}
 """How a watch chooses what to visit: not needed to know how fresh a collection is."""
 
 
@@ -146,7 +146,7 @@ def test_a_refreshed_collection_loads_no_more_than_it_needs(tmp_path: Path) -> N
     assert sorted(comparing & COMPARING) == []
     assert "periplus.store.export.documents" in comparing
     stated = ran("info", str(tmp_path / "small"))
-    assert "periplus.parts.revisit.fresh_share" in stated
+    assert "periplus.engine.revisit.fresh_share" in stated
     assert sorted(stated & (HEAVY - {"lmdb", "numpy"} | NEVER | PAGES | DECIDING | {"numpy.polynomial"})) == []
 
 

@@ -124,7 +124,7 @@ with running(Served((folder,), ServeSettings(port=0))) as url:
     assert "word_counts" in urlopen(f"{url}collection/tables").read().decode()
     assert found.seeds[0] in urlopen(f"{url}collection/tables/word_counts").read().decode()
 assert "--least-words" in said("crawl", "--help-all")
-assert "Which pages have their words counted." in (folder / "periplus.toml").read_text()
+assert "Minimum words of a page that is counted." in (folder / "periplus.toml").read_text()
 assert "least = 40" in (folder / "periplus.toml").read_text()
 """
 )
